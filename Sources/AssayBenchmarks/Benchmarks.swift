@@ -55,20 +55,23 @@ enum Benchmarks {
             return
         }
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
-        try show("--version, cold", times(20) { try run(assay, ["--version"]) })
-        show("account workflow", times(20) { PhoneBenchmark.accountWorkflow() })
-        try show("all scenarios, scripted app", times(5) { try run(assay, ["app", "--scripted"]) })
+        try show("--version, cold", measureTimes(20) { try run(assay, ["--version"]) })
+        show("account workflow", measureTimes(20) { PhoneBenchmark.accountWorkflow() })
+        try show(
+            "all scenarios, scripted app",
+            measureTimes(5) { try run(assay, ["app", "--scripted"]) }
+        )
         measureJudging()
         journal()
-        millionEntries()
+        measureMillionJournalEntries()
         StorageBenchmark.run()
         try ServingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
-        try await simpleCases(assay: assay, benchmarkExecutable: arguments[0])
+        try await compareSimpleCases(assay: assay, benchmarkExecutable: arguments[0])
         try RecordingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
         let start = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
         try show(
             "whole suite, no probes",
-            times(3) { try run(assay, ["verify", "--start", start]) }
+            measureTimes(3) { try run(assay, ["verify", "--start", start]) }
         )
     }
 
@@ -86,7 +89,7 @@ enum Benchmarks {
         )
     }
 
-    private static func times(_ count: Int, _ body: () throws -> Void) rethrows -> [Double] {
+    private static func measureTimes(_ count: Int, _ body: () throws -> Void) rethrows -> [Double] {
         let clock = ContinuousClock()
         return try (0..<count).map { _ in seconds(try clock.measure(body)) }
     }
@@ -198,7 +201,7 @@ enum Benchmarks {
                     exchange(.delivery(name: $0.name, attempt: 1), body: [:])
                 } + (0..<4).map { _ in exchange(.call, body: [:], effects: [push]) }
                     + (0..<2).map { _ in exchange(.probe(name: "s", user: "ada"), body: state) },
-                settling: .notNeeded
+                settleEvidence: .notNeeded
             )
         }
         let evidence = CaseEvidence(
@@ -206,7 +209,11 @@ enum Benchmarks {
             subject: record("benchmark-a"),
             baselines: [record("benchmark-b"), record("benchmark-c")],
             profile: profile,
-            sight: RunRecord.Observability(seesEffects: true, seesState: true, latency: .zero)
+            sight: RunRecord.Observability(
+                arePushesObservable: true,
+                areProbeChangesObservable: true,
+                latency: .zero
+            )
         )
         let verdict = Judge.judge(evidence)
         guard verdict.verdict == .passed else {
@@ -215,7 +222,7 @@ enum Benchmarks {
         }
         show(
             "100,000 observations judged",
-            times(3) { for _ in 0..<3334 { _ = Judge.judge(evidence) } }
+            measureTimes(3) { for _ in 0..<3334 { _ = Judge.judge(evidence) } }
         )
     }
 
@@ -223,7 +230,7 @@ enum Benchmarks {
         var journal = Journal(bytesMax: 1 << 30)
         let body = [UInt8](repeating: 0x20, count: 650)
         let count = 100_000
-        let before = residentBytes()
+        let residentBytesBefore = residentBytes()
         for _ in 0..<count {
             let number = journal.append(
                 Exchange(
@@ -251,22 +258,26 @@ enum Benchmarks {
                 at: 1
             )
         }
-        let counted = journal.byteCount / count - body.count
-        let resident = (residentBytes() - before) / count - body.count
-        print("journal beyond the body            \(counted) bytes counted, \(resident) resident")
+        let countedOverhead = journal.byteCount / count - body.count
+        let resident = (residentBytes() - residentBytesBefore) / count - body.count
+        print(
+            "journal beyond the body            \(countedOverhead) bytes counted, \(resident) resident"
+        )
     }
 
     /// Adds a million HTTP calls to a journal with a size limit, and prints the memory of the
     /// process, which must not grow.
-    private static func millionEntries() {
+    private static func measureMillionJournalEntries() {
         let bound = 64 << 20
         var journal = Journal(bytesMax: bound)
         let body = [UInt8](repeating: 0x20, count: 650)
-        let before = residentBytes()
+        let residentBytesBefore = residentBytes()
         var resident: [Int] = []
         for number in 1...1_000_000 {
             _ = journal.append(exchangeWithResponse(body))
-            if number % 250_000 == 0 { resident.append((residentBytes() - before) >> 20) }
+            if number % 250_000 == 0 {
+                resident.append((residentBytes() - residentBytesBefore) >> 20)
+            }
         }
         print(
             "a million entries, limit 64 MiB    \(journal.byteCount >> 20) MiB counted, resident at "
@@ -300,7 +311,8 @@ enum Benchmarks {
     /// Measures a run of 200 contracts with one delivery each, in a new process.
     ///
     /// Compares it with a bare loop that sends the same requests.
-    private static func simpleCases(assay: String, benchmarkExecutable: String) async throws {
+    private static func compareSimpleCases(assay: String, benchmarkExecutable: String) async throws
+    {
         let folder = NSTemporaryDirectory() + "assay-benchmark-\(UInt32.random(in: 0 ..< .max))"
         try FileManager.default.createDirectory(
             atPath: folder + "/simple",
@@ -322,12 +334,12 @@ enum Benchmarks {
             try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
         }
         let target = try await startBareBackend()
-        var ours: [Double] = []
-        var bare: [Double] = []
+        var assaySamples: [Double] = []
+        var bareSamples: [Double] = []
         // The runs alternate, so that both measurements have the same conditions.
         for _ in 0..<7 {
-            bare += try times(1) { try run(benchmarkExecutable, ["bare", target]) }
-            ours += try times(1) {
+            bareSamples += try measureTimes(1) { try run(benchmarkExecutable, ["bare", target]) }
+            assaySamples += try measureTimes(1) {
                 try run(
                     assay,
                     [
@@ -337,9 +349,9 @@ enum Benchmarks {
                 )
             }
         }
-        show("200 POSTs, bare loop, cold", bare)
-        show("200 simple cases verified, cold", ours)
-        let ratio = ours.sorted()[3] / bare.sorted()[3]
+        show("200 POSTs, bare loop, cold", bareSamples)
+        show("200 simple cases verified, cold", assaySamples)
+        let ratio = assaySamples.sorted()[3] / bareSamples.sorted()[3]
         print("ratio of the medians               \(String(format: "%.2f", ratio))")
     }
 

@@ -10,11 +10,11 @@ enum GrowthBenchmark {
     static func run(assay: String) async throws {
         let folder = NSTemporaryDirectory() + "assay-growth-\(UInt32.random(in: 0 ..< .max))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try contracts(assay, folder)
+        try measureContractGrowth(assay, folder)
         let target = try await Benchmarks.startBareBackend()
-        try cases(assay, folder, target)
+        try measureCaseGrowth(assay, folder, target)
         journal()
-        try shards(assay, folder, target)
+        try measureShardGrowth(assay, folder, target)
     }
 
     private static func printGrowthTable(_ rowLabel: String, _ rows: [(size: Int, seconds: Double)])
@@ -70,7 +70,7 @@ enum GrowthBenchmark {
 
     // MARK: Contracts, cases, entries, shards
 
-    private static func contracts(_ assay: String, _ folder: String) throws {
+    private static func measureContractGrowth(_ assay: String, _ folder: String) throws {
         let rows = try [100, 1000, 10_000].map { size in
             let contractsFolder = "\(folder)/contracts-\(size)"
             for number in 0..<size {
@@ -86,7 +86,9 @@ enum GrowthBenchmark {
         printGrowthTable("contracts parsed and checked", rows)
     }
 
-    private static func cases(_ assay: String, _ folder: String, _ target: String) throws {
+    private static func measureCaseGrowth(_ assay: String, _ folder: String, _ target: String)
+        throws
+    {
         let rows = try [1000, 10_000, 100_000].map { size in
             let contractsFolder = "\(folder)/cases-\(size)"
             try write("many/cases", axes: ["a": 100, "b": size / 100], in: contractsFolder)
@@ -131,7 +133,9 @@ enum GrowthBenchmark {
         printGrowthTable("entries of the journal, 64 MiB", rows)
     }
 
-    private static func shards(_ assay: String, _ folder: String, _ target: String) throws {
+    private static func measureShardGrowth(_ assay: String, _ folder: String, _ target: String)
+        throws
+    {
         let contractsFolder = "\(folder)/contracts-1000"
         let rows = try [1, 4, 16, 64].map { size in
             let parts = (1...size).map { "\(folder)/part-\(size)-\($0).run" }

@@ -44,11 +44,11 @@ struct PeersBenchmark {
         defer { try? Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "stop", "\(backendPort)"]) }
         _ = ServingBenchmark.firstResponse(port: backendPort, path: "/")
         try compare("start", [("list", { try self.measureSeconds(assay, ["list"]) })])
-        try cases(200)
-        try cases(1000)
-        try golden()
-        try deliveries()
-        try fakes()
+        try compareCases(200)
+        try compareCases(1000)
+        try compareGolden()
+        try compareDeliveryRates()
+        try compareFakes()
     }
 
     // MARK: Runners
@@ -64,7 +64,7 @@ struct PeersBenchmark {
         GrowthBenchmark.commandArguments(contractsFolder, backend)
     }
 
-    private func cases(_ count: Int) throws {
+    private func compareCases(_ count: Int) throws {
         let contractsFolder = "\(folder)/cases-\(count)"
         for number in 0..<count {
             try GrowthBenchmark.write("many/case-\(number)", axes: [:], in: contractsFolder)
@@ -112,7 +112,7 @@ struct PeersBenchmark {
 
     /// Measures one case with 200 requests in a row, and compares it with a bare loop that sends
     /// the same requests.
-    private func golden() throws {
+    private func compareGolden() throws {
         let contractsFolder = "\(folder)/golden"
         let steps = (0..<200).map {
             "  - deliver: event\($0)\n    event: {type: RENEWAL, user: ada}\n"
@@ -143,7 +143,7 @@ struct PeersBenchmark {
     /// Compares them with the requests per second of a load generator with eight connections. One
     /// of the two target servers is nginx, which does no work, and the other is an ordinary server
     /// in Python.
-    private func deliveries() throws {
+    private func compareDeliveryRates() throws {
         let (few, many, more) = ("\(folder)/few", "\(folder)/many", "\(folder)/more")
         try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: few)
         try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 40], in: many)
@@ -192,7 +192,7 @@ struct PeersBenchmark {
 
     // MARK: Fakes
 
-    private func fakes() throws {
+    private func compareFakes() throws {
         let control = ServingBenchmark.freePort()
         let servers: [(name: String, path: String, command: (Int) -> [String])] = [
             (
@@ -220,7 +220,7 @@ struct PeersBenchmark {
             ),
         ]
         var rates: [ComparisonRow] = []
-        var tails: [String: [Double]] = [:]
+        var slowResponseTimes: [String: [Double]] = [:]
         for server in servers {
             rates.append(
                 (
@@ -238,7 +238,7 @@ struct PeersBenchmark {
                         }
                         _ = ServingBenchmark.firstResponse(port: port, path: "/")
                         let load = try load(port, server.path)
-                        tails[server.name, default: []].append(load.tail)
+                        slowResponseTimes[server.name, default: []].append(load.slowResponseTime)
                         return load.rate
                     }
                 )
@@ -249,14 +249,16 @@ struct PeersBenchmark {
                 "nginx, one worker",
                 {
                     let load = try load(backendPort, "/")
-                    tails["nginx, one worker", default: []].append(load.tail)
+                    slowResponseTimes["nginx, one worker", default: []].append(
+                        load.slowResponseTime
+                    )
                     return load.rate
                 }
             )
         )
         try compare("650-byte POST, eight connections", rates, unit: "/s")
         for (name, _) in rates {
-            let sorted = (tails[name] ?? []).sorted()
+            let sorted = (slowResponseTimes[name] ?? []).sorted()
             Benchmarks.print(
                 Self.padded("  p99 by p50, \(name)", 42)
                     + String(format: "%8.1f", sorted[sorted.count / 2])
@@ -268,7 +270,9 @@ struct PeersBenchmark {
     ///
     /// Returns the responses per second, and the ratio of the 99th percentile of the response times
     /// to their median.
-    private func load(_ port: Int, _ path: String) throws -> (rate: Double, tail: Double) {
+    private func load(_ port: Int, _ path: String) throws -> (
+        rate: Double, slowResponseTime: Double
+    ) {
         let script = "\(folder)/post.lua"
         let text =
             "wrk.method = 'POST'\nwrk.headers['Content-Type'] = 'application/json'\n"
@@ -321,10 +325,10 @@ struct PeersBenchmark {
         Benchmarks.print(
             Self.padded(title, 42) + "  median     min     max     ratio of Assay"
         )
-        let ours = samples[0].sorted()
+        let assaySamples = samples[0].sorted()
         for (row, sample) in zip(rows, samples) where !sample.isEmpty {
             let sorted = sample.sorted()
-            let middle = sorted[sorted.count / 2]
+            let medianValue = sorted[sorted.count / 2]
             let digits = unit == "s" ? 3 : 0
             func text(_ value: Double) -> String { String(format: "%8.*f", digits, value) }
             let ratio =
@@ -332,10 +336,10 @@ struct PeersBenchmark {
                 ? ""
                 : String(
                     format: "%8.2f",
-                    ours[ours.count / 2] / middle
+                    assaySamples[assaySamples.count / 2] / medianValue
                 )
             Benchmarks.print(
-                Self.padded("  \(row.name)", 42) + text(middle) + text(sorted[0])
+                Self.padded("  \(row.name)", 42) + text(medianValue) + text(sorted[0])
                     + text(sorted[sorted.count - 1]) + " \(unit)" + ratio
             )
         }

@@ -16,13 +16,13 @@ enum RecordingBenchmark {
     static func run(assay: String, benchmarkExecutable: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let (bare, proxy) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
+        let (bareServerPort, proxy) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
         let server = try ServingBenchmark.spawn(
             benchmarkExecutable,
             ["bare-server"],
-            environment: ["BARE_PORT=\(bare)"]
+            environment: ["BARE_PORT=\(bareServerPort)"]
         )
-        _ = ServingBenchmark.firstResponse(port: bare, path: "/")
+        _ = ServingBenchmark.firstResponse(port: bareServerPort, path: "/")
         defer {
             kill(server, SIGKILL)
             ServingBenchmark.wait(server)
@@ -31,45 +31,48 @@ enum RecordingBenchmark {
         let recorder = try ServingBenchmark.spawn(
             assay,
             [
-                "record", "--target", "http://127.0.0.1:\(bare)", "--listen",
+                "record", "--target", "http://127.0.0.1:\(bareServerPort)", "--listen",
                 "127.0.0.1:\(proxy)", folder + "/session",
             ] + fakes.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
         )
         _ = ServingBenchmark.firstResponse(port: proxy, path: "/")
         // The measurements alternate, so that both have the same conditions.
-        let request = post(String(repeating: "x", count: 496), port: proxy)
-        var direct: [Double] = []
-        var through: [Double] = []
+        let request = postRequest(String(repeating: "x", count: 496), port: proxy)
+        var directSeconds: [Double] = []
+        var proxiedSeconds: [Double] = []
         var shares: [Double] = []
         for _ in 0..<5 {
-            direct += ServingBenchmark.measureResponseTimes(port: bare, request: request)
-            through += ServingBenchmark.measureResponseTimes(port: proxy, request: request)
-            let plain = ServingBenchmark.load(port: bare).rate
+            directSeconds += ServingBenchmark.measureResponseTimes(
+                port: bareServerPort,
+                request: request
+            )
+            proxiedSeconds += ServingBenchmark.measureResponseTimes(port: proxy, request: request)
+            let plain = ServingBenchmark.load(port: bareServerPort).rate
             shares.append(ServingBenchmark.load(port: proxy).rate / plain)
         }
-        let added = (median(through) - median(direct)) * 1000
+        let addedMilliseconds = (median(proxiedSeconds) - median(directSeconds)) * 1000
         Benchmarks.print(
             String(
                 format: "record: added at the median        %8.3f ms (direct %.3f ms)",
-                added,
-                median(direct) * 1000
+                addedMilliseconds,
+                median(directSeconds) * 1000
             )
         )
         Benchmarks.print(
             String(format: "record: rate, direct is 100 %%      %8.0f %%", median(shares) * 100)
         )
-        memory(recorder, port: proxy)
+        measureMemory(recorder, port: proxy)
         kill(recorder, SIGINT)
         ServingBenchmark.wait(recorder)
-        distil(isShared: false)
-        distil(isShared: true)
+        measureDistillation(isShared: false)
+        measureDistillation(isShared: true)
     }
 
     private static func median(_ values: [Double]) -> Double {
         values.isEmpty ? .nan : values.sorted()[values.count / 2]
     }
 
-    private static func post(_ text: String, port: Int) -> [UInt8] {
+    private static func postRequest(_ text: String, port: Int) -> [UInt8] {
         let body = "{\"text\":\"\(text)\"}"
         let head =
             "POST /notifications HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
@@ -79,8 +82,8 @@ enum RecordingBenchmark {
 
     /// Sends requests with bodies of 128 KiB, one gibibyte in total, to `assay record`, and prints
     /// the memory of the recorder.
-    private static func memory(_ recorder: pid_t, port: Int) {
-        let request = post(String(repeating: "y", count: 128 << 10), port: port)
+    private static func measureMemory(_ recorder: pid_t, port: Int) {
+        let request = postRequest(String(repeating: "y", count: 128 << 10), port: port)
         let count = (1 << 30) / request.count + 1
         var resident: [Int] = []
         var sent = 0
@@ -124,7 +127,7 @@ enum RecordingBenchmark {
     ///
     /// They register, buy, receive a push and read their subscription, on separate devices or on
     /// one shared device.
-    private static func distil(isShared: Bool) {
+    private static func measureDistillation(isShared: Bool) {
         let base: Int64 = 1_790_000_000_000
         var exchanges: [Exchange] = []
         func add(

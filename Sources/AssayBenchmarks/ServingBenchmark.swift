@@ -42,13 +42,13 @@ enum ServingBenchmark {
     static func run(assay: String, benchmarkExecutable: String) throws {
         let (port, control) = (freePort(), freePort())
         let arguments = serveArguments(port, control: control)
-        var starts: [Double] = []
+        var startupSeconds: [Double] = []
         for _ in 0..<10 {
             let clock = ContinuousClock()
-            let begin = clock.now
+            let startInstant = clock.now
             let process = try spawn(assay, arguments)
             let answer = firstResponse(port: control, path: "/assay/v1/health")
-            starts.append(Benchmarks.seconds(clock.now - begin))
+            startupSeconds.append(Benchmarks.seconds(clock.now - startInstant))
             kill(process, SIGTERM)
             wait(process)
             guard answer.contains("{\"ok\":true}") else {
@@ -56,30 +56,30 @@ enum ServingBenchmark {
                 return
             }
         }
-        Benchmarks.show("serve: exec to first response", starts)
+        Benchmarks.show("serve: exec to first response", startupSeconds)
         // The measurements alternate, so that both have the same conditions.
-        var ours: [LoadResult] = []
-        var bare: [LoadResult] = []
+        var assaySamples: [LoadResult] = []
+        var bareSamples: [LoadResult] = []
         for _ in 0..<5 {
-            let idle = try spawn(
+            let bareServer = try spawn(
                 benchmarkExecutable,
                 ["bare-server"],
                 environment: ["BARE_PORT=\(port)"]
             )
             _ = firstResponse(port: port, path: "/")
-            bare.append(load(port: port))
-            kill(idle, SIGKILL)
-            wait(idle)
+            bareSamples.append(load(port: port))
+            kill(bareServer, SIGKILL)
+            wait(bareServer)
             let process = try spawn(assay, arguments)
             _ = firstResponse(port: control, path: "/assay/v1/health")
-            ours.append(load(port: port))
+            assaySamples.append(load(port: port))
             kill(process, SIGTERM)
             wait(process)
         }
-        let (mine, other) = (medianLoad(ours), medianLoad(bare))
-        Benchmarks.print("650-byte POST, bare server         \(other.text)")
-        Benchmarks.print("650-byte POST, OneSignal fake      \(mine.text)")
-        let share = String(format: "%.0f", 100 * mine.rate / other.rate)
+        let (assayLoad, bareLoad) = (medianLoad(assaySamples), medianLoad(bareSamples))
+        Benchmarks.print("650-byte POST, bare server         \(bareLoad.text)")
+        Benchmarks.print("650-byte POST, OneSignal fake      \(assayLoad.text)")
+        let share = String(format: "%.0f", 100 * assayLoad.rate / bareLoad.rate)
         Benchmarks.print("rate of the fake, bare is 100 %    \(share) %")
         try measureRateStability(assay: assay, port: port, control: control)
     }
@@ -90,16 +90,21 @@ enum ServingBenchmark {
     private static func measureRateStability(assay: String, port: Int, control: Int) throws {
         let process = try spawn(assay, serveArguments(port, control: control))
         _ = firstResponse(port: control, path: "/assay/v1/health")
-        let tenths = (0..<10).map { _ in
+        let loadsByTenth = (0..<10).map { _ in
             load(port: port, requestCount: 100_000 / connectionCount)
         }
         kill(process, SIGTERM)
         wait(process)
-        Benchmarks.print("a million pushes, by tenths, 1/s   " + list(tenths) { $0.rate })
-        Benchmarks.print("  p99, µs                          " + list(tenths) { $0.p99 * 1e6 })
+        Benchmarks.print(
+            "a million pushes, by tenths, 1/s   " + valueList(loadsByTenth) { $0.rate }
+        )
+        Benchmarks.print(
+            "  p99, µs                          " + valueList(loadsByTenth) { $0.p99 * 1e6 }
+        )
     }
 
-    private static func list(_ loads: [LoadResult], _ value: (LoadResult) -> Double) -> String {
+    private static func valueList(_ loads: [LoadResult], _ value: (LoadResult) -> Double) -> String
+    {
         loads.map { String(format: "%.0f", value($0)) }.joined(separator: " ")
     }
 
@@ -125,7 +130,7 @@ enum ServingBenchmark {
             "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
             + "application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n" + body
         let clock = ContinuousClock()
-        let begin = clock.now
+        let startInstant = clock.now
         let group = DispatchGroup()
         let results = ResponseTimes()
         for _ in 0..<connectionCount {
@@ -142,7 +147,7 @@ enum ServingBenchmark {
             }
         }
         group.wait()
-        let elapsed = Benchmarks.seconds(clock.now - begin)
+        let elapsed = Benchmarks.seconds(clock.now - startInstant)
         let sorted = results.all.sorted()
         return LoadResult(
             rate: Double(sorted.count) / elapsed,
@@ -175,12 +180,12 @@ enum ServingBenchmark {
         var times: [Double] = []
         times.reserveCapacity(requestCount)
         for _ in 0..<requestCount {
-            let begin = clock.now
+            let startInstant = clock.now
             guard send(descriptor, request, request.count, 0) == request.count else { break }
             // All responses here are small and arrive in one piece.
             var buffer = [UInt8](repeating: 0, count: 4096)
             guard recv(descriptor, &buffer, buffer.count, 0) > 0 else { break }
-            times.append(Benchmarks.seconds(clock.now - begin))
+            times.append(Benchmarks.seconds(clock.now - startInstant))
         }
         return times
     }
@@ -190,7 +195,7 @@ enum ServingBenchmark {
     static func spawn(
         _ program: String,
         _ arguments: [String],
-        environment extra: [String] = []
+        environment additionalEnvironment: [String] = []
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -203,7 +208,8 @@ enum ServingBenchmark {
         }
         var command = words([program] + arguments)
         var variables = words(
-            ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" } + extra
+            ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+                + additionalEnvironment
         )
         defer { for word in command + variables { free(word) } }
         var process: pid_t = 0

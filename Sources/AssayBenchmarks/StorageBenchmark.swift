@@ -13,21 +13,21 @@ enum StorageBenchmark {
     private static let userCounts = [100, 100_000]
     /// The number of repetitions of an operation in one measurement.
     private static let count = 2000
-    private static let rounds = 5
-    private static let app = OneSignalState.standardApp
+    private static let roundCount = 5
+    private static let app = OneSignalState.defaultAppID
 
     static func run() {
         var servicesBySize: [Services] = []
         for size in userCounts {
-            let before = Benchmarks.residentBytes()
+            let residentBytesBefore = Benchmarks.residentBytes()
             let clock = ContinuousClock()
-            let begin = clock.now
+            let startInstant = clock.now
             var services = Services(seed: 1)
             services.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
             for number in 0..<size { settle(number, &services) }
             servicesBySize.append(services)
-            let elapsed = Benchmarks.seconds(clock.now - begin)
-            let memory = Double(Benchmarks.residentBytes() - before) / Double(size)
+            let elapsed = Benchmarks.seconds(clock.now - startInstant)
+            let memory = Double(Benchmarks.residentBytes() - residentBytesBefore) / Double(size)
             Benchmarks.print(
                 "\(size) users created".padding(toLength: 35, withPad: " ", startingAt: 0)
                     + String(
@@ -50,7 +50,7 @@ enum StorageBenchmark {
     /// conditions.
     private static func show(_ operation: MeasuredOperation, _ servicesBySize: inout [Services]) {
         var rates: [[Double]] = userCounts.map { _ in [] }
-        for round in 0..<rounds {
+        for round in 0..<roundCount {
             // The small state is restored after each round. The large one is changed in place,
             // because the first writes after a copy are slower and are measured separately.
             let small = servicesBySize[0]
@@ -67,11 +67,11 @@ enum StorageBenchmark {
             }
             servicesBySize[0] = small
         }
-        let middles = rates.map { $0.sorted()[rounds / 2] }
+        let medianRates = rates.map { $0.sorted()[roundCount / 2] }
         Benchmarks.print(
             operation.name.padding(toLength: 35, withPad: " ", startingAt: 0)
-                + middles.map { String(format: "%-10.0f", $0) }.joined()
-                + String(format: "  %.2f", middles[1] / middles[0])
+                + medianRates.map { String(format: "%-10.0f", $0) }.joined()
+                + String(format: "  %.2f", medianRates[1] / medianRates[0])
         )
     }
 
@@ -82,12 +82,12 @@ enum StorageBenchmark {
             operation.work(&services, number, operationTime)
         }
         for delivery in services.queue.take(by: operationTime).dropFirst(number % 2) {
-            let schedule = services.schedule(of: delivery)
+            let retrySchedule = services.retrySchedule(of: delivery)
             services.queue.finish(
                 delivery.number,
                 status: 200,
                 failure: nil,
-                by: schedule,
+                by: retrySchedule,
                 at: operationTime
             )
         }
@@ -156,10 +156,10 @@ enum StorageBenchmark {
     }
 
     private static var measuredOperations: [MeasuredOperation] {
-        var fresh = 1_000_000
+        var nextUserNumber = 1_000_000
         func newUserNumber() -> Int {
-            fresh += 1
-            return fresh
+            nextUserNumber += 1
+            return nextUserNumber
         }
         return [
             MeasuredOperation(name: userCreation.name) { services, _, now in

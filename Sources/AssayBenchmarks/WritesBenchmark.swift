@@ -90,12 +90,12 @@ enum WritesBenchmark {
     ]
 
     static func run(assay: String) throws {
-        for write in writes { try growth(of: write, assay: assay) }
-        try memory(assay: assay, bodySize: 60_000, count: 16_000)
-        try memory(assay: assay, bodySize: 600, count: 1_000_000)
+        for write in writes { try measureGrowth(of: write, assay: assay) }
+        try measureMemory(assay: assay, bodySize: 60_000, count: 16_000)
+        try measureMemory(assay: assay, bodySize: 600, count: 1_000_000)
     }
 
-    private static func growth(of write: MeasuredWrite, assay: String) throws {
+    private static func measureGrowth(of write: MeasuredWrite, assay: String) throws {
         let server = try Server(assay, write.party)
         defer { server.stop() }
         let connection = try server.connect()
@@ -124,7 +124,7 @@ enum WritesBenchmark {
     /// Sends pushes to the OneSignal fake, and prints the memory of the server.
     ///
     /// The journal has its default limit of 256 MiB.
-    private static func memory(assay: String, bodySize: Int, count: Int) throws {
+    private static func measureMemory(assay: String, bodySize: Int, count: Int) throws {
         let server = try Server(assay, "onesignal")
         defer { server.stop() }
         let connection = try server.connect()

@@ -70,17 +70,17 @@ struct AppCommand: AsyncParsableCommand {
         let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
         let scenarios = library.headings.filter(\.isDeviceScenario)
-        let selected = try library.chosen(
-            selection.selection(fallback: .should).apply(to: scenarios)
+        let selected = try library.selectedContracts(
+            selection.selection(defaultLevel: .should).apply(to: scenarios)
         )
         let files = try reports.files()
         let saveFile = try Setting.save.text(save, environment).map {
             try ReportFiles.writablePath($0)
         }
-        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let processorCount = ProcessInfo.processInfo.activeProcessorCount
         let jobs = try Setting.appJobs.number(
             jobs,
-            or: min(32, 10 * processors),
+            or: min(32, 10 * processorCount),
             in: 1...64,
             environment
         )
@@ -100,7 +100,7 @@ struct AppCommand: AsyncParsableCommand {
         )
         run.keepsEvidence = saveFile != nil
         run.suite = SuiteRun.digest(of: library, selected)
-        run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) }
+        run.savedRunFile = try saveFile.map { try SavedRunFile($0, profile: profile) }
         if !files.usesStandardOutput, case .browser(let address, _, _) = executor {
             Terminal.error(
                 "assay \(assayVersion) · \(selected.count) scenario"
@@ -119,13 +119,13 @@ struct AppCommand: AsyncParsableCommand {
             }
             run.pictures = pictures
         }
-        let prepared = run
+        let configuredRun = run
         var report = try await interruption.run {
-            try await prepared.report(selected, executor, jobs: jobs, progress: progress) {
+            try await configuredRun.report(selected, executor, jobs: jobs, progress: progress) {
                 chromium in interruption.onSecondSignal { chromium.end() }
             }
         }
-        progress.clear()
+        progress.clearProgressLine()
         report.isInterrupted = interruption.hasReceivedSignal
         files.show(report, replay: ReplayCommand(replayArguments(seed)))
         if let saveFile { try RunConclusion.save(report, profile, to: saveFile) }
@@ -137,13 +137,17 @@ struct AppCommand: AsyncParsableCommand {
     /// Options from environment variables become flags.
     private func replayArguments(_ seed: String) -> [String] {
         let environment = ProcessInfo.processInfo.environment
-        var words = [Terminal.program, "app"] + paths
-        if let path = Setting.profile.text(profile, environment) { words += ["--profile", path] }
-        words += app.replayArguments(environment)
-        for host in TargetOptions.hosts(allowHost, environment) { words += ["--allow-host", host] }
+        var commandWords = [Terminal.program, "app"] + paths
+        if let path = Setting.profile.text(profile, environment) {
+            commandWords += ["--profile", path]
+        }
+        commandWords += app.replayArguments(environment)
+        for host in TargetOptions.hosts(allowHost, environment) {
+            commandWords += ["--allow-host", host]
+        }
         // Scenario paths on the command line replace the shipped scenarios and those of
         // `--contracts`.
-        if paths.isEmpty { words += selection.replayArguments }
-        return words + reports.replayArguments + ["--seed", seed]
+        if paths.isEmpty { commandWords += selection.replayArguments }
+        return commandWords + reports.replayArguments + ["--seed", seed]
     }
 }

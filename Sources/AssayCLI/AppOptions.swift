@@ -19,7 +19,7 @@ struct AppOptions: ParsableArguments {
     var browser: String?
 
     /// Whether the command line contains `--url`, `--scripted`, `--defect` or `--browser`.
-    var isGiven: Bool { url != nil || scripted || !defect.isEmpty || browser != nil }
+    var hasAnyOption: Bool { url != nil || scripted || !defect.isEmpty || browser != nil }
 
     /// Returns the app under test.
     ///
@@ -65,12 +65,14 @@ struct AppOptions: ParsableArguments {
     ///
     /// Options from environment variables become flags.
     func replayArguments(_ environment: [String: String]) -> [String] {
-        var words = scripted ? ["--scripted"] : []
-        for name in defect { words += ["--defect", name] }
-        guard !scripted else { return words }
-        if let url = Setting.url.text(url, environment) { words += ["--url", url] }
-        if let name = Setting.browser.text(browser, environment) { words += ["--browser", name] }
-        return words
+        var arguments = scripted ? ["--scripted"] : []
+        for name in defect { arguments += ["--defect", name] }
+        guard !scripted else { return arguments }
+        if let url = Setting.url.text(url, environment) { arguments += ["--url", url] }
+        if let name = Setting.browser.text(browser, environment) {
+            arguments += ["--browser", name]
+        }
+        return arguments
     }
 }
 
@@ -80,10 +82,10 @@ extension ClientDefect {
     /// - Throws: A usage failure for an unknown name, which suggests the closest known name.
     static func named(_ name: String) throws -> ClientDefect {
         guard let defect = ClientDefect(rawValue: name) else {
-            let near = Suggestion.nearest(to: name, among: allCases.map(\.rawValue))
+            let nearestName = Suggestion.nearest(to: name, among: allCases.map(\.rawValue))
             throw Failure(
                 .usage,
-                "unknown defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
+                "unknown defect '\(name)'" + (nearestName.map { "; did you mean '\($0)'?" } ?? "")
             )
         }
         return defect

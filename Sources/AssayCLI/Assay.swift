@@ -59,13 +59,13 @@ enum Main {
         Descriptors.openStandardStreams()
         Descriptors.raiseLimit()
         let status = await run()
-        let reason = StandardOutput.lostReason
+        let reason = StandardOutput.lostOutputReason
         if let reason { Terminal.error("assay: \(reason)\n") }
         guard reason != nil || FileWriteFailures.hasAny, let known = ExitStatus(rawValue: status)
         else {
             exit(status)
         }
-        exit(known.withLostOutput.rawValue)
+        exit(known.statusAfterLostOutput.rawValue)
     }
 
     /// Runs the command that the command-line arguments select.
@@ -84,7 +84,7 @@ enum Main {
             } else {
                 try command.run()
             }
-            return ExitStatus.green.rawValue
+            return ExitStatus.success.rawValue
         } catch let failure as Failure {
             if !failure.description.isEmpty { Terminal.message(failure.description) }
             return failure.status.rawValue
@@ -98,7 +98,7 @@ enum Main {
             let message = Assay.fullMessage(for: error)
             if status.isSuccess {
                 Terminal.document(message + "\n")
-                return ExitStatus.green.rawValue
+                return ExitStatus.success.rawValue
             }
             Terminal.error(message + "\n")
             // ArgumentParser uses the code 64 for wrong usage; Assay uses `ExitStatus.usage`.

@@ -15,8 +15,8 @@ enum Completions {
         // Cases are offered only after their contract was typed: a list of all six hundred is too
         // long.
         let contracts = Set(headings.map(\.id)).sorted()
-        let isInside = contracts.contains { prefix.hasPrefix($0) }
-        let names = isInside ? headings.map(\.caseID) : contracts
+        let completesCaseID = contracts.contains { prefix.hasPrefix($0) }
+        let names = completesCaseID ? headings.map(\.caseID) : contracts
         return matchingNames(clauses + names, prefix)
     }
 

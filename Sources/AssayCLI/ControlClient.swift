@@ -48,8 +48,8 @@ struct ControlClient {
     /// each attempt.
     ///
     /// - Returns: Whether the backend accepted every delivery.
-    static func show(_ reply: JSONValue) -> Bool {
-        var allTaken = true
+    static func printDeliveriesAndCheckSuccess(_ reply: JSONValue) -> Bool {
+        var areAllDeliveriesAccepted = true
         for delivery in reply["deliveries"]?.array ?? [] {
             let type = delivery["type"]?.string ?? ""
             let id = delivery["event"]?.string ?? ""
@@ -62,12 +62,14 @@ struct ControlClient {
                 }
             }
             if delivery["state"] != "delivered" {
-                allTaken = false
-                if let due = delivery["due"]?.string {
-                    Terminal.output("    the backend did not accept it; the next attempt: \(due)\n")
+                areAllDeliveriesAccepted = false
+                if let dueTime = delivery["due"]?.string {
+                    Terminal.output(
+                        "    the backend did not accept it; the next attempt: \(dueTime)\n"
+                    )
                 }
             }
         }
-        return allTaken
+        return areAllDeliveriesAccepted
     }
 }

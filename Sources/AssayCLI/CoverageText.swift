@@ -7,27 +7,27 @@ internal import Reports
 /// store, the faults and the clauses.
 struct CoverageText {
     private let coverage: HistoryCoverage
-    private let means: Capabilities
+    private let capabilities: Capabilities
     private let profile: Profile
     private let progressSnapshots: [Campaign.Progress]
     /// The number of generated histories that tested each clause, by the name of the clause.
     private let clauses: [String: Int]
     private let stores: [String]
-    private let atlas: HistoryAtlas
+    private let reachableTransitions: ReachableTransitions
     private let columns = TextColumns()
 
     init(
         _ outcome: Campaign.Outcome,
-        _ means: Capabilities,
+        _ capabilities: Capabilities,
         unmapped profile: Profile
     ) {
         coverage = outcome.coverage
         progressSnapshots = outcome.progressSnapshots
         clauses = outcome.clauses
-        self.means = means
+        self.capabilities = capabilities
         self.profile = profile
-        stores = HistoryGenerator.stores(means)
-        atlas = HistoryAtlas(stores: stores)
+        stores = HistoryGenerator.stores(capabilities)
+        reachableTransitions = ReachableTransitions(stores: stores)
     }
 
     /// A short summary: the number of tested purchase transitions of each store, and the features
@@ -48,7 +48,7 @@ struct CoverageText {
     var fullText: String {
         var lines = line("coverage", coverageShares)
         for store in stores {
-            let (covered, all) = coveredCount(store)
+            let (covered, all) = transitionCounts(store)
             lines += ["", "\(store)  \(covered) of \(all) transitions"]
             for state in PurchaseState.allCases {
                 lines += events(of: store, state)
@@ -60,8 +60,11 @@ struct CoverageText {
             lines += line(kind.rawValue, types.isEmpty ? "none" : types.joined(separator: " · "))
         }
         lines.append("")
-        let asked = clauses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-        lines += line("clauses", asked.isEmpty ? "none" : asked.joined(separator: " · "))
+        let clauseCounts = clauses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        lines += line(
+            "clauses",
+            clauseCounts.isEmpty ? "none" : clauseCounts.joined(separator: " · ")
+        )
         lines += ["", "coverage over time"] + columns.growthLines(progressSnapshots)
         return text(lines + [""] + untestedReasons.flatMap { line("not tested", $0) })
     }
@@ -96,11 +99,11 @@ struct CoverageText {
     ///
     /// Includes events that other users caused in the campaign.
     private func events(at store: String, _ state: PurchaseState) -> [String] {
-        let known = atlas.transitions[store]?[state] ?? []
+        let known = reachableTransitions.transitions[store]?[state] ?? []
         return Set(known + coverage.events(at: store, state)).sorted()
     }
 
-    private func coveredCount(_ store: String) -> (covered: Int, all: Int) {
+    private func transitionCounts(_ store: String) -> (covered: Int, all: Int) {
         let all = PurchaseState.allCases.flatMap { state in
             events(at: store, state).map {
                 HistoryCoverage.Feature.transition(store: store, state, $0)
@@ -111,7 +114,7 @@ struct CoverageText {
 
     private var coverageShares: String {
         let stores = stores.map { store in
-            let (covered, all) = coveredCount(store)
+            let (covered, all) = transitionCounts(store)
             return "\(store) \(covered)/\(all)"
         }
         let others = [
@@ -124,7 +127,7 @@ struct CoverageText {
     private var uncoveredTransitions: [String] {
         stores.flatMap { store in
             PurchaseState.allCases.flatMap { state in
-                (atlas.transitions[store]?[state] ?? []).filter {
+                (reachableTransitions.transitions[store]?[state] ?? []).filter {
                     coverage.count(.transition(store: store, state, $0)) == 0
                 }.map { "\($0) in the state \(state.rawValue) at \(store)" }
             }
@@ -141,7 +144,7 @@ struct CoverageText {
             .acceptsEveryStore, .push,
             .restart, .readsSubscriberOnEvent, .register, .purchasely, .login,
         ]
-        let missing = features.filter { !means.features.contains($0) }
+        let missingFeatures = features.filter { !capabilities.features.contains($0) }
             .map { feature in
                 profile.skipReason(to: feature)
                     ?? "only a backend that Assay starts can be restarted"
@@ -153,6 +156,6 @@ struct CoverageText {
         let unmapped =
             fields.isEmpty
             ? [] : ["no probe in the profile reads " + fields.joined(separator: ", ")]
-        return missing + unmapped
+        return missingFeatures + unmapped
     }
 }

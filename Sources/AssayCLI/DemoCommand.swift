@@ -30,7 +30,9 @@ struct DemoCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let library = ContractLibrary.indexed
         let selection = Selection(only: only, skip: [], level: nil)
-        let selected = try library.chosen(selection.applyForBackends(to: library.headings))
+        let selected = try library.selectedContracts(
+            selection.applyForBackends(to: library.headings)
+        )
         let seed = seed
         let jobs = Descriptors.affordableJobCount(min(64, max(1, jobs)))
         let interruption = Interruption()
@@ -46,22 +48,22 @@ struct DemoCommand: AsyncParsableCommand {
             )
             // The defects are known, so no failure has to be classified as a race.
             run.detectsRaces = false
-            let (played, progress) = (run, RunProgress())
+            let (preparedRun, progress) = (run, RunProgress())
             return try await interruption.run {
-                try await played.run(progress: progress, interruption: interruption)
+                try await preparedRun.run(progress: progress, interruption: interruption)
             }
         }
         Terminal.output(style.bold("1. The reference backend: every contract must pass") + "\n\n")
-        let green = try await suite(selected, defects: [])
+        let correctReport = try await suite(selected, defects: [])
         let terminal = TerminalReport(
             style: style,
             replay: ReplayCommand([Terminal.program, "demo", "--seed", seed])
                 .redacted(SecretDeclaration()),
             stop: Terminal.commandStop
         )
-        for block in terminal.blocks(green.redacted()) { Terminal.output(block) }
-        Terminal.output(terminal.summary(green.redacted()) + "\n")
-        guard green.exitCode == 0 else { throw ExitCode(green.exitCode) }
+        for block in terminal.blocks(correctReport.redacted()) { Terminal.output(block) }
+        Terminal.output(terminal.summary(correctReport.redacted()) + "\n")
+        guard correctReport.exitCode == 0 else { throw ExitCode(correctReport.exitCode) }
         Terminal.output(
             style.bold("2. The same backend with defects of the published identity guide") + "\n\n"
         )
@@ -87,10 +89,10 @@ struct DemoCommand: AsyncParsableCommand {
         _ style: TerminalStyle
     ) {
         let failed = report.cases.filter { $0.verdict == .failed }
-        let example =
+        let exampleFailure =
             failed.first { $0.findings.first?.code == .effectExtra } ?? failed.first
-        if let example { Terminal.output(terminal.block(example) + "\n") }
-        for result in failed where result != example {
+        if let exampleFailure { Terminal.output(terminal.block(exampleFailure) + "\n") }
+        for result in failed where result != exampleFailure {
             let code = result.findings.first?.code
             let line =
                 "\(code?.rawValue ?? "")  \(result.contract.clause)  \(result.contract.caseID)"

@@ -37,7 +37,7 @@ struct DeviceRun: Sendable {
     var knownFailures = KnownFailures()
     var keepsEvidence = false
     /// The file that receives the result of each case when the case finishes; nil without `--save`.
-    var saved: SavedRunFile?
+    var savedRunFile: SavedRunFile?
     /// The folder for screenshots of the page; nil to take no screenshots.
     var pictures: String?
 
@@ -60,7 +60,7 @@ struct DeviceRun: Sendable {
             knownFailures: knownFailures
         )
         options.keepsEvidence = keepsEvidence
-        let chosen = options
+        let runnerOptions = options
         var header = RunReport(
             version: assayVersion,
             suite: suite,
@@ -74,33 +74,33 @@ struct DeviceRun: Sendable {
             notes: []
         )
         header.declared = SecretDeclaration(profile)
-        let empty = header
+        let emptyReport = header
         let executorSet = executor.executorSet(profile)
         let start = ContinuousClock().now
-        let played = try await runWithApp(executor, began: began, onOpen: onOpen) { perform in
-            let stage = DeviceTarget(
+        let appRun = try await runWithApp(executor, began: began, onOpen: onOpen) { perform in
+            let deviceTarget = DeviceTarget(
                 profile: profile,
                 executorSet: executorSet,
-                options: chosen,
+                options: runnerOptions,
                 clock: RealClock(),
                 perform: perform
             )
-            let runner = SuiteRunner(on: stage, options: chosen) { event in
+            let runner = SuiteRunner(on: deviceTarget, options: runnerOptions) { event in
                 switch event {
-                case .planned(let ids): saved?.begin(empty, planned: ids)
-                case .finished(let result, _, _): saved?.add(result)
+                case .planned(let ids): savedRunFile?.begin(emptyReport, planned: ids)
+                case .finished(let result, _, _): savedRunFile?.add(result)
                 case .calibrated, .started, .backendRestarted, .stopped, .instanceFailed: break
                 }
                 progress?.report(event)
             }
             return await runner.run(contracts)
         }
-        await saved?.end()
-        var report = empty
+        await savedRunFile?.end()
+        var report = emptyReport
         report.seconds = Double((ContinuousClock().now - start).milliseconds) / 1000
-        report.cases = played.value
+        report.cases = appRun.value
         report.isInterrupted = Task.isCancelled
-        report.notes = played.notes
+        report.notes = appRun.notes
         return report
     }
 
@@ -151,8 +151,8 @@ struct DeviceRun: Sendable {
                 concurrentLoadMax: 2 * ProcessInfo.processInfo.activeProcessorCount,
                 clock: RealClock()
             )
-            let companion = Task { await setting.monitorLoad() }
-            defer { companion.cancel() }
+            let loadMonitor = Task { await setting.monitorLoad() }
+            defer { loadMonitor.cancel() }
             var notes: [String] = []
             switch await AppPreflight.inspectApp(setting) {
             case .unreachable(let text): throw Failure(.unreachable, "cannot open the app: \(text)")

@@ -36,9 +36,9 @@ struct DiscoveryRun {
     /// Discovers the backend's profile and the clauses that can be tested, and then stops the
     /// backend.
     func discover() async throws -> (BackendDiscovery, [DoctorCommand.ClauseTestability]) {
-        let work = try WorkFolder.made()
-        defer { work.remove() }
-        let folder = work.path
+        let workFolder = try WorkFolder.made()
+        defer { workFolder.remove() }
+        let folder = workFolder.path
         let interruption = Interruption()
         let addresses = addresses
         let (profile, survey) = (profile, survey)
@@ -74,7 +74,7 @@ struct DiscoveryRun {
                         base: DoctorCommand.base,
                         onStartupWait: Terminal.reportWaiting
                     )
-                    interruption.onSecondSignal { session.abandon() }
+                    interruption.onSecondSignal { session.killBackend() }
                     return session
                 }
                 let clauses = DoctorCommand.clauses(session, discovery)
@@ -112,9 +112,9 @@ struct DiscoveryRun {
                 "the discovered profile is not valid, which is a bug in Assay:\n\(errors)"
             )
         }
-        let place = folder.isEmpty ? "." : folder
-        try OutputFile.makeFolder(place + "/.assay", .ownerOnly)
-        try OutputFile(place + "/" + schema).write(FileFormat.profile.schema)
+        let displayedFolder = folder.isEmpty ? "." : folder
+        try OutputFile.makeFolder(displayedFolder + "/.assay", .ownerOnly)
+        try OutputFile(displayedFolder + "/" + schema).write(FileFormat.profile.schema)
         try OutputFile(path).write(text)
     }
 }

@@ -81,8 +81,8 @@ struct DistilCommand: AsyncParsableCommand {
             throw Failure(.usage, "--id names a single contract, so give a single recording")
         }
         // Without a backend, the first Ctrl-C ends the command, as usual.
-        let isPlayed = minimise || !target.replayArguments.isEmpty
-        let interruption = isPlayed ? Interruption() : nil
+        let runsDrafts = minimise || !target.replayArguments.isEmpty
+        let interruption = runsDrafts ? Interruption() : nil
         let noise = try openNoise(interruption)
         let minimiser = try await openMinimiser()
         do {
@@ -93,8 +93,9 @@ struct DistilCommand: AsyncParsableCommand {
         }
         await minimiser?.close()
         if !print, !accept {
-            let outs = recordings.map(self.out(of:))
-            for (index, out) in outs.enumerated() where outs.firstIndex(of: out) == index {
+            let outputFolders = recordings.map(self.out(of:))
+            for (index, out) in outputFolders.enumerated()
+            where outputFolders.firstIndex(of: out) == index {
                 Terminal.error("Next:  \(Terminal.next(["review", out]))\n")
             }
         }
@@ -142,7 +143,7 @@ struct DistilCommand: AsyncParsableCommand {
         _ path: String
     ) async throws -> [Contract] {
         let outcomes = try await noise.outcomes(of: drafts) { Terminal.error($0) }
-        var kept: [Contract] = []
+        var keptContracts: [Contract] = []
         for outcome in outcomes {
             let id = outcome.contract.id
             if !outcome.masks.isEmpty {
@@ -163,9 +164,9 @@ struct DistilCommand: AsyncParsableCommand {
                 Terminal.error(text)
                 continue
             }
-            kept.append(outcome.contract)
+            keptContracts.append(outcome.contract)
         }
-        return kept
+        return keptContracts
     }
 
     private func distil(
@@ -176,7 +177,7 @@ struct DistilCommand: AsyncParsableCommand {
     ) async throws {
         let jobs = try Setting.minimiseJobs.number(jobs, or: 8, in: 1...64, Setting.environment)
         var count = 0
-        var refused = 0
+        var refusedCount = 0
         for path in recordings {
             let recording = try RecordingFile.read(path)
             let name = try contractID(path)
@@ -191,14 +192,14 @@ struct DistilCommand: AsyncParsableCommand {
             count += drafts.count
             var contracts = drafts
             if let noise { contracts = try await runDrafts(drafts, noise, path) }
-            refused += drafts.count - contracts.count
-            for whole in contracts {
-                var contract = whole
+            refusedCount += drafts.count - contracts.count
+            for completeContract in contracts {
+                var contract = completeContract
                 if let minimiser, let interruption {
                     let (smaller, removed) = try await minimiser.minimised(
-                        whole,
+                        completeContract,
                         jobs: jobs,
-                        statePath: "\(out)/\(whole.id).minimise.ndjson",
+                        statePath: "\(out)/\(completeContract.id).minimise.ndjson",
                         interruption
                     )
                     contract = smaller
@@ -223,10 +224,10 @@ struct DistilCommand: AsyncParsableCommand {
                 "the recording has no request to the backend, so there is nothing to distill"
             )
         }
-        guard refused == 0 else {
+        guard refusedCount == 0 else {
             throw Failure(
                 .failures,
-                "\(refused) of \(count) golden contracts fail on the recorded backend. If the "
+                "\(refusedCount) of \(count) golden contracts fail on the recorded backend. If the "
                     + "session used users that a fresh backend does not have, record it again with "
                     + "'assay record --start'. '--print' without a backend shows the drafts"
             )
@@ -253,16 +254,16 @@ struct DistilCommand: AsyncParsableCommand {
         let folder = RecordingFile.folder(path)
         let words = folder.split(separator: "/").map(String.init).filter { $0 != "." }
         let out = out(of: path)
-        let isBelow = folder.hasPrefix(out + "/")
-        let own =
-            isBelow
+        let isInsideOutputFolder = folder.hasPrefix(out + "/")
+        let defaultName =
+            isInsideOutputFolder
             ? String(folder.dropFirst(out.count + 1)) : words.suffix(2).joined(separator: "/")
-        let text = id ?? own + "/golden"
+        let text = id ?? defaultName + "/golden"
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let isSafe = parts.allSatisfy { part in
+        let isSafePath = parts.allSatisfy { part in
             part.first?.isLetter == true || part.first?.isNumber == true
         }
-        guard isSafe, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
+        guard isSafePath, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
             throw Failure(
                 .usage,
                 "'\(text)' is not a valid contract ID; an example is recorded/first-purchase"
@@ -275,7 +276,7 @@ struct DistilCommand: AsyncParsableCommand {
 /// Reads recordings from disk.
 enum RecordingFile {
     /// The number of bytes that are read from a file at once.
-    private static let pieceSize = 8 << 20
+    private static let readChunkSize = 8 << 20
 
     /// Returns the folder of a recording: the path itself, or the folder that contains the
     /// `.ndjson` file.
@@ -300,7 +301,7 @@ enum RecordingFile {
         try? handle.seek(toOffset: 0)
         do throws(RecordingError) {
             var reader = RecordingReader()
-            while let data = try? handle.read(upToCount: pieceSize), !data.isEmpty {
+            while let data = try? handle.read(upToCount: readChunkSize), !data.isEmpty {
                 try reader.read(Array(data))
             }
             let (recording, notes) = try reader.finish()

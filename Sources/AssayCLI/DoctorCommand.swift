@@ -60,22 +60,22 @@ struct DoctorCommand: AsyncParsableCommand {
                 names: live,
                 authority: try TargetOptions.authority(target.ca)
             )
-            let differs = try await Interruption().run { try await run.run() }
-            if differs { throw ExitCode(ExitStatus.failures.rawValue) }
+            let hasDrift = try await Interruption().run { try await run.run() }
+            if hasDrift { throw ExitCode(ExitStatus.failures.rawValue) }
             return
         }
         let profile = try target.resolvedProfile()
         if let write { return try await discoverProfile(profile, write) }
-        let work = try WorkFolder.made()
-        defer { work.remove() }
-        let folder = work.path
+        let workFolder = try WorkFolder.made()
+        defer { workFolder.remove() }
+        let folder = workFolder.path
         try FileManager.default.createDirectory(
             atPath: folder + "/data",
             withIntermediateDirectories: true
         )
         let addresses = try target.addresses(for: profile)
         let interruption = Interruption()
-        let (examination, clauses) = try await interruption.run {
+        let (doctorChecks, clauses) = try await interruption.run {
             let session: ReplaySession
             do throws(ReplaySession.OpenError) {
                 session = try await ReplaySession(
@@ -89,14 +89,17 @@ struct DoctorCommand: AsyncParsableCommand {
             } catch {
                 throw Failure(ExitStatus(error.kind), error.description)
             }
-            interruption.onSecondSignal { session.abandon() }
-            let examination = await Examination.examine(session.executor, name: SuiteRun.nonce())
-            let clauses = Self.clauses(session.executor, examination)
+            interruption.onSecondSignal { session.killBackend() }
+            let doctorChecks = await DoctorChecks.checkBackend(
+                session.executor,
+                name: SuiteRun.nonce()
+            )
+            let clauses = Self.clauses(session.executor, doctorChecks)
             await session.close()
-            return (examination, clauses)
+            return (doctorChecks, clauses)
         }
-        show(examination, clauses)
-        if examination.lines.contains(where: { $0.state == .bad }) {
+        show(doctorChecks, clauses)
+        if doctorChecks.lines.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
@@ -127,12 +130,12 @@ struct DoctorCommand: AsyncParsableCommand {
             authority: Setting.authority.text(target.ca)
         )
         let (discovery, clauses) = try await run.discover()
-        show(discovery.examination, clauses)
+        show(discovery.doctorChecks, clauses)
         Terminal.output("\n")
         try run.write(discovery)
         let next = Terminal.next(["verify", "--profile", path])
         Terminal.output("\nwrote \(path)\nNext:  \(next)\n")
-        if discovery.examination.lines.contains(where: { $0.state == .bad }) {
+        if discovery.doctorChecks.lines.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
@@ -143,19 +146,19 @@ struct DoctorCommand: AsyncParsableCommand {
         _ session: ReplaySession,
         _ discovery: BackendDiscovery
     ) -> [ClauseTestability] {
-        clauses(discovery.executor(session), discovery.examination)
+        clauses(discovery.executor(session), discovery.doctorChecks)
     }
 
     private static func clauses(
         _ executor: RunExecutor,
-        _ examination: Examination
+        _ doctorChecks: DoctorChecks
     ) -> [ClauseTestability] {
         let runner = SuiteRunner(
             executor: executor,
             options: .init(seed: 0, jobs: 1, nonce: "doctor", knownFailures: KnownFailures()),
             report: { _ in }
         )
-        let sight = examination.sight
+        let sight = doctorChecks.sight
         let groups = Dictionary(
             grouping: ContractLibrary.shipped.contracts.filter {
                 $0.level <= .should && !$0.isDeviceScenario
@@ -167,8 +170,8 @@ struct DoctorCommand: AsyncParsableCommand {
             for contract in contracts {
                 if let skipReason = runner.skipReason(CasePlan(contract)) {
                     reason = reason ?? skipReason.note
-                } else if contract.expectation.requiresSettling, !sight.seesEffects,
-                    !sight.seesState
+                } else if contract.expectation.requiresSettling, !sight.arePushesObservable,
+                    !sight.areProbeChangesObservable
                 {
                     reason = reason ?? "no result can be observed; add a probe to the profile"
                 } else {
@@ -180,11 +183,11 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func show(
-        _ examination: Examination,
+        _ doctorChecks: DoctorChecks,
         _ clauses: [ClauseTestability]
     ) {
         let style = Terminal.style()
-        for line in examination.lines {
+        for line in doctorChecks.lines {
             let mark =
                 switch line.state {
                 case .good: style.green("ok  ")
@@ -197,10 +200,10 @@ struct DoctorCommand: AsyncParsableCommand {
             Terminal.output("\(mark) \(topic)\(text.joined(separator: "\n" + space))\n")
             for row in line.hint?.wrapped(80) ?? [] { Terminal.output("\(space)\(row)\n") }
         }
-        let provable = clauses.filter { $0.reason == nil }.map(\.clause)
-        Terminal.output("\ncan be tested: \(provable.count) of \(clauses.count) clauses\n")
-        for start in stride(from: 0, to: provable.count, by: 14) {
-            let row = provable[start..<min(start + 14, provable.count)]
+        let provableClauses = clauses.filter { $0.reason == nil }.map(\.clause)
+        Terminal.output("\ncan be tested: \(provableClauses.count) of \(clauses.count) clauses\n")
+        for start in stride(from: 0, to: provableClauses.count, by: 14) {
+            let row = provableClauses[start..<min(start + 14, provableClauses.count)]
             Terminal.output("  \(row.joined(separator: " "))\n")
         }
         let reasons = Dictionary(

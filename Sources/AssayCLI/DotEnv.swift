@@ -13,7 +13,7 @@ enum DotEnv {
     /// Returns the environment together with the variables of the `.env` file.
     ///
     /// A variable that the environment sets keeps its value.
-    static func merged(
+    static func mergedVariables(
         nextTo profilePath: String,
         _ environment: [String: String]
     ) -> [String: String] {
@@ -29,7 +29,7 @@ enum DotEnv {
     }
 
     static func parse(_ text: String) -> [String: String] {
-        var found: [String: String] = [:]
+        var variables: [String: String] = [:]
         let lines = Array(text.drop { $0 == "\u{feff}" }.split(whereSeparator: \.isNewline))
         var index = 0
         while index < lines.count {
@@ -42,28 +42,28 @@ enum DotEnv {
             guard let first = name.first, first.isLetter || first == "_",
                 name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
             else { continue }
-            var written = String(trimmed(rest[rest.index(after: equals)...]))
+            var valueText = String(trimmed(rest[rest.index(after: equals)...]))
             // A value in quotation marks may have several lines, such as a PEM key.
-            if let quote = written.first, quote == "\"" || quote == "'" {
+            if let quote = valueText.first, quote == "\"" || quote == "'" {
                 var scan = QuoteScan(quote)
                 var end = index
                 // For each of the two kinds of quotation marks, at most one unclosed value is read
                 // to the end of the file: the opening mark of a later value would close it.
-                scan.read(written.dropFirst())
+                scan.read(valueText.dropFirst())
                 while !scan.isClosed, end < lines.count {
                     scan.read("\n")
                     scan.read(lines[end])
                     end += 1
                 }
                 if scan.isClosed {
-                    written = ([written] + lines[index..<end].map(String.init))
+                    valueText = ([valueText] + lines[index..<end].map(String.init))
                         .joined(separator: "\n")
                     index = end
                 }
             }
-            found[String(name)] = value(written[...])
+            variables[String(name)] = value(valueText[...])
         }
-        return found
+        return variables
     }
 
     /// Searches for the closing quotation mark of a value in a `.env` file.

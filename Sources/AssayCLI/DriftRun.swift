@@ -11,7 +11,7 @@ internal import Reports
 /// in CI.
 struct DriftRun {
     private let provider: ProviderEntry
-    private let reading: LiveReadPlan
+    private let readPlan: LiveReadPlan
     private let base: String
     private let host: String
     private let suppliedParameters: [String: String]
@@ -37,15 +37,17 @@ struct DriftRun {
             )
         }
         guard let provider = services.first(where: { $0.party.description == name }),
-            let reading = provider.liveReadPlan()
+            let readPlan = provider.liveReadPlan()
         else {
             throw Failure(
                 .usage,
                 "--against-live '\(name)' is not a service; the services are \(known)"
             )
         }
-        let parts = URLComponents(string: String(url))
-        guard let parts, let host = parts.host, !host.isEmpty, let scheme = parts.scheme else {
+        let urlComponents = URLComponents(string: String(url))
+        guard let urlComponents, let host = urlComponents.host, !host.isEmpty,
+            let scheme = urlComponents.scheme
+        else {
             throw Failure(.usage, "--against-live '\(url)' is not a URL with a host")
         }
         // The user has named this host, so it may be called; no other host is called.
@@ -59,7 +61,7 @@ struct DriftRun {
         guard isLoopback || !isCI else {
             throw Failure(.usage, "--against-live does not run in CI; run it on your machine")
         }
-        guard parts.query == nil, parts.fragment == nil else {
+        guard urlComponents.query == nil, urlComponents.fragment == nil else {
             throw Failure(
                 .usage,
                 "--against-live '\(url)': remove the query and the fragment; "
@@ -67,9 +69,9 @@ struct DriftRun {
             )
         }
         let query = target.target == "/" ? "" : target.target
-        (self.provider, self.reading, self.host) = (provider, reading, host)
+        (self.provider, self.readPlan, self.host) = (provider, readPlan, host)
         (base, self.authority) = (target.base + query, authority)
-        suppliedParameters = try Self.givenValues(names, reading)
+        suppliedParameters = try Self.givenValues(names, readPlan)
     }
 
     /// The names of environment variables that CI engines set, by which a run in CI is recognized.
@@ -80,20 +82,20 @@ struct DriftRun {
 
     private static func givenValues(
         _ names: [String],
-        _ reading: LiveReadPlan
+        _ readPlan: LiveReadPlan
     ) throws -> [String: String] {
-        let known = reading.suppliedParameters + reading.sources.map(\.name)
+        let known = readPlan.suppliedParameters + readPlan.parameterSources.map(\.name)
         var suppliedParameters: [String: String] = [:]
         for text in names {
             guard let (name, value) = text.cut(at: "="), !value.isEmpty else {
                 throw Failure(.usage, "--live '\(text)' is not NAME=VALUE")
             }
             guard known.contains(String(name)) else {
-                let near = Suggestion.nearest(to: String(name), among: known)
+                let nearestName = Suggestion.nearest(to: String(name), among: known)
                 throw Failure(
                     .usage,
                     "--live '\(name)': no path has this parameter; "
-                        + (near.map { "did you mean '\($0)'? " } ?? "")
+                        + (nearestName.map { "did you mean '\($0)'? " } ?? "")
                         + "the parameters are \(known.joined(separator: ", "))"
                 )
             }
@@ -107,25 +109,25 @@ struct DriftRun {
     /// - Returns: Whether any response of the live service differs from the fake's.
     /// - Throws: A failure when the service cannot be reached or no response could be compared.
     func run() async throws -> Bool {
-        guard let key = Setting.liveKey.secret else {
+        guard let apiKey = Setting.liveKey.secret else {
             throw Failure(
                 .usage,
                 "--against-live needs a key for the service; put a read-only key into "
                     + "\(Setting.liveKey.variable)"
             )
         }
-        for name in reading.suppliedParameters where suppliedParameters[name] == nil {
+        for name in readPlan.suppliedParameters where suppliedParameters[name] == nil {
             Terminal.error("assay: --live \(name)=… is missing; calls that need it are skipped\n")
         }
         let client = BackendClient(base: base, laneCount: 1, authority: authority)
-        let fields = [HTTPMessage.Field("Authorization", "\(reading.scheme) \(key.exposed)")]
-        let drift = DriftComparison(reading, of: provider.operations())
+        let fields = [HTTPMessage.Field("Authorization", "\(readPlan.scheme) \(apiKey.exposed)")]
+        let drift = DriftComparison(readPlan, of: provider.operations())
         let host = host
-        let lines: [DriftComparison.OperationComparison]
+        let comparisons: [DriftComparison.OperationComparison]
         do throws(DriftComparison.Unreachable) {
-            lines = try await drift.compare(
+            comparisons = try await drift.compare(
                 suppliedParameters: suppliedParameters,
-                fakeParameterValues: reading.fakeParameterValues,
+                fakeParameterValues: readPlan.fakeParameterValues,
                 live: { request in
                     var request = request
                     request.fields += fields
@@ -144,25 +146,25 @@ struct DriftRun {
                 fake: fake(),
                 progress: Self.printProgress
             )
-            Self.clear()
+            Self.clearProgress()
         } catch {
-            Self.clear()
+            Self.clearProgress()
             await client.close()
             // After an interruption, the error of the host does not matter.
             guard !Task.isCancelled else { throw Failure(.interrupted, "interrupted") }
             throw Failure(.unreachable, error.text)
         }
         await client.close()
-        return try show(lines)
+        return try show(comparisons)
     }
 
     private func fake() -> DriftComparison.Call {
         let now = SuiteRun.now()
         var services = Services(seed: 1)
-        reading.addSampleData(&services, now)
-        let (party, filled) = (provider.party, services)
+        readPlan.addSampleData(&services, now)
+        let (party, filledServices) = (provider.party, services)
         return { request in
-            var services = filled
+            var services = filledServices
             return .success(services.respond(party, to: request, at: now).response)
         }
     }
@@ -176,14 +178,14 @@ struct DriftRun {
         Terminal.error("\r\u{1b}[K" + line)
     }
 
-    private static func clear() {
+    private static func clearProgress() {
         if Terminal.isInteractive(2) { Terminal.error("\r\u{1b}[K") }
     }
 
-    private func show(_ lines: [DriftComparison.OperationComparison]) throws -> Bool {
+    private func show(_ comparisons: [DriftComparison.OperationComparison]) throws -> Bool {
         let style = Terminal.style()
         var (equal, differing, notComparable) = (0, 0, 0)
-        for line in lines {
+        for line in comparisons {
             let name = "\(line.operation.method) \(line.operation.path)"
             switch line.outcome {
             case .equal: equal += 1
@@ -200,7 +202,7 @@ struct DriftRun {
                 for each in differences { Terminal.output("        \(Self.text(of: each))\n") }
             }
         }
-        for line in lines {
+        for line in comparisons {
             guard case .notComparable(let reason) = line.outcome else { continue }
             Terminal.output(
                 "\(style.dim("not compared")) \(line.operation.method) \(line.operation.path)\n"

@@ -6,7 +6,7 @@ internal import Reports
 /// `--help` and the manual page are generated from these codes, and tests compare the guides with
 /// them.
 enum ExitStatus: Int32, CaseIterable {
-    case green = 0
+    case success = 0
     case failures = 1
     case usage = 2
     case unparsable = 3
@@ -32,7 +32,7 @@ enum ExitStatus: Int32, CaseIterable {
     /// The meaning of the exit code, in one sentence without a full stop.
     var meaning: String {
         switch self {
-        case .green: "all green"
+        case .success: "all green"
         case .failures:
             "a case failed, passed unexpectedly, or failed with an unexpected finding code"
         case .usage: "wrong usage or configuration"
@@ -52,11 +52,11 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// Whether a run with this exit code has results to write.
     private var hasResults: Bool {
-        [.green, .failures, .undecided, .interrupted].contains(self)
+        [.success, .failures, .undecided, .interrupted].contains(self)
     }
 
     /// The exit code of the same run when a part of its output could not be written.
-    var withLostOutput: ExitStatus { hasResults ? .outputFailed : self }
+    var statusAfterLostOutput: ExitStatus { hasResults ? .outputFailed : self }
 
     /// The exit codes and their meanings as text, with lines of at most 80 columns.
     static var table: String {

@@ -55,10 +55,10 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         let library = try options.contractLibrary()
         let isFeature = explainFeature(library)
-        let matching = library.headings.filter { Selection.matches(subject, $0) }
+        let matchingHeadings = library.headings.filter { Selection.matches(subject, $0) }
         if let file = library.files.first(where: { $0.id == subject })
-            ?? matching.first.flatMap({ first in
-                Set(matching.map(\.id)).count == 1
+            ?? matchingHeadings.first.flatMap({ first in
+                Set(matchingHeadings.map(\.id)).count == 1
                     ? library.files.first { $0.id == first.id } : nil
             })
         {
@@ -70,19 +70,19 @@ struct ExplainCommand: AsyncParsableCommand {
             }
             return
         }
-        guard !matching.isEmpty else {
+        guard !matchingHeadings.isEmpty else {
             let isKey = explainKey()
             if isFeature || isKey || explainLanguage() { return }
             throw unknownNameFailure(library)
         }
         if let clause = Clause.named(subject) {
             explain(clause)
-        } else if let name = matching.first?.clause, name == subject.uppercased() {
+        } else if let name = matchingHeadings.first?.clause, name == subject.uppercased() {
             try ExplainSource(words: [name]).run()
             Terminal.output("\n")
         }
-        var told: Set<String> = []
-        for contract in matching where told.insert(contract.id).inserted {
+        var printedTexts: Set<String> = []
+        for contract in matchingHeadings where printedTexts.insert(contract.id).inserted {
             Terminal.output("\(contract.clause)  \(contract.id)\n      \(contract.title)\n")
             Terminal.output("      source: \(contract.source)\n")
         }
@@ -112,11 +112,11 @@ struct ExplainCommand: AsyncParsableCommand {
             + Set(library.headings.map(\.id))
             + FileFormat.allCases.flatMap(\.reference.names)
             + FileFormat.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
-        let near = Suggestion.nearest(to: subject, among: known)
+        let nearestName = Suggestion.nearest(to: subject, among: known)
         return Failure(
             .nothingSelected,
             "'\(subject)' is not a finding code, a clause, a contract, a feature or a key"
-                + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
+                + (nearestName.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
         )
     }
 
@@ -169,9 +169,10 @@ struct ExplainCommand: AsyncParsableCommand {
             for place in language.reference.keyLocations(named: subject) {
                 let parts = language.reference.explanation(of: place)
                 let text = "\(place.text)  (\(language.rawValue))"
-                if let same = meanings.firstIndex(where: { $0.parts.elementsEqual(parts, by: ==) })
-                {
-                    meanings[same].keyLocations.append(text)
+                if let sameMeaningIndex = meanings.firstIndex(where: {
+                    $0.parts.elementsEqual(parts, by: ==)
+                }) {
+                    meanings[sameMeaningIndex].keyLocations.append(text)
                 } else {
                     meanings.append(([text], parts))
                 }

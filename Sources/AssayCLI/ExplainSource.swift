@@ -84,11 +84,12 @@ struct ExplainSource {
         among known: [String],
         see command: [String]
     ) -> Failure {
-        let near = Suggestion.nearest(to: text, among: known)
+        let nearestName = Suggestion.nearest(to: text, among: known)
         return Failure(
             .nothingSelected,
             "unknown \(kind) '\(text)'"
-                + (near.map { "; did you mean '\($0)'?" } ?? "; see '\(Terminal.next(command))'")
+                + (nearestName.map { "; did you mean '\($0)'?" }
+                    ?? "; see '\(Terminal.next(command))'")
         )
     }
 

@@ -87,8 +87,9 @@ struct ExploreCommand: AsyncParsableCommand {
             ? try TargetOptions.profile(target.profile, environment) : try target.resolvedProfile()
         let shard = try Shard.given(shard, environment)
         let seedText = Setting.seed.text(seed, environment) ?? SuiteRun.nonce()
-        let processors = ProcessInfo.processInfo.activeProcessorCount
-        let usualJobs = app ? (appOptions.scripted ? processors : min(32, 10 * processors)) : 16
+        let processorCount = ProcessInfo.processInfo.activeProcessorCount
+        let usualJobs =
+            app ? (appOptions.scripted ? processorCount : min(32, 10 * processorCount)) : 16
         var options = Campaign.Options(
             seed: Self.seed(seedText, shard),
             jobs: Descriptors.affordableJobCount(
@@ -118,7 +119,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let setup = Setup(
             profile: profile,
             files: try reports.files(),
-            saved: try Setting.save.text(save, environment).map {
+            savedRunFile: try Setting.save.text(save, environment).map {
                 try SavedRunFile(ReportFiles.writablePath($0), profile: profile)
             },
             shard: shard,
@@ -134,7 +135,7 @@ struct ExploreCommand: AsyncParsableCommand {
     struct Setup {
         let profile: Profile
         let files: ReportFiles
-        let saved: SavedRunFile?
+        let savedRunFile: SavedRunFile?
         let shard: Shard?
         let seed: String
         var options: Campaign.Options
@@ -158,19 +159,19 @@ struct ExploreCommand: AsyncParsableCommand {
 
         /// Starts the file of `--save`, to which each failure is added as soon as it is found.
         func beginSavedRun(_ target: String) {
-            let nothing = ExploreRun.Result(
+            let emptyResult = ExploreRun.Result(
                 outcome: Campaign.Outcome(),
                 target: target,
                 began: SuiteRun.now(),
                 seconds: 0
             )
-            var report = nothing.report(seed: seed, jobs: options.jobs, profile)
+            var report = emptyResult.report(seed: seed, jobs: options.jobs, profile)
             report.shard = shard?.description
-            saved?.begin(report, planned: nil)
+            savedRunFile?.begin(report, planned: nil)
         }
 
         func save(_ event: Campaign.Event) {
-            if case .found(let found) = event { saved?.add(found.result) }
+            if case .found(let found) = event { savedRunFile?.add(found.result) }
         }
 
         /// Returns a copy of this setup that converts each failing history to the text of a
@@ -196,19 +197,19 @@ struct ExploreCommand: AsyncParsableCommand {
     }
 
     private func exploreHistories(_ given: Setup) async throws {
-        guard !appOptions.isGiven else {
+        guard !appOptions.hasAnyOption else {
             throw Failure(
                 .usage,
                 "--url, --scripted, --defect and --browser apply only to an app: add --app"
             )
         }
         let (profile, environment) = (given.profile, given.environment)
-        let means = Capabilities(of: profile)
+        let capabilities = Capabilities(of: profile)
         let selection = try HistorySelection(only)
-        try selection.check(means, profile)
+        try selection.check(capabilities, profile)
         let loadedCorpus = try loadedCorpus(environment)
         let source = Campaign.Source(
-            selection.applied(to: HistoryGenerator.Options(means: means)),
+            selection.applied(to: HistoryGenerator.Options(capabilities: capabilities)),
             corpus: given.shardShare(of: loadedCorpus.contents.histories)
         )
         let foundFolder = loadedCorpus.foundFolder
@@ -219,7 +220,10 @@ struct ExploreCommand: AsyncParsableCommand {
             source: source,
             options: setup.options
         )
-        let teller = ExploreProgress(loadedCorpus.corpus, known: loadedCorpus.contents.coverage)
+        let progressPrinter = ExploreProgress(
+            loadedCorpus.corpus,
+            known: loadedCorpus.contents.coverage
+        )
         let isQuiet = setup.files.usesStandardOutput
         let heading = "assay \(assayVersion) · seed \(setup.seed) · \(setup.limitDescription)\n"
         let interruption = Interruption()
@@ -233,13 +237,13 @@ struct ExploreCommand: AsyncParsableCommand {
                 },
                 report: { event in
                     setup.save(event)
-                    teller.report(event)
+                    progressPrinter.report(event)
                 }
             )
         }
-        await setup.saved?.end()
-        teller.clear()
-        let isKept = teller.saveToCorpus(result.outcome)
+        await setup.savedRunFile?.end()
+        progressPrinter.clearProgressLine()
+        let isCorpusSaved = progressPrinter.saveToCorpus(result.outcome)
         let outcome = try finishRun(
             result,
             setup,
@@ -249,20 +253,20 @@ struct ExploreCommand: AsyncParsableCommand {
             isInterrupted: interruption.hasReceivedSignal
         )
         if !isQuiet {
-            let text = CoverageText(result.outcome, means, unmapped: profile)
+            let text = CoverageText(result.outcome, capabilities, unmapped: profile)
             Terminal.output(coverage ? text.fullText : text.summary)
         }
-        throw Self.exitCode(outcome, isKept: isKept)
+        throw Self.exitCode(outcome, isCorpusSaved: isCorpusSaved)
     }
 
     /// Returns the exit code of a campaign.
     ///
     /// A corpus that could not be written counts as lost output.
-    static func exitCode(_ outcome: RunReport, isKept: Bool) -> ExitCode {
-        guard !isKept, let status = ExitStatus(rawValue: outcome.exitCode) else {
+    static func exitCode(_ outcome: RunReport, isCorpusSaved: Bool) -> ExitCode {
+        guard !isCorpusSaved, let status = ExitStatus(rawValue: outcome.exitCode) else {
             return ExitCode(outcome.exitCode)
         }
-        return ExitCode(status.withLostOutput.rawValue)
+        return ExitCode(status.statusAfterLostOutput.rawValue)
     }
 
     /// The saved histories at the start of a campaign, and the folder for contracts of new
@@ -347,7 +351,7 @@ struct ExploreCommand: AsyncParsableCommand {
             replay: replay,
             isVerbose: reports.verbose,
             isStrict: false,
-            saveFile: setup.saved?.path,
+            saveFile: setup.savedRunFile?.path,
             baselineFile: nil,
             earlierKnownFailures: KnownFailures(),
             writesGoldenUpdates: false,
@@ -366,7 +370,7 @@ extension Capabilities {
         self.init(
             features: features,
             showsState: profile.probes.contains { !$0.readings.isEmpty },
-            choosesIDs: profile.choosesIDs
+            backendChoosesIDs: profile.backendChoosesIDs
         )
     }
 }
@@ -410,9 +414,9 @@ extension ExploreRun.Result {
     private var allNotes: [String] {
         var notes = notes
         let histories = outcome.progress.histories
-        let rate = seconds > 0 ? Double(histories) / seconds : 0
+        let historiesPerSecond = seconds > 0 ? Double(histories) / seconds : 0
         notes.append(
-            "\(histories) histories in \(Int(seconds)) s (\(Int(rate)) per second); "
+            "\(histories) histories in \(Int(seconds)) s (\(Int(historiesPerSecond)) per second); "
                 + "\(outcome.progress.features) features covered"
         )
         let undecided = outcome.inconclusive.values.reduce(0, +)

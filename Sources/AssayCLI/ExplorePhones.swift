@@ -22,8 +22,11 @@ extension ExploreCommand {
         let foundFolder = loadedCorpus.foundFolder
         let setup = given.savingFoundContracts(to: foundFolder)
         let options = setup.options
-        let histories = setup.shardShare(of: loadedCorpus.contents.phones)
-        let teller = ExploreProgress(loadedCorpus.corpus, known: loadedCorpus.contents.coverage)
+        let histories = setup.shardShare(of: loadedCorpus.contents.phoneHistories)
+        let progressPrinter = ExploreProgress(
+            loadedCorpus.corpus,
+            known: loadedCorpus.contents.coverage
+        )
         if !setup.files.usesStandardOutput {
             Terminal.error(
                 "assay \(assayVersion) · seed \(setup.seed) · \(setup.limitDescription)\n"
@@ -35,14 +38,14 @@ extension ExploreCommand {
         let interruption = Interruption()
         let began = SuiteRun.now()
         let start = ContinuousClock().now
-        let played = try await interruption.run {
+        let campaignRun = try await interruption.run {
             try await device.runWithApp(
                 executor,
                 began: began,
                 onOpen: { chromium in interruption.onSecondSignal { chromium.end() } },
                 { perform in
                     let clock = RealClock()
-                    let player = PhoneCampaign.InputExecutor(
+                    let inputExecutor = PhoneCampaign.InputExecutor(
                         profile: profile,
                         executorSet: executor.executorSet(profile),
                         options: options,
@@ -50,53 +53,53 @@ extension ExploreCommand {
                         perform: perform
                     )
                     return await PhoneCampaign(
-                        player: player,
+                        inputExecutor: inputExecutor,
                         corpus: histories,
                         options: options,
                         clock: clock,
                         report: { event in
                             setup.save(event)
-                            teller.report(event)
+                            progressPrinter.report(event)
                         }
                     ).run()
                 }
             )
         }
-        await setup.saved?.end()
-        teller.clear()
+        await setup.savedRunFile?.end()
+        progressPrinter.clearProgressLine()
         let result = ExploreRun.Result(
-            outcome: played.value,
+            outcome: campaignRun.value,
             target: executor.target,
             began: began,
             seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
-            notes: played.notes
+            notes: campaignRun.notes
         )
-        let words = replayArguments(setup)
-        let isKept = teller.saveToCorpus(result.outcome)
+        let commandWords = replayArguments(setup)
+        let isCorpusSaved = progressPrinter.saveToCorpus(result.outcome)
         let outcome = try finishRun(
             result,
             setup,
             foundFolder,
-            contractRerunArguments: ["app"] + words,
-            rerunning: ["explore", "--app"] + words,
+            contractRerunArguments: ["app"] + commandWords,
+            rerunning: ["explore", "--app"] + commandWords,
             isInterrupted: interruption.hasReceivedSignal
         )
         if !setup.files.usesStandardOutput {
             let text = PhoneCoverageText(result.outcome)
             Terminal.output(coverage ? text.fullText : text.summary)
         }
-        throw Self.exitCode(outcome, isKept: isKept)
+        throw Self.exitCode(outcome, isCorpusSaved: isCorpusSaved)
     }
 
     private func replayArguments(_ setup: Setup) -> [String] {
-        var words: [String] = []
+        var commandWords: [String] = []
         if let path = Setting.profile.text(target.profile, setup.environment) {
-            words += ["--profile", path]
+            commandWords += ["--profile", path]
         }
-        words += appOptions.replayArguments(setup.environment)
+        commandWords += appOptions.replayArguments(setup.environment)
         for host in TargetOptions.hosts(target.allowHost, setup.environment) {
-            words += ["--allow-host", host]
+            commandWords += ["--allow-host", host]
         }
-        return words
+        return commandWords
     }
 }

@@ -8,8 +8,8 @@ internal import Reports
 /// Prints the progress of a campaign, and writes new histories to the corpus at once.
 final class ExploreProgress: Sendable {
     private struct State {
-        var isShown = false
-        var lastLine: Duration = .zero
+        var isLineShown = false
+        var lastLinePrintedAt: Duration = .zero
         /// Histories that could not be written to the corpus yet.
         ///
         /// The write is repeated at the end of the campaign.
@@ -17,9 +17,9 @@ final class ExploreProgress: Sendable {
     }
 
     /// The time between progress lines when standard error is not a terminal.
-    private static let period: Duration = .seconds(10)
+    private static let printInterval: Duration = .seconds(10)
 
-    private let isLive = Terminal.isInteractive(2)
+    private let isTerminalInteractive = Terminal.isInteractive(2)
     private let corpus: HistoryCorpus?
     /// The coverage counts of earlier campaigns, which the corpus contains.
     private let known: HistoryCoverage
@@ -49,38 +49,40 @@ final class ExploreProgress: Sendable {
 
     private func printProgress(_ progress: Campaign.Progress) {
         let seconds = max(1, progress.elapsed.milliseconds)
-        let rate = Int64(progress.histories) * 1000 / seconds
+        let historiesPerSecond = Int64(progress.histories) * 1000 / seconds
         let found = progress.found == 0 ? "" : "  \(progress.found) failures"
         let line =
-            "\(progress.histories) histories  \(rate)/s  \(progress.features) features\(found)  "
+            "\(progress.histories) histories  \(historiesPerSecond)/s  \(progress.features) features\(found)  "
             + "\(progress.elapsed.milliseconds / 1000) s"
-        if isLive {
-            state.withLock { $0.isShown = true }
+        if isTerminalInteractive {
+            state.withLock { $0.isLineShown = true }
             Terminal.error("\r\u{1b}[K" + String(line.prefix(Terminal.width(STDERR_FILENO))))
             return
         }
         let isDue = state.withLock { state in
-            guard progress.elapsed - state.lastLine >= Self.period else { return false }
-            state.lastLine = progress.elapsed
+            guard progress.elapsed - state.lastLinePrintedAt >= Self.printInterval else {
+                return false
+            }
+            state.lastLinePrintedAt = progress.elapsed
             return true
         }
         if isDue { Terminal.error("assay: \(line)\n") }
     }
 
     private func printLine(_ text: String) {
-        clear()
+        clearProgressLine()
         let width = Terminal.width(STDERR_FILENO)
         Terminal.error(
             text.printable.wrapped(width - 9).joined(separator: "\n         ") + "\n"
         )
     }
 
-    func clear() {
+    func clearProgressLine() {
         let wasShown = state.withLock { state in
-            defer { state.isShown = false }
-            return state.isShown
+            defer { state.isLineShown = false }
+            return state.isLineShown
         }
-        if isLive, wasShown { Terminal.error("\r\u{1b}[K") }
+        if isTerminalInteractive, wasShown { Terminal.error("\r\u{1b}[K") }
     }
 
     // MARK: Keeping

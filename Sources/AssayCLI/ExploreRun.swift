@@ -33,9 +33,9 @@ struct ExploreRun: Sendable {
         onOpen: @Sendable (ReplaySession) -> Void = { _ in },
         report: @escaping @Sendable (Campaign.Event) -> Void
     ) async throws -> Result {
-        let work = try WorkFolder.made()
-        defer { work.remove() }
-        let folder = work.path
+        let workFolder = try WorkFolder.made()
+        defer { workFolder.remove() }
+        let folder = workFolder.path
         let began = SuiteRun.now()
         var suite = SuiteRun(
             profile: profile,
@@ -58,7 +58,7 @@ struct ExploreRun: Sendable {
             () throws(ReplaySession.OpenError) in
             try await suite.session(in: folder, addresses, SuiteRun.base(at: began))
         }
-        interruption?.onSecondSignal { session.abandon() }
+        interruption?.onSecondSignal { session.killBackend() }
         isOpen.withLock { $0 = true }
         onOpen(session)
         let campaign = Campaign(

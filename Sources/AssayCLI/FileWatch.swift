@@ -6,7 +6,7 @@ internal import Programs
 struct FileWatch {
     /// The state of a file at the time of a snapshot.
     struct State: Hashable {
-        let modified: Date
+        let modifiedAt: Date
         let size: UInt64
     }
 
@@ -17,18 +17,18 @@ struct FileWatch {
     /// The backend's folder, in which the backend may write files too.
     let backend: String?
     /// The absolute paths of the files and folders that a run writes.
-    private let outputs: Set<String>
+    private let outputPaths: Set<String>
 
     /// Creates a watch without taking a snapshot.
     ///
     /// - Parameters:
     ///   - editedPaths: The files and folders that the user edits and that a run does not write.
     ///   - backend: The backend's folder, in which the backend may write files too.
-    ///   - outputs: The files and folders that a run writes, as relative or absolute paths.
-    init(editedPaths: [String], backend: String?, outputs: [String]) {
+    ///   - outputPaths: The files and folders that a run writes, as relative or absolute paths.
+    init(editedPaths: [String], backend: String?, outputPaths: [String]) {
         self.editedPaths = editedPaths
         self.backend = backend
-        self.outputs = Set(outputs.map(Self.absolutePath))
+        self.outputPaths = Set(outputPaths.map(Self.absolutePath))
     }
 
     private static func absolutePath(_ path: String) -> String {
@@ -60,8 +60,8 @@ struct FileWatch {
             // A symbolic link that is given as a watched path is followed; links inside a watched
             // folder are not.
             let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: root)) != nil
-            let place = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
-            addFiles(at: isLink ? place : root, excludedInodes, &found)
+            let resolvedPath = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
+            addFiles(at: isLink ? resolvedPath : root, excludedInodes, &found)
         }
         return found
     }
@@ -72,7 +72,8 @@ struct FileWatch {
     }
 
     private func addFiles(at root: String, _ excludedInodes: Set<UInt64>, _ found: inout Snapshot) {
-        guard !outputs.contains(Self.absolutePath(root)), let state = Self.state(of: root) else {
+        guard !outputPaths.contains(Self.absolutePath(root)), let state = Self.state(of: root)
+        else {
             return
         }
         guard state.isFolder else {
@@ -97,7 +98,7 @@ struct FileWatch {
             type == .typeDirectory || type == .typeRegular
         else { return nil }
         let state = State(
-            modified: found[.modificationDate] as? Date ?? .distantPast,
+            modifiedAt: found[.modificationDate] as? Date ?? .distantPast,
             size: (found[.size] as? NSNumber)?.uint64Value ?? 0
         )
         let number = (found[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
@@ -119,21 +120,21 @@ struct FileWatch {
     }
 
     /// The time between two snapshots while waiting for a change.
-    private static let period = Duration.milliseconds(300)
+    private static let pollInterval = Duration.milliseconds(300)
 
     /// Waits until the watched files differ from a snapshot and have stopped changing.
     ///
     /// - Returns: The changed paths; empty when the wait was canceled.
-    func wait(from seen: Snapshot) async -> [String] {
-        var last = seen
+    func wait(from initialSnapshot: Snapshot) async -> [String] {
+        var last = initialSnapshot
         let clock = ContinuousClock()
         while !Task.isCancelled {
-            try? await clock.sleep(for: Self.period)
+            try? await clock.sleep(for: Self.pollInterval)
             let now = snapshot()
-            let isStill = now == last
+            let isUnchanged = now == last
             last = now
-            let changes = Self.changes(seen, now)
-            if isStill, !changes.isEmpty { return changes }
+            let changes = Self.changes(initialSnapshot, now)
+            if isUnchanged, !changes.isEmpty { return changes }
         }
         return []
     }

@@ -7,7 +7,7 @@ internal import Programs
 /// The corpus of `assay explore`: a folder in which campaigns keep generated histories for later
 /// campaigns.
 ///
-/// The subfolder `histories` has one file for each customer history. The subfolder `phones` has the
+/// The subfolder `histories` has one file for each customer history. The subfolder `phoneHistories` has the
 /// histories of an app as contracts, and `found` has the contracts of failures. The file
 /// `coverage.json` counts the tested situations.
 struct HistoryCorpus: Sendable {
@@ -17,7 +17,7 @@ struct HistoryCorpus: Sendable {
     /// tested.
     struct Contents: Sendable {
         var histories: [CustomerHistory] = []
-        var phones: [PhoneHistory] = []
+        var phoneHistories: [PhoneHistory] = []
         var coverage = HistoryCoverage()
         /// The paths of files that another version of Assay wrote.
         ///
@@ -56,13 +56,13 @@ struct HistoryCorpus: Sendable {
             do throws(HistoryText.ParseError) {
                 contents.histories.append(try HistoryText.history(text))
             } catch {
-                guard error.isOfAnotherVersion else {
+                guard error.isVersionMismatch else {
                     throw Failure(.unparsable, "'\(path)': \(error)")
                 }
                 contents.otherVersionPaths.append(path)
             }
         }
-        contents.phones = try phones()
+        contents.phoneHistories = try phoneHistories()
         for path in [coveragePath, ownCoveragePath] {
             guard let data = FileManager.default.contents(atPath: path) else { continue }
             if let coverage = try coverage(data, path) {
@@ -74,7 +74,7 @@ struct HistoryCorpus: Sendable {
         return contents
     }
 
-    private func phones() throws -> [PhoneHistory] {
+    private func phoneHistories() throws -> [PhoneHistory] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: phonesFolder)) ?? []
         return try names.sorted().filter { $0.hasSuffix(".yaml") }.flatMap { name in
             let path = phonesFolder + "/" + name
@@ -95,14 +95,14 @@ struct HistoryCorpus: Sendable {
             let counts = value["counts"]?.object
         else { throw Failure(.unparsable, "'\(path)' has no coverage counts; remove the file") }
         guard value["history"]?.int64 == Int64(HistoryText.version) else { return nil }
-        var numbers: [String: Int] = [:]
+        var countsByName: [String: Int] = [:]
         for member in counts.members {
             guard let count = member.value.int64, count > 0 else {
                 throw Failure(.unparsable, "'\(path)': the value of '\(member.key)' is not a count")
             }
-            numbers[member.key] = Int(count)
+            countsByName[member.key] = Int(count)
         }
-        return HistoryCoverage(counts: numbers)
+        return HistoryCoverage(counts: countsByName)
     }
 
     /// The path of the coverage file to write: `coverage.json`, unless another version of Assay

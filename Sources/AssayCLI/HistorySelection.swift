@@ -21,17 +21,19 @@ struct HistorySelection: Sendable {
         for text in texts.flatMap({ $0.split(separator: ",").map(String.init) }) {
             let name = [text, String(text.dropLast())].first { Self.names.contains($0) }
             guard let name, name == text || text.hasSuffix("s") else {
-                let near = Suggestion.nearest(to: text, among: Self.names)
+                let nearestName = Suggestion.nearest(to: text, among: Self.names)
                 throw Failure(
                     .usage,
                     "--only '\(text)' is neither an operation nor a fault"
-                        + (near.map { "; did you mean '\($0)'?" } ?? "")
+                        + (nearestName.map { "; did you mean '\($0)'?" } ?? "")
                         + "\n       operations: " + Self.operationNames.joined(separator: ", ")
                         + "\n       faults: " + Self.faultNames.joined(separator: ", ")
                 )
             }
             // `register` is the name of an operation and of a fault, which repeats a registration.
-            if let act = HistoryOperation.Kind(rawValue: name) { operations.insert(act) }
+            if let operation = HistoryOperation.Kind(rawValue: name) {
+                operations.insert(operation)
+            }
             if let kind = HistoryFault.Kind(rawValue: name) { faults.insert(kind) }
         }
         guard texts.isEmpty || !operations.isEmpty || !faults.isEmpty else {
@@ -44,16 +46,18 @@ struct HistorySelection: Sendable {
     ///
     /// - Throws: A failure with the name of the operation or fault, and the feature that the
     ///   backend lacks.
-    func check(_ means: Capabilities, _ profile: Profile) throws {
+    func check(_ capabilities: Capabilities, _ profile: Profile) throws {
         let needs =
             operations.sorted { $0.rawValue < $1.rawValue }.map { ($0.rawValue, $0.needs) }
             + faults.sorted().map { ($0.rawValue, $0.needs) }
         for (name, features) in needs {
-            guard let missing = features.first(where: { !means.features.contains($0) }) else {
+            guard
+                let missingFeature = features.first(where: { !capabilities.features.contains($0) })
+            else {
                 continue
             }
             let reason =
-                profile.skipReason(to: missing)
+                profile.skipReason(to: missingFeature)
                 ?? "only a backend that Assay starts can be restarted"
             throw Failure(.nothingSelected, "--only \(name): \(reason)")
         }

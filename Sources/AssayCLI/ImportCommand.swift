@@ -66,21 +66,21 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let bytes = Array(data)
         let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
-        let chosen: Importer.Format
+        let chosenFormat: Importer.Format
         if let format {
             guard let known = Importer.Format(rawValue: format) else {
                 throw Failure(.usage, "--format '\(format)' is not one of \(names)")
             }
-            chosen = known
+            chosenFormat = known
         } else {
-            guard let guess = Importer.format(of: bytes) else {
+            guard let guessedFormat = Importer.format(of: bytes) else {
                 throw Failure(
                     .unparsable,
                     "\(file): line 1: error: the format is not recognized\n"
                         + "Add --format with one of \(names)."
                 )
             }
-            chosen = guess
+            chosenFormat = guessedFormat
         }
         let profile = try readProfile()
         var webhooks: [Exchange.Party: String] = [:]
@@ -93,7 +93,7 @@ struct ImportCommand: AsyncParsableCommand {
         do throws(RecordingError) {
             result = try Importer.exchanges(
                 bytes,
-                format: chosen,
+                format: chosenFormat,
                 Importer.Context(webhooks: webhooks, now: now, hosts: host) { [file] path in
                     Self.contents(of: path, nextTo: file)
                 }
@@ -102,36 +102,36 @@ struct ImportCommand: AsyncParsableCommand {
             throw Failure(.unparsable, "\(file): \(error)")
         }
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
-        let answered = try await answered(result.exchanges)
-        guard hasUnanswered else { return try write(answered, profile, now) }
+        let exchangesWithResponses = try await exchangesWithResponses(result.exchanges)
+        guard hasUnansweredRequests else { return try write(exchangesWithResponses, profile, now) }
         // This import replaces an earlier one without responses, which is kept until this one is
         // written.
         let files = FileManager.default
-        let (path, aside) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
-        try? files.removeItem(atPath: aside)
+        let (path, backupPath) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
+        try? files.removeItem(atPath: backupPath)
         do {
-            try files.moveItem(atPath: path, toPath: aside)
+            try files.moveItem(atPath: path, toPath: backupPath)
         } catch {
             throw Failure(.outputFailed, "cannot move '\(path)': \(error.plainReason)")
         }
         do {
-            try write(answered, profile, now)
+            try write(exchangesWithResponses, profile, now)
         } catch {
             try? files.removeItem(atPath: path)
-            try? files.moveItem(atPath: aside, toPath: path)
+            try? files.moveItem(atPath: backupPath, toPath: path)
             throw error
         }
         do {
-            try files.removeItem(atPath: aside)
+            try files.removeItem(atPath: backupPath)
         } catch {
-            throw Failure(.outputFailed, "cannot remove '\(aside)': \(error.plainReason)")
+            throw Failure(.outputFailed, "cannot remove '\(backupPath)': \(error.plainReason)")
         }
         Terminal.error("\(folder): replaced the earlier import, which had no responses\n")
     }
 
     /// Whether the folder contains an earlier import without responses that `--target` can now
     /// supply.
-    private var hasUnanswered: Bool {
+    private var hasUnansweredRequests: Bool {
         guard target != nil, FileManager.default.fileExists(atPath: folder + "/recording.ndjson"),
             let old = try? RecordingFile.read(folder)
         else { return false }
@@ -143,21 +143,22 @@ struct ImportCommand: AsyncParsableCommand {
     /// Its path is relative to the current folder or to the folder of the imported file.
     private static func contents(of path: String, nextTo file: String) -> [UInt8]? {
         let folder = PathName(file).folder
-        let places = [path, PathName(folder).appending(path)]
-        return places.lazy.compactMap { FileManager.default.contents(atPath: $0) }.first.map(
-            Array.init
-        )
+        let candidatePaths = [path, PathName(folder).appending(path)]
+        return candidatePaths.lazy.compactMap { FileManager.default.contents(atPath: $0) }.first
+            .map(
+                Array.init
+            )
     }
 
     /// Sends each imported request without a response to the URL of `--target`, and adds the new
     /// responses.
-    private func answered(_ exchanges: [Exchange]) async throws -> [Exchange] {
-        let open = exchanges.count { $0.response == nil }
-        guard open > 0 else { return exchanges }
+    private func exchangesWithResponses(_ exchanges: [Exchange]) async throws -> [Exchange] {
+        let unansweredCount = exchanges.count { $0.response == nil }
+        guard unansweredCount > 0 else { return exchanges }
         guard let target else {
             Terminal.error(
-                "\(file): \(open) request\(open == 1 ? " has" : "s have") no response; to send "
-                    + "\(open == 1 ? "it and record the response" : "them and record the responses")"
+                "\(file): \(unansweredCount) request\(unansweredCount == 1 ? " has" : "s have") no response; to send "
+                    + "\(unansweredCount == 1 ? "it and record the response" : "them and record the responses")"
                     + ", add --target URL\n"
             )
             return exchanges
@@ -168,7 +169,7 @@ struct ImportCommand: AsyncParsableCommand {
             laneCount: 1,
             authority: try TargetOptions.authority(ca)
         )
-        var answered = exchanges
+        var exchangesWithResponses = exchanges
         for index in exchanges.indices where exchanges[index].response == nil {
             let clock = ContinuousClock()
             let start = clock.now
@@ -177,12 +178,12 @@ struct ImportCommand: AsyncParsableCommand {
                 await client.close()
                 throw Failure(.unreachable, "\(target): \(text)")
             }
-            answered[index].outcome = outcome
-            answered[index].completed =
-                answered[index].invoked + (clock.now - start).milliseconds * 1000
+            exchangesWithResponses[index].outcome = outcome
+            exchangesWithResponses[index].completed =
+                exchangesWithResponses[index].invoked + (clock.now - start).milliseconds * 1000
         }
         await client.close()
-        return answered
+        return exchangesWithResponses
     }
 
     private func readProfile() throws -> Profile {
@@ -256,8 +257,8 @@ struct ExportCommand: ParsableCommand {
             throw Failure(.usage, "--format '\(format)' is neither \(names)")
         }
         let file = try RecordingFile.read(recording)
-        let recorded = file.header.target
-        let url = base ?? (recorded.isEmpty ? "http://127.0.0.1" : recorded)
+        let recordedTarget = file.header.target
+        let url = base ?? (recordedTarget.isEmpty ? "http://127.0.0.1" : recordedTarget)
         let text = Exporter.text(file, format, base: url)
         Terminal.document(format == .har ? ForeignText.escapedJSON(text) : text)
     }

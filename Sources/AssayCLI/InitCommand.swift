@@ -43,18 +43,18 @@ struct InitCommand: AsyncParsableCommand {
         )
         let (discovery, clauses) = try await run.discover()
         try run.write(discovery)
-        let provable = clauses.count { $0.reason == nil }
+        let provableClauseCount = clauses.count { $0.reason == nil }
         Terminal.output(
-            "\nwrote \(write): \(provable) of \(clauses.count) clauses can be tested with it\n"
+            "\nwrote \(write): \(provableClauseCount) of \(clauses.count) clauses can be tested with it\n"
         )
-        let words = ["verify"] + (write == "assay.yaml" ? [] : ["--profile", write])
+        let commandWords = ["verify"] + (write == "assay.yaml" ? [] : ["--profile", write])
         guard verify else {
-            Terminal.output("Next:  \(Terminal.next(words))\n")
+            Terminal.output("Next:  \(Terminal.next(commandWords))\n")
             return
         }
         Terminal.output("\n")
         guard
-            var command = try VerifyCommand.parseAsRoot(Array(words.dropFirst()))
+            var command = try VerifyCommand.parseAsRoot(Array(commandWords.dropFirst()))
                 as? VerifyCommand
         else { return }
         try await command.run()
@@ -69,13 +69,13 @@ struct InitCommand: AsyncParsableCommand {
         guard Setting.start.text(target.start, environment) == nil,
             Setting.target.given(target.target, environment) == nil, target.profile == nil
         else { return }
-        let found = survey.commands.first.map { SourceFiles.command($0, in: folder) }
-        var command = found
+        let detectedCommand = survey.commands.first.map { SourceFiles.command($0, in: folder) }
+        var command = detectedCommand
         if Terminal.isInteractive(0), Terminal.isInteractive(2) {
-            let hint = found.map { " [\(Redaction.forReaders().command($0))]" } ?? ""
+            let hint = detectedCommand.map { " [\(Redaction.forReports().command($0))]" } ?? ""
             Terminal.error("How is the backend started?\(hint) ")
-            let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces)
-            if !answer.isEmpty { command = answer }
+            let userInput = (readLine() ?? "").trimmingCharacters(in: .whitespaces)
+            if !userInput.isEmpty { command = userInput }
         }
         guard let command else {
             throw Failure(
@@ -84,9 +84,9 @@ struct InitCommand: AsyncParsableCommand {
                     + "or --target URL for a backend that is already running"
             )
         }
-        if command == found {
-            let shown = Redaction.forReaders().command(command)
-            Terminal.output("starting the backend with:  \(shown)\n")
+        if command == detectedCommand {
+            let redactedCommand = Redaction.forReports().command(command)
+            Terminal.output("starting the backend with:  \(redactedCommand)\n")
         }
         target.start = command
     }

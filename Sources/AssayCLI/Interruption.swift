@@ -39,7 +39,7 @@ final class Interruption: Sendable {
         state.withLock { $0.secondSignalAction = action }
     }
 
-    fileprivate func raise() {
+    fileprivate func handleSignal() {
         let (isSecond, cancel, secondSignalAction) = state.withLock { state in
             defer { state.hasReceivedSignal = true }
             return (state.hasReceivedSignal, state.cancel, state.secondSignalAction)
@@ -68,29 +68,29 @@ private final class SignalWatch: Sendable {
     private let listeners = Locked<[Listener]>([])
 
     private init() {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { return }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        signalPipe = ends[1]
-        let mouth = ends[0]
+        var pipeEnds: [Int32] = [-1, -1]
+        guard pipe(&pipeEnds) == 0 else { return }
+        for end in pipeEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        signalPipe = pipeEnds[1]
+        let readEnd = pipeEnds[0]
         Thread.detachNewThread { [weak self] in
             var byte: UInt8 = 0
             while true {
-                let count = read(mouth, &byte, 1)
+                let count = read(readEnd, &byte, 1)
                 guard count == 1 || errno == EINTR else { return }
                 if count == 1 { self?.notifyListeners() }
             }
         }
         // A parent that ignores SIGHUP, such as nohup, wants the program to outlive the terminal.
-        var hangUp = sigaction()
-        sigaction(SIGHUP, nil, &hangUp)
-        for number in [SIGINT, SIGTERM] + (Self.isIgnored(hangUp) ? [] : [SIGHUP]) {
+        var hangUpAction = sigaction()
+        sigaction(SIGHUP, nil, &hangUpAction)
+        for number in [SIGINT, SIGTERM] + (Self.isIgnored(hangUpAction) ? [] : [SIGHUP]) {
             signal(number) { _ in
                 // The handler only calls `write`, and restores `errno` for the interrupted code.
-                let kept = errno
+                let savedErrno = errno
                 var byte: UInt8 = 1
                 _ = write(signalPipe, &byte, 1)
-                errno = kept
+                errno = savedErrno
             }
         }
     }
@@ -103,7 +103,7 @@ private final class SignalWatch: Sendable {
     }
 
     private func notifyListeners() {
-        for listener in listeners.withLock({ $0 }) { listener.interruption?.raise() }
+        for listener in listeners.withLock({ $0 }) { listener.interruption?.handleSignal() }
     }
 
     private static func isIgnored(_ action: sigaction) -> Bool {

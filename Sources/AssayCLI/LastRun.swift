@@ -13,8 +13,8 @@ struct LastRun {
     /// Returns the folder `.assay` next to the profile, or in the current folder if there is no
     /// profile.
     static func folder(_ profilePath: String?) -> String {
-        let place = PathName(profilePath ?? "").folder
-        return (place.isEmpty ? "" : place + "/") + ".assay"
+        let profileFolder = PathName(profilePath ?? "").folder
+        return (profileFolder.isEmpty ? "" : profileFolder + "/") + ".assay"
     }
 
     private static func path(_ folder: String) -> String { folder + "/last-run.json" }
@@ -58,29 +58,29 @@ struct LastRun {
         in folder: String
     ) -> String? {
         let path = path(folder)
-        var known = earlier?.failed
+        var knownFailedCases = earlier?.failed
         // A case that did not run has not passed. Without `--rerun-failed`, all cases of the old
         // list stay after a run that was cut off. After a complete run, a case of the old list
         // stays if the run selected it but could not run it.
-        let isCutOff = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
-        if known == nil, let before = try? read(folder).failed {
-            let listed = Set(report.cases.map(\.contract.caseID))
-            known = isCutOff ? before : before.filter(listed.contains)
+        let isIncomplete = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
+        if knownFailedCases == nil, let before = try? read(folder).failed {
+            let reportedCaseIDs = Set(report.cases.map(\.contract.caseID))
+            knownFailedCases = isIncomplete ? before : before.filter(reportedCaseIDs.contains)
         }
-        let judged = report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
+        let judgedCaseIDs = report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
         let failed =
             report.cases.filter { [.failed, .unexpectedPass].contains($0.verdict) }
             .map(\.contract.caseID)
-            + (known ?? []).filter { !judged.contains($0) }
+            + (knownFailedCases ?? []).filter { !judgedCaseIDs.contains($0) }
         guard !failed.isEmpty || FileManager.default.fileExists(atPath: path) else { return nil }
         let value: JSONValue = [
             "assay": 1, "seed": .string(report.seed),
             "failed": .strings(failed),
         ]
         do throws(OutputFile.WriteError) {
-            let ignored = folder + "/.gitignore"
-            if !FileManager.default.fileExists(atPath: ignored) {
-                try OutputFile(ignored, .ownerOnly).write("*\n")
+            let gitignorePath = folder + "/.gitignore"
+            if !FileManager.default.fileExists(atPath: gitignorePath) {
+                try OutputFile(gitignorePath, .ownerOnly).write("*\n")
             }
             try OutputFile(path, .ownerOnly).write(value.prettyText + "\n")
             return nil

@@ -43,7 +43,7 @@ struct LintCommand: AsyncParsableCommand {
         for path in inputs {
             if let text = profileText(at: path) {
                 profileCount += 1
-                let environment = DotEnv.merged(nextTo: path, Setting.environment)
+                let environment = DotEnv.mergedVariables(nextTo: path, Setting.environment)
                 if case .failure(let found) = ProfileParser.parse(
                     text,
                     path: path,

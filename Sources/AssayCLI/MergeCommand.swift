@@ -37,17 +37,19 @@ struct MergeCommand: ParsableCommand {
 
     mutating func run() throws {
         if let corpus { return try mergeCorpora(into: HistoryCorpus(folder: corpus)) }
-        let written = try reports.files()
+        let reportFiles = try reports.files()
         let files = try paths.flatMap(Self.files)
         let runs = try files.map { try SavedRun.read($0) }
         try check(runs, files)
         let known = try reports.knownFailures(or: runs.first?.head.profile.knownFailingPath)
-        let parts = runs.map { $0.judged(knownFailures: known) }
-        guard var joined = RunReport.joined(parts) else {
+        let shardReports = runs.map { $0.judged(knownFailures: known) }
+        guard var joined = RunReport.joined(shardReports) else {
             throw Failure(.usage, "there is no run to merge")
         }
-        if joined.suite == Campaign.suite { joined.cases = Campaign.joined(parts.map(\.cases)) }
-        written.show(
+        if joined.suite == Campaign.suite {
+            joined.cases = Campaign.joined(shardReports.map(\.cases))
+        }
+        reportFiles.show(
             joined,
             replay: ReplayCommand([Terminal.program, "merge"] + paths, acceptsCaseIDs: false)
         )
@@ -66,14 +68,16 @@ struct MergeCommand: ParsableCommand {
             )
         }
         let contents = try sources.map { try $0.contents() }
-        let isThere = sources.contains { $0.folder == target.folder }
-        let before = isThere || !target.exists ? HistoryCorpus.Contents() : try target.contents()
+        let isTargetAmongSources = sources.contains { $0.folder == target.folder }
+        let earlierContents =
+            isTargetAmongSources || !target.exists
+            ? HistoryCorpus.Contents() : try target.contents()
         try target.prepare()
-        var coverage = before.coverage
+        var coverage = earlierContents.coverage
         for source in contents { coverage.merge(source.coverage) }
         let inputs =
             contents.flatMap(\.histories).map(CampaignInput.people)
-            + contents.flatMap(\.phones).map(CampaignInput.phone)
+            + contents.flatMap(\.phoneHistories).map(CampaignInput.phone)
         let foundCount: Int
         do {
             for input in inputs { try target.add(input) }
@@ -93,7 +97,7 @@ struct MergeCommand: ParsableCommand {
             )
         }
         let joined = try target.contents()
-        let count = joined.histories.count + joined.phones.count
+        let count = joined.histories.count + joined.phoneHistories.count
         Terminal.output(
             "\(target.folder): \(count) histories, \(coverage.counts.count) features covered, "
                 + "contracts of failures: \(foundCount)\n"
@@ -107,8 +111,8 @@ struct MergeCommand: ParsableCommand {
             isFolder.boolValue
         else { return [path] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let found = names.filter { $0.hasSuffix(".ndjson") }.sorted().map { "\(path)/\($0)" }
-        guard found.isEmpty else { return found }
+        let runFiles = names.filter { $0.hasSuffix(".ndjson") }.sorted().map { "\(path)/\($0)" }
+        guard runFiles.isEmpty else { return runFiles }
         throw Failure(.usage, "'\(path)' contains no saved run (*.ndjson)")
     }
 
@@ -117,13 +121,13 @@ struct MergeCommand: ParsableCommand {
     /// A missing shard must not count as passed.
     private func check(_ runs: [SavedRun], _ files: [String]) throws {
         guard let first = runs.first else { throw Failure(.usage, "give the saved runs to merge") }
-        if let other = runs.firstIndex(where: { $0.head.suite != first.head.suite }) {
+        if let mismatchedRunIndex = runs.firstIndex(where: { $0.head.suite != first.head.suite }) {
             throw Failure(
                 .usage,
-                "'\(files[other])' and '\(files[0])' are runs of different suites"
+                "'\(files[mismatchedRunIndex])' and '\(files[0])' are runs of different suites"
             )
         }
-        var seen: Set<Int> = []
+        var seenShardIndices: Set<Int> = []
         var count: Int?
         for (path, run) in zip(files, runs) {
             guard let shard = run.head.shard.flatMap(Shard.init) else {
@@ -133,11 +137,11 @@ struct MergeCommand: ParsableCommand {
                 throw Failure(.usage, "'\(path)' is shard \(shard); others are of \(count ?? 0)")
             }
             count = shard.count
-            guard seen.insert(shard.index).inserted else {
+            guard seenShardIndices.insert(shard.index).inserted else {
                 throw Failure(.usage, "shard \(shard) is given twice; the second file is '\(path)'")
             }
         }
-        let missing = (1...(count ?? 1)).filter { !seen.contains($0) }
+        let missing = (1...(count ?? 1)).filter { !seenShardIndices.contains($0) }
         guard missing.isEmpty else {
             let list = missing.map { "\($0)/\(count ?? 1)" }.joined(separator: ", ")
             throw Failure(.usage, "missing shards: \(list)")

@@ -10,9 +10,9 @@ internal import Programs
 struct MinimiseRun: Sendable {
     /// The sessions of the recorded backend, and then of the backends that must fail the contract.
     private let sessions: [ReplaySession]
-    private let work: WorkFolder
+    private let workFolder: WorkFolder
     /// The start commands of the backends: the recorded backend first, as in `sessions`.
-    private let commands: [String]
+    private let startCommands: [String]
 
     /// Starts the recorded backend and the backends that must fail the contract.
     ///
@@ -21,15 +21,15 @@ struct MinimiseRun: Sendable {
     ///   - others: The start commands of the backends that must fail the contract.
     /// - Throws: A failure when a backend does not become ready.
     init(_ profile: Profile, others: [String]) async throws {
-        work = try WorkFolder.made()
-        let folder = work.path
+        workFolder = try WorkFolder.made()
+        let folder = workFolder.path
         var profiles = [profile]
         for command in others {
             var other = profile
             other.start?.command = command
             profiles.append(other)
         }
-        commands = profiles.map { $0.start?.command ?? "" }
+        startCommands = profiles.map { $0.start?.command ?? "" }
         var opened: [ReplaySession] = []
         for (index, profile) in profiles.enumerated() {
             do {
@@ -46,7 +46,7 @@ struct MinimiseRun: Sendable {
 
     func close() async {
         for session in sessions { await session.close() }
-        work.remove()
+        workFolder.remove()
     }
 
     /// Runs a contract on the backends, the recorded one first.
@@ -105,7 +105,7 @@ struct MinimiseRun: Sendable {
             )
         }
         let text = ContractWriter.text(contract, id: contract.id)
-        let state = MinimiseState(path: statePath, search: commands + [text])
+        let state = MinimiseState(path: statePath, search: startCommands + [text])
         if state.count > 0 {
             Terminal.error(
                 "\(contract.id): continuing an earlier search; contracts tried before: \(state.count)\n"
@@ -138,14 +138,16 @@ struct MinimiseRun: Sendable {
 /// updated, else a line for every 50 contracts that were tried.
 private final class MinimiseProgress: Sendable {
     private let id: String
-    private let isLive = Terminal.isInteractive(2)
+    private let isTerminalInteractive = Terminal.isInteractive(2)
     private let reportedCount = Locked(0)
 
     init(_ id: String) { self.id = id }
 
     func report(_ progress: ContractMinimiser.Progress) {
         let isDue = reportedCount.withLock { reportedCount in
-            guard isLive || progress.evaluatedCount >= reportedCount + 50 else { return false }
+            guard isTerminalInteractive || progress.evaluatedCount >= reportedCount + 50 else {
+                return false
+            }
             reportedCount = progress.evaluatedCount
             return true
         }
@@ -153,8 +155,10 @@ private final class MinimiseProgress: Sendable {
         let text =
             "\(id): \(progress.removedCount) of \(progress.partCount) parts removed, "
             + "\(progress.evaluatedCount) smaller contracts tried"
-        Terminal.error((isLive ? "\r\u{1b}[K" : "") + text + (isLive ? "" : "\n"))
+        Terminal.error(
+            (isTerminalInteractive ? "\r\u{1b}[K" : "") + text + (isTerminalInteractive ? "" : "\n")
+        )
     }
 
-    func end() { if isLive { Terminal.error("\r\u{1b}[K") } }
+    func end() { if isTerminalInteractive { Terminal.error("\r\u{1b}[K") } }
 }

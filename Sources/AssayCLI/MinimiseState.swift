@@ -13,7 +13,7 @@ internal import Providers
 /// search only takes longer.
 final class MinimiseState: Sendable {
     private let file: OutputFile
-    private let known: Locked<[String: Bool]>
+    private let resultsByDigest: Locked<[String: Bool]>
 
     /// Reads the results of an earlier search, if the file has any.
     ///
@@ -28,35 +28,35 @@ final class MinimiseState: Sendable {
         ])
         let text = FileManager.default.contents(atPath: path) ?? Data()
         var lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
-        let isSame = lines.first.map { $0 == header.text } ?? false
-        lines = isSame ? Array(lines.dropFirst()) : []
-        var found: [String: Bool] = [:]
+        let isSameSearch = lines.first.map { $0 == header.text } ?? false
+        lines = isSameSearch ? Array(lines.dropFirst()) : []
+        var savedResults: [String: Bool] = [:]
         // The last line may be incomplete after a kill; it is then ignored.
         for line in lines {
             guard let value = try? JSONValue(parsing: Array(line.utf8)),
                 let digest = value["candidate"]?.string, let keepsVerdicts = value["keeps"]?.bool
             else { continue }
-            found[digest] = keepsVerdicts
+            savedResults[digest] = keepsVerdicts
         }
-        known = Locked(found)
-        guard !isSame else { return }
+        resultsByDigest = Locked(savedResults)
+        guard !isSameSearch else { return }
         try? file.write(header.text + "\n")
     }
 
     /// The number of smaller contracts whose result is known.
-    var count: Int { known.withLock { $0.count } }
+    var count: Int { resultsByDigest.withLock { $0.count } }
 
     /// Returns whether a smaller contract has the verdicts of the complete contract; nil when it
     /// was not tried.
     func knownResult(of contract: Contract) -> Bool? {
-        known.withLock { $0[Self.digest(of: contract)] }
+        resultsByDigest.withLock { $0[Self.digest(of: contract)] }
     }
 
     func remember(_ contract: Contract, keepsVerdicts: Bool) {
         let digest = Self.digest(of: contract)
         let line: JSONValue = ["candidate": .string(digest), "keeps": .bool(keepsVerdicts)]
-        known.withLock { known in
-            known[digest] = keepsVerdicts
+        resultsByDigest.withLock { resultsByDigest in
+            resultsByDigest[digest] = keepsVerdicts
             try? file.append(line.text + "\n")
         }
     }

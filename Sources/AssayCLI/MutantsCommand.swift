@@ -42,9 +42,9 @@ struct MutantsCommand: AsyncParsableCommand {
     /// The ID of the contract that tests the basic operation of a backend.
     ///
     /// A defect that fails this contract counts as void.
-    static let smoke = "revenuecat/smoke/first-purchase"
+    static let smokeContractID = "revenuecat/smoke/first-purchase"
     /// The ID of the contract that tests the basic operation of an app.
-    static let appSmoke = "app/smoke/starts"
+    static let appSmokeContractID = "app/smoke/starts"
 
     /// A defect of the reference backend, or of the built-in app.
     private enum Mutant: Sendable {
@@ -54,19 +54,22 @@ struct MutantsCommand: AsyncParsableCommand {
         case accounts(AccountApp.Defect)
 
         /// A defect of the built-in app. The app runs with a correct backend and all fakes.
-        case live(ClientDefect)
+        case liveApp(ClientDefect)
 
         static let all =
             Defect.allCases.map(Self.backend) + AccountApp.Defect.allCases.map(Self.accounts)
             + ClientDefect.allCases.map(Self.app)
-            + [.failureCounts, .writeUnconfirmed, .neverUnlocks].map(Self.live)
+            + [
+                .treatsFailedRegistrationAsSuccess, .ignoresLostVaultWrite,
+                .neverRequestsAccessAfterPurchase,
+            ].map(Self.liveApp)
 
         var name: String {
             switch self {
             case .backend(let defect): defect.rawValue
             case .app(let defect): defect.rawValue
             case .accounts(let defect): defect.rawValue
-            case .live(let defect): defect.rawValue + "-before-a-backend"
+            case .liveApp(let defect): defect.rawValue + "-before-a-backend"
             }
         }
 
@@ -75,14 +78,14 @@ struct MutantsCommand: AsyncParsableCommand {
             case .backend(let defect): defect.clauses
             case .app(let defect): defect.clauses
             case .accounts(let defect): defect.clauses
-            case .live: ["A-01"]
+            case .liveApp: ["A-01"]
             }
         }
 
-        var smoke: String {
+        var smokeContractID: String {
             switch self {
-            case .backend, .accounts, .live: MutantsCommand.smoke
-            case .app: MutantsCommand.appSmoke
+            case .backend, .accounts, .liveApp: MutantsCommand.smokeContractID
+            case .app: MutantsCommand.appSmokeContractID
             }
         }
 
@@ -90,7 +93,7 @@ struct MutantsCommand: AsyncParsableCommand {
 
         func concerns(_ contract: Contract) -> Bool {
             switch self {
-            case .backend, .accounts, .live: !contract.isDeviceScenario
+            case .backend, .accounts, .liveApp: !contract.isDeviceScenario
             case .app: contract.isDeviceScenario
             }
         }
@@ -104,7 +107,7 @@ struct MutantsCommand: AsyncParsableCommand {
         ///
         /// The cases of a search count by the ID of its contract.
         let failed: Set<String>
-        let isVoid: Bool
+        let isInvalid: Bool
         let note: String?
         let isInterrupted: Bool
 
@@ -116,7 +119,7 @@ struct MutantsCommand: AsyncParsableCommand {
                 "\($0.findings.first?.code.rawValue ?? "") \($0.contract.caseID)"
             }
             self.failed = Set(failed.flatMap { [$0.contract.id, $0.contract.caseID] })
-            isVoid = failed.contains { $0.contract.id == defect.smoke }
+            isInvalid = failed.contains { $0.contract.id == defect.smokeContractID }
             note = nil
             isInterrupted = report.isInterrupted
         }
@@ -126,7 +129,7 @@ struct MutantsCommand: AsyncParsableCommand {
             seconds = 0
             catchingCases = []
             failed = []
-            isVoid = true
+            isInvalid = true
             self.note = note
             self.isInterrupted = isInterrupted
         }
@@ -135,18 +138,20 @@ struct MutantsCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let library = try selection.contractLibrary()
         let headings = library.headings
-        let chosen = try selection.selection().apply(to: headings)
-        let smokes = [Self.smoke, Self.appSmoke]
-        let others = headings.filter { smokes.contains($0.id) && !chosen.contains($0) }
-        let selected = try library.chosen(chosen)
-        let contracts = selected + (try library.chosen(others))
+        let selectedContracts = try selection.selection().apply(to: headings)
+        let smokeContractIDs = [Self.smokeContractID, Self.appSmokeContractID]
+        let unselectedSmokeHeadings = headings.filter {
+            smokeContractIDs.contains($0.id) && !selectedContracts.contains($0)
+        }
+        let selected = try library.selectedContracts(selectedContracts)
+        let contracts = selected + (try library.selectedContracts(unselectedSmokeHeadings))
         let mutants = try mutants()
         // The slowest trials start first: on any machine, they wait for effects that never happen.
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
         }.sorted { $0.waitCount > $1.waitCount }
-        let usual = 8 * ProcessInfo.processInfo.activeProcessorCount
-        let (seed, jobs) = (seed, min(32, max(1, jobs ?? usual)))
+        let usualJobCount = 8 * ProcessInfo.processInfo.activeProcessorCount
+        let (seed, jobs) = (seed, min(32, max(1, jobs ?? usualJobCount)))
         let interruption = Interruption()
         var proof = try await interruption.run {
             MutationProof(
@@ -156,11 +161,13 @@ struct MutantsCommand: AsyncParsableCommand {
             )
         }
         if !proof.isComplete, !interruption.hasReceivedSignal {
-            let again = proof.trialsToRepeat(trials)
-            if !again.isEmpty { Terminal.output("\nrepeating failed trials one at a time:\n") }
+            let repeatedTrials = proof.trialsToRepeat(trials)
+            if !repeatedTrials.isEmpty {
+                Terminal.output("\nrepeating failed trials one at a time:\n")
+            }
             proof.add(
                 try await interruption.run {
-                    await Self.outcomes(of: again, seed, 1, isAgain: true, interruption)
+                    await Self.outcomes(of: repeatedTrials, seed, 1, isRepeat: true, interruption)
                 }
             )
         }
@@ -173,7 +180,8 @@ struct MutantsCommand: AsyncParsableCommand {
     /// Returns whether a contract has to run against a defect.
     private func concerns(_ mutant: Mutant, _ contract: Contract) -> Bool {
         mutant.concerns(contract)
-            && (whole || contract.id == mutant.smoke || mutant.clauses.contains(contract.clause))
+            && (whole || contract.id == mutant.smokeContractID
+                || mutant.clauses.contains(contract.clause))
     }
 
     /// A defect, and the contracts that run against it.
@@ -204,7 +212,7 @@ struct MutantsCommand: AsyncParsableCommand {
         of trials: [Trial],
         _ seed: String,
         _ jobs: Int,
-        isAgain: Bool = false,
+        isRepeat: Bool = false,
         _ interruption: Interruption
     ) async -> [Outcome] {
         await withTaskGroup(of: Outcome.self) { group in
@@ -217,7 +225,7 @@ struct MutantsCommand: AsyncParsableCommand {
             for _ in 0..<jobs { add() }
             for await outcome in group {
                 outcomes.append(outcome)
-                if !isAgain || !outcome.catchingCases.isEmpty { show(outcome) }
+                if !isRepeat || !outcome.catchingCases.isEmpty { show(outcome) }
                 if !Task.isCancelled { add() }
             }
             return outcomes
@@ -245,9 +253,9 @@ struct MutantsCommand: AsyncParsableCommand {
         }
 
         private var missedOutcomes: [Outcome] {
-            outcomes.filter { $0.catchingCases.isEmpty && !$0.isVoid }
+            outcomes.filter { $0.catchingCases.isEmpty && !$0.isInvalid }
         }
-        private var invalidOutcomes: [Outcome] { outcomes.filter(\.isVoid) }
+        private var invalidOutcomes: [Outcome] { outcomes.filter(\.isInvalid) }
 
         /// Returns the trials to repeat one at a time: defects that were not caught, and contracts
         /// that detected no defect.
@@ -264,13 +272,13 @@ struct MutantsCommand: AsyncParsableCommand {
         }
 
         /// Adds the outcomes of the repeated trials, in which more defects may be caught.
-        mutating func add(_ later: [Outcome]) {
-            for outcome in later where !outcome.isInterrupted {
+        mutating func add(_ repeatedOutcomes: [Outcome]) {
+            for outcome in repeatedOutcomes where !outcome.isInterrupted {
                 provenIDs.formUnion(outcome.failed)
-                guard !outcome.catchingCases.isEmpty, !outcome.isVoid else { continue }
+                guard !outcome.catchingCases.isEmpty, !outcome.isInvalid else { continue }
                 if let index = outcomes.firstIndex(where: { $0.defect.name == outcome.defect.name }
                 ),
-                    outcomes[index].isVoid || outcomes[index].catchingCases.isEmpty
+                    outcomes[index].isInvalid || outcomes[index].catchingCases.isEmpty
                 {
                     outcomes[index] = outcome
                 }
@@ -279,7 +287,8 @@ struct MutantsCommand: AsyncParsableCommand {
 
         var unprovenIDs: [String] {
             Set(provableContracts.map(\.id)).subtracting(provenIDs)
-                .subtracting([MutantsCommand.smoke, MutantsCommand.appSmoke]).sorted()
+                .subtracting([MutantsCommand.smokeContractID, MutantsCommand.appSmokeContractID])
+                .sorted()
         }
 
         var isComplete: Bool {
@@ -320,10 +329,11 @@ struct MutantsCommand: AsyncParsableCommand {
         guard !defect.isEmpty else { return Mutant.all }
         return try defect.map { name in
             guard let mutant = Mutant.all.first(where: { $0.name == name }) else {
-                let near = Suggestion.nearest(to: name, among: Mutant.all.map(\.name))
+                let nearestName = Suggestion.nearest(to: name, among: Mutant.all.map(\.name))
                 throw Failure(
                     .usage,
-                    "unknown defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
+                    "unknown defect '\(name)'"
+                        + (nearestName.map { "; did you mean '\($0)'?" } ?? "")
                 )
             }
             return mutant
@@ -347,7 +357,7 @@ struct MutantsCommand: AsyncParsableCommand {
             } catch {
                 return Outcome(mutant, failedToRun: "\(error)", isInterrupted: false)
             }
-        case .backend, .accounts, .live:
+        case .backend, .accounts, .liveApp:
             var defects: [Defect] = []
             var appDefects: Set<AccountApp.Defect> = []
             if case .backend(let defect) = mutant { defects = [defect] }
@@ -375,7 +385,7 @@ struct MutantsCommand: AsyncParsableCommand {
             run.backendCountMax = 5
             run.detectsRaces = false
             run.appDefects = appDefects
-            if case .live(let defect) = mutant { run.clientDefects = [defect] }
+            if case .liveApp(let defect) = mutant { run.clientDefects = [defect] }
             do {
                 return Outcome(
                     mutant,
@@ -396,7 +406,7 @@ struct MutantsCommand: AsyncParsableCommand {
         let name = outcome.defect.name
         let padding = String(repeating: " ", count: max(1, 31 - name.count))
         let verdict =
-            outcome.isVoid ? "VOID  " : outcome.catchingCases.isEmpty ? "MISSED" : "caught"
+            outcome.isInvalid ? "VOID  " : outcome.catchingCases.isEmpty ? "MISSED" : "caught"
         let time = String(Int(outcome.seconds.rounded()))
         Terminal.output(
             "\(verdict)  \(name)\(padding)\(outcome.defect.clauses.joined(separator: " "))  by "

@@ -24,7 +24,7 @@ struct NoiseRun: Sendable {
 
         fileprivate mutating func addMask(_ mask: NoiseLearner.Mask) {
             var mask = mask
-            if let index = masks.firstIndex(where: { $0.place == mask.place }) {
+            if let index = masks.firstIndex(where: { $0.location == mask.location }) {
                 mask.widen(masks.remove(at: index))
                 masks.insert(mask, at: index)
             } else {
@@ -35,13 +35,16 @@ struct NoiseRun: Sendable {
         /// The lines that describe the masked values, short enough for a terminal.
         var maskLines: [String] {
             masks.map { mask in
-                let (was, seen) = (Self.short(mask.recorded), Self.short(mask.seen))
-                let now = mask.matcher.map { Self.short($0, 40) } ?? "not compared"
-                return "  \(mask.place)\n    recorded \(was), then \(seen); in the contract: \(now)"
+                let (was, firstDifferentValue) = (
+                    Self.shortened(mask.recorded), Self.shortened(mask.firstDifferentValue)
+                )
+                let now = mask.matcher.map { Self.shortened($0, 40) } ?? "not compared"
+                return
+                    "  \(mask.location)\n    recorded \(was), then \(firstDifferentValue); in the contract: \(now)"
             }
         }
 
-        private static func short(_ text: String, _ countMax: Int = 24) -> String {
+        private static func shortened(_ text: String, _ countMax: Int = 24) -> String {
             text.count <= countMax ? text : text.prefix(countMax - 1) + "…"
         }
     }
@@ -81,12 +84,14 @@ struct NoiseRun: Sendable {
             )
             let observations = try await observations(of: open.map { outcomes[$0].contract })
             open = open.filter { index in
-                guard let lesson = observations[outcomes[index].contract.id] else { return false }
-                if let reason = lesson.reason {
+                guard let draftObservations = observations[outcomes[index].contract.id] else {
+                    return false
+                }
+                if let reason = draftObservations.reason {
                     outcomes[index].reason = reason
                     return false
                 }
-                let (contract, masks) = lesson.noise.masked
+                let (contract, masks) = draftObservations.noise.masked
                 if !masks.isEmpty, round < Self.roundCountMax {
                     outcomes[index].contract = contract
                     for mask in masks { outcomes[index].addMask(mask) }
@@ -94,12 +99,12 @@ struct NoiseRun: Sendable {
                 }
                 outcomes[index].contradictions =
                     masks.isEmpty
-                    ? lesson.noise.contradictions
+                    ? draftObservations.noise.contradictions
                     : masks.map {
-                        "\($0.place): the value still changes after \(round) rounds"
+                        "\($0.location): the value still changes after \(round) rounds"
                     }
                 if outcomes[index].contradictions.isEmpty {
-                    outcomes[index].contradictions = lesson.failures
+                    outcomes[index].contradictions = draftObservations.failures
                 }
                 return false
             }
@@ -152,7 +157,7 @@ struct NoiseRun: Sendable {
         try await session { session in
             addEvidence(try await runDrafts(drafts, on: session, jobs: Self.jobs))
             for _ in 3..<Self.runCountMax {
-                let open = drafts.filter { observations[$0.id]?.noise.isOpen == true }
+                let open = drafts.filter { observations[$0.id]?.noise.needsAnotherRun == true }
                 guard !open.isEmpty else { break }
                 addEvidence(try await runDrafts(open, on: session, jobs: 1))
             }
@@ -172,9 +177,9 @@ struct NoiseRun: Sendable {
             knownFailures: KnownFailures()
         )
         options.keepsEvidence = true
-        let chosen = options
+        let runnerOptions = options
         let results = try await interruption.run {
-            await SuiteRunner(executor: session.executor, options: chosen, report: { _ in })
+            await SuiteRunner(executor: session.executor, options: runnerOptions, report: { _ in })
                 .run(drafts)
         }
         if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
@@ -184,11 +189,11 @@ struct NoiseRun: Sendable {
     /// Runs the body with the fakes and a freshly started backend, or with the backend that is
     /// already running.
     private func session(_ body: (ReplaySession) async throws -> Void) async throws {
-        let work = try WorkFolder.made()
-        defer { work.remove() }
-        let folder = work.path
+        let workFolder = try WorkFolder.made()
+        defer { workFolder.remove() }
+        let folder = workFolder.path
         let session = try await ReplaySession.opened(profile, addresses: addresses, folder: folder)
-        interruption.onSecondSignal { session.abandon() }
+        interruption.onSecondSignal { session.killBackend() }
         do {
             try await body(session)
         } catch {

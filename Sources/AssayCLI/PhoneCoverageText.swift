@@ -17,7 +17,7 @@ struct PhoneCoverageText {
             columns.line(
                 "coverage",
                 "\(outcome.coverage.phoneStates.count) pairs of phone state and previous step · "
-                    + "\(outcome.coverage.phoneCount) different next steps"
+                    + "\(outcome.coverage.phoneSituationCount) different next steps"
             ) + untestedClauses
         )
     }
@@ -27,15 +27,18 @@ struct PhoneCoverageText {
     var fullText: String {
         var lines: [String] = []
         for state in outcome.coverage.phoneStates {
-            let acts = outcome.coverage.phone(in: state).map { "\($0.coverageLabel) \($0.count)" }
-            lines += [state] + columns.line("", acts.joined(separator: " · "))
+            let operations = outcome.coverage.phone(in: state).map {
+                "\($0.coverageLabel) \($0.count)"
+            }
+            lines += [state] + columns.line("", operations.joined(separator: " · "))
         }
         lines += ["", "coverage over time"] + columns.growthLines(outcome.progressSnapshots)
         return columns.text(lines + untestedClauses)
     }
 
     private var untestedClauses: [String] {
-        let never = PhoneScript.clauses.filter { outcome.clauses[$0] == nil }
-        return never.isEmpty ? [] : columns.line("not tested", never.joined(separator: ", "))
+        let uncoveredClauses = PhoneScript.clauses.filter { outcome.clauses[$0] == nil }
+        return uncoveredClauses.isEmpty
+            ? [] : columns.line("not tested", uncoveredClauses.joined(separator: ", "))
     }
 }

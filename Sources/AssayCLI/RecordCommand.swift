@@ -57,7 +57,12 @@ struct RecordCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let listen = try extractListenAddresses()
         let profile = try target.resolvedProfile()
-        let kibibytes = try Setting.bodyMax.number(bodyMax, or: 1024, in: 1...65_536, environment)
+        let bodyMaxInKibibytes = try Setting.bodyMax.number(
+            bodyMax,
+            or: 1024,
+            in: 1...65_536,
+            environment
+        )
         let began = SuiteRun.now()
         let name = folder ?? "recordings/session/" + Self.timestampText(began)
         let path = name + "/recording.ndjson"
@@ -69,11 +74,11 @@ struct RecordCommand: AsyncParsableCommand {
         }
         let addresses = try target.addresses(for: profile)
         let interruption = Interruption()
-        let work = try WorkFolder.made()
-        defer { work.remove() }
-        let data = work.path
+        let workFolder = try WorkFolder.made()
+        defer { workFolder.remove() }
+        let dataFolder = workFolder.path
         try FileManager.default.createDirectory(
-            atPath: data + "/data",
+            atPath: dataFolder + "/data",
             withIntermediateDirectories: true
         )
         let session: ReplaySession
@@ -81,7 +86,7 @@ struct RecordCommand: AsyncParsableCommand {
             session = try await ReplaySession(
                 profile: profile,
                 addresses: addresses,
-                folder: data,
+                folder: dataFolder,
                 base: began,
                 // The recording file has all exchanges; this journal is only for the control API.
                 journalBytesMax: 16 << 20,
@@ -93,7 +98,7 @@ struct RecordCommand: AsyncParsableCommand {
         } catch {
             throw Failure(ExitStatus(error.kind), error.description)
         }
-        interruption.onSecondSignal { session.abandon() }
+        interruption.onSecondSignal { session.killBackend() }
         do {
             try await record(
                 session,
@@ -101,7 +106,7 @@ struct RecordCommand: AsyncParsableCommand {
                 listen,
                 path: path,
                 began: began,
-                bodyMax: kibibytes << 10,
+                bodyMax: bodyMaxInKibibytes << 10,
                 interruption
             )
         } catch {
@@ -130,22 +135,22 @@ struct RecordCommand: AsyncParsableCommand {
         defer { if !isListening { Self.discard(writer, made) } }
         let world = session.world
         world.journal.tap(writer)
-        let paths = Self.webhooks(profile)
+        let paths = Self.partiesByWebhookPath(profile)
         let control = try await SessionControl(
             session,
             profile,
             at: listen.control,
-            allowed: Set(target.hosts)
+            allowedHosts: Set(target.hosts)
         )
-        var front = try Self.proxyTarget(session.backend.target)
-        front.authority = profile.authorityPath
+        var backendTarget = try Self.proxyTarget(session.backend.target)
+        backendTarget.authority = profile.authorityPath
         let proxy: CapturingProxy
         do throws(CapturingProxy.StartError) {
             proxy = try await CapturingProxy(
                 host: listen.proxy.host,
                 port: listen.proxy.port,
                 context: CapturingProxy.Context(
-                    target: front,
+                    target: backendTarget,
                     journal: world.journal,
                     bodyMax: bodyMax,
                     now: { world.clock(of: "") },
@@ -160,14 +165,14 @@ struct RecordCommand: AsyncParsableCommand {
         isListening = true
         control.connect(profile)
         let progress = Task { await Self.printProgress(writer) }
-        let death = try await control.run(interruption)
+        let exitMessage = try await control.run(interruption)
         progress.cancel()
         await proxy.stop()
         await control.close()
         writer.close()
         for note in world.journal.notes { Terminal.error("assay: \(note)\n") }
         try finish(writer)
-        guard let text = death else { return }
+        guard let text = exitMessage else { return }
         let last = session.backend.process?.output(since: 0, lineCountMax: 5) ?? ""
         let lines = last.isEmpty ? "" : "; its last output:\n" + last
         throw Failure(.unreachable, "the backend ended by itself: \(text)\(lines)")
@@ -283,7 +288,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
 
     /// Returns the webhook paths of the backend, each with the provider that sends to the path.
-    private static func webhooks(_ profile: Profile) -> [String: Exchange.Party] {
+    private static func partiesByWebhookPath(_ profile: Profile) -> [String: Exchange.Party] {
         var paths: [String: Exchange.Party] = [:]
         for provider in Services.providers {
             if let path = provider.webhookEndpoint.flatMap({ profile.endpoints[$0]?.path }) {
@@ -346,19 +351,22 @@ struct RecordCommand: AsyncParsableCommand {
     // MARK: Progress
 
     private static func printProgress(_ writer: RecordingWriter) async {
-        let isLive = Terminal.isInteractive(2)
+        let isTerminalInteractive = Terminal.isInteractive(2)
         let clock = ContinuousClock()
-        var shown = writer.state
+        var shownProgress = writer.state
         while !Task.isCancelled {
-            try? await clock.sleep(for: isLive ? .milliseconds(200) : .seconds(10))
+            try? await clock.sleep(for: isTerminalInteractive ? .milliseconds(200) : .seconds(10))
             let state = writer.state
             if let failure = state.failure {
-                Terminal.error((isLive ? "\n" : "") + "assay: \(failure)\n")
+                Terminal.error((isTerminalInteractive ? "\n" : "") + "assay: \(failure)\n")
                 return
             }
-            guard state != shown, !Task.isCancelled else { continue }
-            shown = state
-            Terminal.error((isLive ? "\r\u{1b}[K" : "") + text(state) + (isLive ? "" : "\n"))
+            guard state != shownProgress, !Task.isCancelled else { continue }
+            shownProgress = state
+            Terminal.error(
+                (isTerminalInteractive ? "\r\u{1b}[K" : "") + text(state)
+                    + (isTerminalInteractive ? "" : "\n")
+            )
         }
     }
 
@@ -373,8 +381,8 @@ struct RecordCommand: AsyncParsableCommand {
 
     private func finish(_ writer: RecordingWriter) throws {
         let state = writer.state
-        let isLive = Terminal.isInteractive(2)
-        Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
+        let isTerminalInteractive = Terminal.isInteractive(2)
+        Terminal.error((isTerminalInteractive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
         if let failure = state.failure { throw Failure(.outputFailed, failure) }
         let folder = PathName(writer.path).folder
         if !distil {
@@ -388,8 +396,8 @@ struct RecordCommand: AsyncParsableCommand {
     }
 
     /// Returns a time as the name of a folder, such as `2026-11-21-101502`.
-    private static func timestampText(_ moment: Instant) -> String {
-        moment.description.replacingOccurrences(of: "T", with: "-").filter {
+    private static func timestampText(_ instant: Instant) -> String {
+        instant.description.replacingOccurrences(of: "T", with: "-").filter {
             $0 != ":" && $0 != "Z"
         }
     }

@@ -32,11 +32,11 @@ enum ReferenceProfile {
             method: "POST",
             path: "/api/webhooks/purchasely"
         )
-        var me = Profile.Endpoint(method: "GET", path: "/api/me")
-        me.answerID = JSONPointer("/appUserId")
-        profile.endpoints["protected"] = me
+        var currentUserEndpoint = Profile.Endpoint(method: "GET", path: "/api/me")
+        currentUserEndpoint.responseIDPointer = JSONPointer("/appUserId")
+        profile.endpoints["protected"] = currentUserEndpoint
         profile.endpoints["delete-account"] = Profile.Endpoint(method: "DELETE", path: "/api/me")
-        profile.app.declaresAccess = true
+        profile.app.isAccessSetInFile = true
         profile.app.access = Profile.Endpoint(
             method: "GET",
             path: "/test/subscriptions/{{id}}",
@@ -50,8 +50,8 @@ enum ReferenceProfile {
             )
         )
         profile.fault = Profile.Fault(
-            breaking: .request(Profile.Endpoint(method: "POST", path: "/test/fault")),
-            healing: .request(Profile.Endpoint(method: "DELETE", path: "/test/fault"))
+            breakAction: .request(Profile.Endpoint(method: "POST", path: "/test/fault")),
+            repairAction: .request(Profile.Endpoint(method: "DELETE", path: "/test/fault"))
         )
         if setsClock {
             profile.clock = .request(

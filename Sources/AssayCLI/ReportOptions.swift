@@ -14,7 +14,7 @@ struct ReportFiles {
     }
 
     /// The largest number of failed cases that are printed in full without `--verbose`.
-    private static let fullMax = 5
+    private static let fullCaseMax = 5
 
     private let files: [(format: Format, path: String)]
 
@@ -97,7 +97,7 @@ struct ReportFiles {
             replay: replay,
             stop: Terminal.commandStop
         )
-        for block in terminal.blocks(report, fullMax: isVerbose ? .max : Self.fullMax) {
+        for block in terminal.blocks(report, fullCaseMax: isVerbose ? .max : Self.fullCaseMax) {
             Terminal.output(block)
         }
         Terminal.output(terminal.summary(report))
@@ -112,24 +112,26 @@ struct ReportFiles {
     /// Returns the mapping of files to their paths below the root of the repository, for GitHub
     /// annotations.
     private static func places(_ profile: String?) -> GitHubReport.RepositoryFiles {
-        let here = URL(fileURLWithPath: ".").standardizedFileURL
-        var root = here
+        let currentFolder = URL(fileURLWithPath: ".").standardizedFileURL
+        var root = currentFolder
         while root.path != "/", !FileManager.default.fileExists(atPath: root.path + "/.git") {
             root.deleteLastPathComponent()
         }
-        let base = (root.path == "/" ? here : root).path
-        @Sendable func inRepository(_ path: String) -> String? {
-            let whole = URL(fileURLWithPath: path).standardizedFileURL.path
-            guard whole.hasPrefix(base + "/"), FileManager.default.fileExists(atPath: whole) else {
+        let base = (root.path == "/" ? currentFolder : root).path
+        @Sendable func repositoryPath(_ path: String) -> String? {
+            let absolutePath = URL(fileURLWithPath: path).standardizedFileURL.path
+            guard absolutePath.hasPrefix(base + "/"),
+                FileManager.default.fileExists(atPath: absolutePath)
+            else {
                 return nil
             }
-            return String(whole.dropFirst(base.count + 1))
+            return String(absolutePath.dropFirst(base.count + 1))
         }
         let text = profile.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
         return GitHubReport.RepositoryFiles(
-            profile: profile.flatMap(inRepository),
+            profile: profile.flatMap(repositoryPath),
             keys: GitHubReport.RepositoryFiles.keys(in: text),
-            path: inRepository
+            path: repositoryPath
         )
     }
 

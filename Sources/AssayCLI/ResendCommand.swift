@@ -28,10 +28,12 @@ struct ResendCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let client = try ControlClient(control, allowed: allowHost)
-        let answer = try await client.post(
+        let reply = try await client.post(
             "/deliveries/\(event.percentEncoded)/resend",
             .present([("configuration", webhook.map(JSONValue.string))])
         )
-        if !ControlClient.show(answer) { throw ExitCode(ExitStatus.failures.rawValue) }
+        if !ControlClient.printDeliveriesAndCheckSuccess(reply) {
+            throw ExitCode(ExitStatus.failures.rawValue)
+        }
     }
 }

@@ -49,37 +49,37 @@ struct ReviewCommand: ParsableCommand {
             Terminal.output("no contract is pending in \(folder)\n")
             return
         }
-        var left = 0
-        var broken = 0
+        var undecidedCount = 0
+        var unreadableCount = 0
         for (index, path) in pending.enumerated() {
             let isReadable = show(path, "\(index + 1)/\(pending.count)")
-            if !isReadable { broken += 1 }
+            if !isReadable { unreadableCount += 1 }
             switch decision(isReadable) {
             case .accept: try accept(path)
             case .reject:
                 try? FileManager.default.removeItem(atPath: path)
                 Terminal.output("  rejected\n")
-            case .skip: left += 1
+            case .skip: undecidedCount += 1
             case .quit:
-                left += pending.count - index
-                Terminal.output("pending contracts: \(left)\n")
+                undecidedCount += pending.count - index
+                Terminal.output("pending contracts: \(undecidedCount)\n")
                 return
             }
         }
-        if left > 0 { Terminal.output("pending contracts: \(left)\n") }
-        if broken > 0, !rejectAll {
-            throw Failure(.unparsable, "\(broken) pending contracts cannot be read")
+        if undecidedCount > 0 { Terminal.output("pending contracts: \(undecidedCount)\n") }
+        if unreadableCount > 0, !rejectAll {
+            throw Failure(.unparsable, "\(unreadableCount) pending contracts cannot be read")
         }
         if check { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
     private static func pending(in folder: String) throws -> [String] {
         let enumerator = FileManager.default.enumerator(atPath: folder)
-        var found: [String] = []
+        var pendingPaths: [String] = []
         while let name = enumerator?.nextObject() as? String {
-            if name.hasSuffix(".yaml.new") { found.append("\(folder)/\(name)") }
+            if name.hasSuffix(".yaml.new") { pendingPaths.append("\(folder)/\(name)") }
         }
-        return found.sorted()
+        return pendingPaths.sorted()
     }
 
     /// Prints the differences between a pending contract and the accepted one.
@@ -87,18 +87,18 @@ struct ReviewCommand: ParsableCommand {
     /// - Returns: Whether the pending contract could be read.
     private func show(_ path: String, _ position: String) -> Bool {
         let style = Terminal.style()
-        let accepted = String(path.dropLast(4))
-        Terminal.output("\(position)  \(style.bold(accepted))\n")
-        let id = String(accepted.dropFirst(folder.count + 1).dropLast(5))
-        let new: Contract
+        let acceptedPath = String(path.dropLast(4))
+        Terminal.output("\(position)  \(style.bold(acceptedPath))\n")
+        let id = String(acceptedPath.dropFirst(folder.count + 1).dropLast(5))
+        let newContract: Contract
         switch Self.read(path, id: id) {
-        case .success(let contract): new = contract
+        case .success(let contract): newContract = contract
         case .failure(let errors):
             Terminal.output("\(errors)\n")
             return false
         }
-        printSecrets(path, new)
-        guard FileManager.default.fileExists(atPath: accepted) else {
+        printSecrets(path, newContract)
+        guard FileManager.default.fileExists(atPath: acceptedPath) else {
             Terminal.output("  new contract\n\n")
             let data = FileManager.default.contents(atPath: path) ?? Data()
             for line in String(decoding: data, as: UTF8.self).exactLines {
@@ -106,9 +106,9 @@ struct ReviewCommand: ParsableCommand {
             }
             return true
         }
-        switch Self.read(accepted, id: id) {
+        switch Self.read(acceptedPath, id: id) {
         case .success(let old):
-            let changes = ContractChange.all(from: old, to: new)
+            let changes = ContractChange.all(from: old, to: newContract)
             for line in ChangeText(style: style).lines(changes) { Terminal.output(line + "\n") }
             if changes.isEmpty { Terminal.output("  only descriptions and dates changed\n") }
         case .failure:
@@ -179,11 +179,11 @@ struct ReviewCommand: ParsableCommand {
     }
 
     private func accept(_ path: String) throws {
-        let accepted = String(path.dropLast(4))
+        let acceptedPath = String(path.dropLast(4))
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.usage, "cannot read '\(path)'")
         }
-        try OutputFile(accepted).write(Array(data))
+        try OutputFile(acceptedPath).write(Array(data))
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {

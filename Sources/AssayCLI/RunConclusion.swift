@@ -163,8 +163,8 @@ struct RunConclusion: Sendable {
                 try OutputFile(path).write(ContractWriter.text(contract, id: id))
             }
             if isWritten, !files.usesStandardOutput {
-                let words = [Terminal.program] + contractRerunArguments + [path]
-                lines += "found    \(path)\n         \(ShellCommand(words))\n"
+                let commandWords = [Terminal.program] + contractRerunArguments + [path]
+                lines += "found    \(path)\n         \(ShellCommand(commandWords))\n"
             }
         }
         return lines

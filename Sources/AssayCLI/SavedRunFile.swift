@@ -11,7 +11,7 @@ internal import Programs
 final class SavedRunFile: Sendable {
     private struct State {
         var file: FileHandle?
-        var writing: Task<Void, Never>?
+        var writeTask: Task<Void, Never>?
         var hasFailed = false
     }
 
@@ -41,14 +41,14 @@ final class SavedRunFile: Sendable {
     ///   - planned: The IDs of all cases; nil when the run generates its cases while it runs.
     func begin(_ report: RunReport, planned: [String]?) {
         guard !FileManager.default.fileExists(atPath: path) else { return }
-        attempt { state in
+        tryWriting { state in
             let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             state.file = FileHandle(fileDescriptor: file, closeOnDealloc: true)
             try state.file?.write(line: writer.head(running: report, planned: planned))
         }
         state.withLock { state in
-            state.writing = Task(priority: .utility) { [self] in
+            state.writeTask = Task(priority: .utility) { [self] in
                 for await result in results { write(result) }
             }
         }
@@ -60,20 +60,20 @@ final class SavedRunFile: Sendable {
     /// Waits until every result is written, and closes the file.
     func end() async {
         continuation.finish()
-        await state.withLock { $0.writing }?.value
+        await state.withLock { $0.writeTask }?.value
         state.withLock { $0.file = nil }
     }
 
     private func write(_ result: CaseResult) {
         guard !state.withLock({ $0.hasFailed }) else { return }
         let line = Result { try writer.line(result) }
-        attempt { state in try state.file?.write(line: line.get()) }
+        tryWriting { state in try state.file?.write(line: line.get()) }
     }
 
     /// Performs a write to the file, and prints an error for the first write that fails.
     ///
     /// After a failed write, nothing is written until the complete run at the end.
-    private func attempt(_ write: (inout State) throws -> Void) {
+    private func tryWriting(_ write: (inout State) throws -> Void) {
         let failure: (any Error)? = state.withLock { state in
             guard !state.hasFailed else { return nil }
             do {

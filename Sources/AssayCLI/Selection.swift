@@ -11,7 +11,7 @@ struct Selection {
     /// The lowest level that runs without `--level`.
     ///
     /// A contract below this level runs only when a pattern is its exact ID.
-    var fallback: Contract.Level?
+    var defaultLevel: Contract.Level?
 
     /// Returns the selected contracts, and throws for a pattern that selects none.
     func apply(to contracts: [ContractHeading]) throws -> [ContractHeading] {
@@ -59,7 +59,7 @@ struct Selection {
     }
 
     private func hasLevel(_ contract: ContractHeading) -> Bool {
-        guard let lowest = level ?? fallback else { return true }
+        guard let lowest = level ?? defaultLevel else { return true }
         if contract.level <= lowest { return true }
         return level == nil && only.contains { matchesName($0, of: contract) }
     }
@@ -91,17 +91,17 @@ struct Selection {
     {
         // When the part after the last star does not match, the star takes one more byte.
         var (pattern, text) = (pattern, text)
-        var retry: (pattern: ArraySlice<UInt8>, text: ArraySlice<UInt8>)?
+        var backtrackPoint: (pattern: ArraySlice<UInt8>, text: ArraySlice<UInt8>)?
         while true {
             if pattern.first == UInt8(ascii: "*") {
                 pattern = pattern.dropFirst()
-                retry = (pattern, text)
+                backtrackPoint = (pattern, text)
             } else if let first = pattern.first, first == text.first {
                 (pattern, text) = (pattern.dropFirst(), text.dropFirst())
             } else if pattern.isEmpty, text.isEmpty {
                 return true
-            } else if let last = retry, !last.text.isEmpty {
-                retry = (last.pattern, last.text.dropFirst())
+            } else if let last = backtrackPoint, !last.text.isEmpty {
+                backtrackPoint = (last.pattern, last.text.dropFirst())
                 (pattern, text) = (last.pattern, last.text.dropFirst())
             } else {
                 return false
@@ -115,10 +115,10 @@ struct Selection {
         _ contracts: [ContractHeading]
     ) -> String {
         let names = Set(contracts.map(\.id)).sorted()
-        let near =
+        let nearestName =
             Suggestion.nearest(to: pattern, among: names)
             ?? names.first { $0.contains(pattern) }
         return "\(flag) '\(pattern)' selects no case"
-            + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
+            + (nearestName.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
     }
 }

@@ -137,7 +137,7 @@ struct SendCommand: AsyncParsableCommand {
             laneCount: together ? times : 1,
             authority: try TargetOptions.authority(ca)
         )
-        var allTaken = true
+        var areAllDeliveriesAccepted = true
         for outgoingEvent in outgoingEvents {
             let outcomes = await outcomes(of: outgoingEvent, sender, client)
             for (number, outcome) in outcomes.enumerated() {
@@ -147,25 +147,26 @@ struct SendCommand: AsyncParsableCommand {
                 )
                 switch outcome {
                 case .answered(let response):
-                    let isTaken = RetrySchedule.revenueCat.isSuccess(response.status)
-                    allTaken = allTaken && isTaken
+                    let isAccepted = RetrySchedule.revenueCat.isSuccess(response.status)
+                    areAllDeliveriesAccepted = areAllDeliveriesAccepted && isAccepted
                     Terminal.output(
                         "<-- \(response.status)"
-                            + (isTaken ? "\n" : "  RevenueCat accepts only 200 and would retry\n")
+                            + (isAccepted
+                                ? "\n" : "  RevenueCat accepts only 200 and would retry\n")
                     )
                 case .failed(.refused, let text):
                     await client.close()
                     throw Failure(.unreachable, "\(to): \(text)")
                 case .failed(_, let text):
-                    allTaken = false
+                    areAllDeliveriesAccepted = false
                     Terminal.output("<-- \(text)\n")
                 case .pending, .answerLost, .requestCut:
-                    allTaken = false
+                    areAllDeliveriesAccepted = false
                 }
             }
         }
         await client.close()
-        if !allTaken { throw ExitCode(ExitStatus.failures.rawValue) }
+        if !areAllDeliveriesAccepted { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
     /// Sends all copies of a webhook body, and returns the outcome of each request.
@@ -174,7 +175,7 @@ struct SendCommand: AsyncParsableCommand {
         _ sender: WebhookSender,
         _ client: BackendClient
     ) async -> [Exchange.Outcome] {
-        let limit = RetrySchedule.revenueCat.answerMax
+        let limit = RetrySchedule.revenueCat.responseTimeout
         guard together else {
             var outcomes: [Exchange.Outcome] = []
             for _ in 0..<times {
@@ -184,7 +185,7 @@ struct SendCommand: AsyncParsableCommand {
             return outcomes
         }
         let request = sender.request(body: outgoingEvent.bytes, at: SuiteRun.now())
-        await client.warm(lanes: times, path: "/")
+        await client.openConnections(lanes: times, path: "/")
         return await withTaskGroup(of: (Int, Exchange.Outcome).self) { group in
             for lane in 0..<times {
                 group.addTask { (lane, await client.send(request, lane: lane, within: limit)) }
@@ -204,8 +205,8 @@ struct SendCommand: AsyncParsableCommand {
             guard let event = outgoingEvent.json?["event"] else {
                 throw Failure(.usage, "a body that is not an event can only be sent with --to URL")
             }
-            let answer = try await client.post("/events", ["event": event, "settle": true])
-            guard ControlClient.show(answer) else {
+            let reply = try await client.post("/events", ["event": event, "settle": true])
+            guard ControlClient.printDeliveriesAndCheckSuccess(reply) else {
                 throw ExitCode(ExitStatus.failures.rawValue)
             }
         }
@@ -237,16 +238,16 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private func outgoingEvents() throws -> [OutgoingEvent] {
-        let given = [type, body, events].compactMap(\.self)
-        guard given.count == 1 else {
+        let givenSources = [type, body, events].compactMap(\.self)
+        guard givenSources.count == 1 else {
             throw Failure(
                 .usage,
-                given.isEmpty
+                givenSources.isEmpty
                     ? "nothing to send: give a type such as RENEWAL, --body FILE or --events FILE"
                     : "a type, --body and --events exclude each other"
             )
         }
-        let edits = try set.map(Self.edit)
+        let edits = try set.map(Self.bodyEdit)
         if let body {
             let bytes = try Self.bytes(of: body)
             if edits.isEmpty { return [OutgoingEvent(name: body, bytes: bytes)] }
@@ -308,20 +309,26 @@ struct SendCommand: AsyncParsableCommand {
         let value: JSONValue
     }
 
-    private static func edit(_ text: String) throws -> BodyEdit {
+    private static func bodyEdit(_ text: String) throws -> BodyEdit {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
             throw Failure(
                 .usage,
                 "--set '\(text)' is not a field and a value, such as event.price=4.99"
             )
         }
-        let place = String(text[..<equals])
+        let pointerText = String(text[..<equals])
         let value = String(text[text.index(after: equals)...])
-        let dotted = JSONPointer(
-            tokens: place.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let dottedPointer = JSONPointer(
+            tokens: pointerText.split(separator: ".", omittingEmptySubsequences: false).map(
+                String.init
+            )
         )
-        guard let pointer = place.hasPrefix("/") ? JSONPointer(place) : dotted else {
-            throw Failure(.usage, "--set '\(place)' is not a JSON pointer such as /event/price")
+        guard let pointer = pointerText.hasPrefix("/") ? JSONPointer(pointerText) : dottedPointer
+        else {
+            throw Failure(
+                .usage,
+                "--set '\(pointerText)' is not a JSON pointer such as /event/price"
+            )
         }
         return BodyEdit(
             pointer: pointer,
@@ -331,10 +338,10 @@ struct SendCommand: AsyncParsableCommand {
 
     private static func edited(_ body: JSONValue, _ edits: [BodyEdit]) throws -> JSONValue {
         var body = body
-        for edit in edits {
-            body.set(edit.pointer, to: edit.value)
-            guard body[edit.pointer] == edit.value else {
-                throw Failure(.usage, "--set: this body cannot have a value at \(edit.pointer)")
+        for bodyEdit in edits {
+            body.set(bodyEdit.pointer, to: bodyEdit.value)
+            guard body[bodyEdit.pointer] == bodyEdit.value else {
+                throw Failure(.usage, "--set: this body cannot have a value at \(bodyEdit.pointer)")
             }
         }
         return body
@@ -344,12 +351,14 @@ struct SendCommand: AsyncParsableCommand {
     private func generatedBody(_ type: String) throws -> JSONValue {
         guard !type.isEmpty else { throw Failure(.usage, "the event type is empty") }
         if !EventSpec.types.contains(type),
-            let near = Suggestion.nearest(
+            let nearestName = Suggestion.nearest(
                 to: type,
                 among: EventSpec.types
             )
         {
-            Terminal.error("assay: '\(type)' is sent as an unknown type; did you mean \(near)?\n")
+            Terminal.error(
+                "assay: '\(type)' is sent as an unknown type; did you mean \(nearestName)?\n"
+            )
         }
         guard EventSpec.stores.contains(store) else {
             throw Failure(

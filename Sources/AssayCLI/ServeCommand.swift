@@ -160,11 +160,11 @@ struct ServeCommand: AsyncParsableCommand {
         // `ready`.
         let interruption = Interruption()
         try announce(open, interception)
-        let lines = quiet ? nil : Task { await Self.follow(world) }
+        let logTask = quiet ? nil : Task { await Self.follow(world) }
         do {
             try await interruption.run { await dispatcher.run() }
         } catch is CancellationError {}
-        lines?.cancel()
+        logTask?.cancel()
         world.journal.endFollowing()
         await interception?.stop()
         for server in open.servers { await server.stop() }
@@ -192,13 +192,13 @@ struct ServeCommand: AsyncParsableCommand {
         if let project, project.isEmpty || project.contains("/") {
             throw Failure(.usage, "--firebase-project '\(project)' is not a project ID")
         }
-        let hooks = try webhooks()
+        let webhookTargets = try webhooks()
         world.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
             // Under the real host names, the tokens must be signed as the real service signs them.
             if isIntercepted { services.firebase.settings.tokens = .rs256 }
             if let project { services.firebase.settings.project = project }
-            for (provider, target) in hooks { provider.connect(&services, target) }
+            for (provider, target) in webhookTargets { provider.connect(&services, target) }
         }
         try applySwitches(to: world)
         return world
@@ -223,19 +223,19 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Returns the providers that send webhooks, each with the URL and the secrets of its webhook.
     private func webhooks() throws -> [(ProviderEntry, WebhookTarget)] {
-        let senders = ProviderTable.all.sortedEntries.filter { $0.webhookEndpoint != nil }
+        let webhookProviders = ProviderTable.all.sortedEntries.filter { $0.webhookEndpoint != nil }
         let authorizations = [Exchange.Party.revenueCat: authorization]
-        let signings = [
+        let signingSecrets = [
             Exchange.Party.revenueCat: signingSecret, .purchasely: purchaselySecret,
         ]
-        var urls = try webhook.map { try Self.providerAndURL($0, senders) }
+        var urls = try webhook.map { try Self.providerAndURL($0, webhookProviders) }
         if let url = purchaselyWebhook { urls.append(("--purchasely-webhook", .purchasely, url)) }
         return try urls.compactMap { flag, party, url in
             guard let provider = ProviderTable.all[party] else { return nil }
             let target = WebhookTarget(
                 url: try checkedURL(url, flag),
                 authorization: secret(authorizations[party] ?? nil, party, "WEBHOOK_AUTH"),
-                signing: secret(signings[party] ?? nil, party, "WEBHOOK_SECRET")
+                signingSecret: secret(signingSecrets[party] ?? nil, party, "WEBHOOK_SECRET")
             )
             return (provider, target)
         }
@@ -246,19 +246,20 @@ struct ServeCommand: AsyncParsableCommand {
     /// A URL alone is for RevenueCat's events.
     private static func providerAndURL(
         _ text: String,
-        _ senders: [ProviderEntry]
+        _ webhookProviders: [ProviderEntry]
     ) throws -> (flag: String, party: Exchange.Party, url: String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2, !parts[0].contains(where: { ":/?".contains($0) }) else {
             return ("--webhook", .revenueCat, text)
         }
-        let names = senders.map(\.party.description)
-        guard let provider = senders.first(where: { $0.party.description == parts[0] }) else {
-            let near = Suggestion.nearest(to: parts[0], among: names)
+        let names = webhookProviders.map(\.party.description)
+        guard let provider = webhookProviders.first(where: { $0.party.description == parts[0] })
+        else {
+            let nearestName = Suggestion.nearest(to: parts[0], among: names)
             throw Failure(
                 .usage,
                 "--webhook '\(text)': no provider '\(parts[0])' sends events; "
-                    + (near.map { "did you mean '\($0)'? " } ?? "")
+                    + (nearestName.map { "did you mean '\($0)'? " } ?? "")
                     + "the providers are \(names.joined(separator: ", "))"
             )
         }
@@ -333,7 +334,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func openServers(_ world: FakeRegistry) async throws -> OpenServers {
         let providers = ProviderTable.all.sortedEntries
         let listenAddresses = try listenAddresses()
-        let told = try TargetOptions.advertisedHost(advertise)
+        let advertisedHost = try TargetOptions.advertisedHost(advertise)
         func listenAddress(_ name: String) -> (host: String, port: Int) {
             listenAddresses[name] ?? ("127.0.0.1", 0)
         }
@@ -342,7 +343,13 @@ struct ServeCommand: AsyncParsableCommand {
             for party in providers.map(\.party) {
                 let (host, port) = listenAddress(party.description)
                 servers.append(
-                    try await FakeServer(party, world: world, host: host, port: port, told: told)
+                    try await FakeServer(
+                        party,
+                        world: world,
+                        host: host,
+                        port: port,
+                        advertisedHost: advertisedHost
+                    )
                 )
             }
             let (host, port) = listenAddress("control")
@@ -351,7 +358,7 @@ struct ServeCommand: AsyncParsableCommand {
                 control: try await ControlServer(
                     host: host,
                     port: port,
-                    told: host == "127.0.0.1" ? nil : told
+                    advertisedHost: host == "127.0.0.1" ? nil : advertisedHost
                 )
             )
         } catch {
@@ -446,7 +453,7 @@ struct ServeCommand: AsyncParsableCommand {
         let style = Terminal.style(for: STDERR_FILENO)
         for await number in world.journal.follow() {
             guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
-            let redaction = Redaction.forReaders(world.declared)
+            let redaction = Redaction.forReports(world.declared)
             // The date is shown only if it is not the current date, for example after a change of
             // the clock.
             let text = exchange.at.preciseText.dropLast()
@@ -460,7 +467,7 @@ struct ServeCommand: AsyncParsableCommand {
                 case .failed(_, let text): style.red(redaction.text(text))
                 default: style.red("no response")
                 }
-            let what: String =
+            let requestText: String =
                 if case .delivery(let name, let attempt) = exchange.purpose {
                     name + (attempt > 1 ? " (attempt \(attempt))" : "")
                 } else {
@@ -468,7 +475,7 @@ struct ServeCommand: AsyncParsableCommand {
                 }
             let effects = exchange.effects.map(\.kind).joined(separator: ", ")
             Terminal.error(
-                "\(time)  \(exchange.from) → \(exchange.to)  \(what.prefix(60))  \(outcome)"
+                "\(time)  \(exchange.from) → \(exchange.to)  \(requestText.prefix(60))  \(outcome)"
                     + (effects.isEmpty ? "" : "  " + style.dim(effects)) + "\n"
             )
         }

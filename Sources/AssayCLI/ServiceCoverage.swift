@@ -26,8 +26,8 @@ struct ServiceCoverage {
                 names.append(name)
             }
             return names.map { name in
-                let own = operations.filter { $0.interface == name }
-                return (provider, ServiceInterface(title: name, operations: own))
+                let interfaceOperations = operations.filter { $0.interface == name }
+                return (provider, ServiceInterface(title: name, operations: interfaceOperations))
             }
         }
     }
@@ -45,13 +45,14 @@ struct ServiceCoverage {
             let parts = ServiceOperation.SupportStatus.allCases.map { supportStatus in
                 (supportStatus, interface.count(supportStatus))
             }.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
-            let judged = interface.describedOperations.count { $0.isValidated }
-            let older = interface.operations.count - interface.describedOperations.count
+            let validatedCount = interface.describedOperations.count { $0.isValidated }
+            let olderCount = interface.operations.count - interface.describedOperations.count
             text +=
                 title.padded(to: width) + "\(interface.describedOperations.count) operations: "
                 + parts.joined(separator: ", ")
-                + (judged > 0 ? ", \(judged) checked against the API description" : "")
-                + (older > 0 ? "; \(older) older" : "") + "\n"
+                + (validatedCount > 0
+                    ? ", \(validatedCount) checked against the API description" : "")
+                + (olderCount > 0 ? "; \(olderCount) older" : "") + "\n"
         }
         for (title, found) in zip(titles, interfaces) {
             text += "\n\(title)\n"
@@ -65,7 +66,7 @@ struct ServiceCoverage {
                 let indent = "\n" + String(repeating: " ", count: head.count + 2)
                 text +=
                     head
-                    + Self.brokenIntoLines(path, lineLengthMax.map { $0 - head.count - 2 })
+                    + Self.wrappedPathLines(path, lineLengthMax.map { $0 - head.count - 2 })
                     .joined(separator: indent) + "\n"
                 if let deviation = operation.deviation, deviation != lastDeviation {
                     text += "           \(deviation)\n"
@@ -77,11 +78,11 @@ struct ServiceCoverage {
     }
 
     /// Breaks a path that is longer than `lineLengthMax` characters into lines that begin with a slash.
-    private static func brokenIntoLines(_ path: String, _ lineLengthMax: Int?) -> [String] {
+    private static func wrappedPathLines(_ path: String, _ lineLengthMax: Int?) -> [String] {
         guard let lineLengthMax, path.count > lineLengthMax else { return [path] }
         let end = path.prefix(max(lineLengthMax, 20)).lastIndex(of: "/") ?? path.startIndex
         guard end > path.startIndex else { return [path] }
-        return [String(path[..<end])] + brokenIntoLines(String(path[end...]), lineLengthMax)
+        return [String(path[..<end])] + wrappedPathLines(String(path[end...]), lineLengthMax)
     }
 
     var json: JSONValue {

@@ -23,14 +23,14 @@ struct SessionControl {
         _ session: ReplaySession,
         _ profile: Profile,
         at address: ListenAddress,
-        allowed: Set<String>
+        allowedHosts: Set<String>
     ) async throws {
         self.session = session
         messenger = WebhookMessenger(authority: profile.authorityPath)
         dispatcher = WebhookDispatcher(
             world: session.world,
             messenger: messenger,
-            allowedHosts: allowed
+            allowedHosts: allowedHosts
         )
         do throws(StartError) {
             server = try await ControlServer(host: address.host, port: address.port)
@@ -47,7 +47,7 @@ struct SessionControl {
                 dispatcher: dispatcher,
                 version: assayVersion,
                 servers: session.servers,
-                allowedHosts: allowed,
+                allowedHosts: allowedHosts,
                 process: SuiteRun.nonce(),
                 token: Setting.controlToken.secret,
                 declared: SecretDeclaration(profile)
@@ -65,11 +65,11 @@ struct SessionControl {
         let base = session.backend.target
         session.world.edit("") { services, _ in
             for provider in services.table.entries {
-                let place = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
-                guard let place else { continue }
+                let endpoint = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
+                guard let endpoint else { continue }
                 let target = WebhookTarget(
                     of: provider.party,
-                    at: base + place.path,
+                    at: base + endpoint.path,
                     profile
                 )
                 provider.connect(&services, target)
@@ -85,19 +85,19 @@ struct SessionControl {
     /// - Returns: A description of how the backend ended; nil when it is still running.
     func run(_ interruption: Interruption) async throws -> String? {
         let process = session.backend.process
-        let death = Locked<String?>(nil)
+        let exitMessage = Locked<String?>(nil)
         let dispatcher = dispatcher
         // This task ends at the latest when the session ends, because the session stops the
         // backend.
         Task {
             guard let text = await process?.ended() else { return }
-            death.withLock { $0 = text }
+            exitMessage.withLock { $0 = text }
             dispatcher.stop()
         }
         do {
             try await interruption.run { await dispatcher.run() }
         } catch is CancellationError {}
-        return interruption.hasReceivedSignal ? nil : death.withLock { $0 }
+        return interruption.hasReceivedSignal ? nil : exitMessage.withLock { $0 }
     }
 
     func close() async {
@@ -118,13 +118,13 @@ struct SessionControl {
 final class SessionKeeper: Sendable {
     private let profile: Profile
     private let address: ListenAddress
-    private let allowed: Set<String>
+    private let allowedHosts: Set<String>
     private let control = Locked<SessionControl?>(nil)
 
-    init(_ profile: Profile, at address: ListenAddress, allowed: [String]) {
+    init(_ profile: Profile, at address: ListenAddress, allowedHosts: [String]) {
         self.profile = profile
         self.address = address
-        self.allowed = Set(allowed)
+        self.allowedHosts = Set(allowedHosts)
     }
 
     /// The address of the web page; nil before the control API is open.
@@ -134,8 +134,13 @@ final class SessionKeeper: Sendable {
     ///
     /// - Throws: A failure when another program uses the port.
     func open(_ session: ReplaySession) async throws {
-        let opened = try await SessionControl(session, profile, at: address, allowed: allowed)
-        control.withLock { $0 = opened }
+        let openedControl = try await SessionControl(
+            session,
+            profile,
+            at: address,
+            allowedHosts: allowedHosts
+        )
+        control.withLock { $0 = openedControl }
     }
 
     /// Waits until Ctrl-C or the end of the backend, for which it prints a message.
@@ -164,6 +169,10 @@ extension WebhookTarget {
         func secret(_ role: String) -> Secret? {
             party.secret(role).flatMap { profile.secrets[$0] }
         }
-        self.init(url: url, authorization: secret("authorization"), signing: secret("signing"))
+        self.init(
+            url: url,
+            authorization: secret("authorization"),
+            signingSecret: secret("signing")
+        )
     }
 }

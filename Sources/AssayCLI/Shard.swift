@@ -48,7 +48,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
         let name: String
         let index: String
         /// The number that the engine gives to the first machine: 0 or 1.
-        let first: Int
+        let firstIndex: Int
         let count: String
     }
 
@@ -57,23 +57,23 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
     ///
     /// A Kubernetes manifest has to set `JOB_COMPLETIONS` itself.
     private static let ciEngines = [
-        CIEngine(name: "GitLab", index: "CI_NODE_INDEX", first: 1, count: "CI_NODE_TOTAL"),
+        CIEngine(name: "GitLab", index: "CI_NODE_INDEX", firstIndex: 1, count: "CI_NODE_TOTAL"),
         CIEngine(
             name: "CircleCI",
             index: "CIRCLE_NODE_INDEX",
-            first: 0,
+            firstIndex: 0,
             count: "CIRCLE_NODE_TOTAL"
         ),
         CIEngine(
             name: "Buildkite",
             index: "BUILDKITE_PARALLEL_JOB",
-            first: 0,
+            firstIndex: 0,
             count: "BUILDKITE_PARALLEL_JOB_COUNT"
         ),
         CIEngine(
             name: "a Kubernetes Indexed Job",
             index: "JOB_COMPLETION_INDEX",
-            first: 0,
+            firstIndex: 0,
             count: "JOB_COMPLETIONS"
         ),
     ]
@@ -93,7 +93,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
                 )
             }
             guard let number = Int(index),
-                let shard = Shard("\(number - engine.first + 1)/\(count)")
+                let shard = Shard("\(number - engine.firstIndex + 1)/\(count)")
             else {
                 throw Failure(
                     .usage,

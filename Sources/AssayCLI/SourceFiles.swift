@@ -25,12 +25,17 @@ enum SourceFiles {
         var found: [SourceSurvey.File] = []
         var byteCount = 0
         var folders = [""]
-        while let place = folders.popLast(), found.count < fileCountMax, byteCount < bytesMax {
-            let names = (try? files.contentsOfDirectory(atPath: folder + "/" + place)) ?? []
+        while let relativeFolder = folders.popLast(), found.count < fileCountMax,
+            byteCount < bytesMax
+        {
+            let names =
+                (try? files.contentsOfDirectory(atPath: folder + "/" + relativeFolder)) ?? []
             for name in names.sorted() {
-                let path = place.isEmpty ? name : "\(place)/\(name)"
-                let whole = folder + "/" + path
-                guard let attributes = try? files.attributesOfItem(atPath: whole) else { continue }
+                let path = relativeFolder.isEmpty ? name : "\(relativeFolder)/\(name)"
+                let absolutePath = folder + "/" + path
+                guard let attributes = try? files.attributesOfItem(atPath: absolutePath) else {
+                    continue
+                }
                 switch attributes[.type] as? FileAttributeType {
                 case .typeDirectory:
                     if !name.hasPrefix("."), !skippedFolders.contains(name) { folders.append(path) }
@@ -38,7 +43,7 @@ enum SourceFiles {
                     let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
                     guard SourceSurvey.isSource(path) || SourceSurvey.isManifest(path),
                         size <= fileBytesMax, found.count < fileCountMax, byteCount < bytesMax,
-                        let data = files.contents(atPath: whole)
+                        let data = files.contents(atPath: absolutePath)
                     else { continue }
                     byteCount += data.count
                     found.append(

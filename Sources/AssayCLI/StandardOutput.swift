@@ -20,13 +20,13 @@ enum StandardOutput {
     /// After a failed write, nothing more is written.
     static func write(_ text: String) {
         guard failure.withLock({ $0 }) == 0 else { return }
-        let code = SystemWrite.all(Array(text.utf8), to: STDOUT_FILENO)
+        let code = SystemWrite.writeAll(Array(text.utf8), to: STDOUT_FILENO)
         guard code != 0 else { return }
         failure.withLock { if $0 == 0 { $0 = code } }
     }
 
     /// The reason why output was lost; nil when nothing was lost or the reader closed the pipe.
-    static var lostReason: String? {
+    static var lostOutputReason: String? {
         let code = failure.withLock { $0 }
         guard code != 0, code != EPIPE else { return nil }
         return "cannot write to standard output: \(String(cString: strerror(code)))"
@@ -36,7 +36,7 @@ enum StandardOutput {
     ///
     /// - Throws: An empty failure when the lines were lost; `Main` reports the reason.
     static func check() throws {
-        if lostReason != nil { throw Failure(.outputFailed, "") }
+        if lostOutputReason != nil { throw Failure(.outputFailed, "") }
     }
 }
 

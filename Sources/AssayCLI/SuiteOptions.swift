@@ -27,11 +27,11 @@ struct SelectionOptions: ParsableArguments {
 
     /// Returns the selection that the flags describe.
     ///
-    /// - Parameter fallback: The lowest level that runs without `--level`. A contract below this
+    /// - Parameter defaultLevel: The lowest level that runs without `--level`. A contract below this
     ///   level runs if `--only` gives its exact ID.
     /// - Returns: The selection.
     /// - Throws: A usage failure for an unknown level.
-    func selection(fallback: Contract.Level? = nil) throws -> Selection {
+    func selection(defaultLevel: Contract.Level? = nil) throws -> Selection {
         let known = Contract.Level.allCases.map(\.rawValue)
         let parsed = try level.map { text in
             guard let level = Contract.Level(rawValue: text) else {
@@ -42,7 +42,7 @@ struct SelectionOptions: ParsableArguments {
             }
             return level
         }
-        return Selection(only: only, skip: skip, level: parsed, fallback: fallback)
+        return Selection(only: only, skip: skip, level: parsed, defaultLevel: defaultLevel)
     }
 
     /// The flags that select the same contract folders in a later run.
@@ -85,7 +85,7 @@ extension ContractLibrary {
     /// Returns the contracts of the chosen cases.
     ///
     /// - Throws: A failure with the errors in the files of these contracts.
-    func chosen(_ cases: [ContractHeading]) throws -> [Contract] {
+    func selectedContracts(_ cases: [ContractHeading]) throws -> [Contract] {
         do throws(ContractErrors) {
             return try contracts(of: cases)
         } catch {

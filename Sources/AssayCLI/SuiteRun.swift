@@ -25,7 +25,7 @@ struct SuiteRun: Sendable {
     var shard: Shard?
     var keepsEvidence = false
     /// The file that receives the result of each case when the case finishes; nil without `--save`.
-    var saved: SavedRunFile?
+    var savedRunFile: SavedRunFile?
     /// The defects of the simulated app with user accounts, which uses the backend.
     var appDefects: Set<AccountApp.Defect> = []
     /// The defects of the simulated app on the Despia runtime, which uses the backend.
@@ -63,10 +63,12 @@ struct SuiteRun: Sendable {
             () throws(ReplaySession.OpenError) in
             try await self.session(in: folder, addresses, base)
         }
-        let sides = Locked<[ReplaySession]>([])
+        let additionalSessions = Locked<[ReplaySession]>([])
         interruption?.onSecondSignal {
-            session.abandon()
-            for side in sides.withLock({ $0 }) { side.abandon() }
+            session.killBackend()
+            for additionalSession in additionalSessions.withLock({ $0 }) {
+                additionalSession.killBackend()
+            }
         }
         do {
             try await onOpen(session)
@@ -86,26 +88,32 @@ struct SuiteRun: Sendable {
         options.checksBackendFirst = checksBackendFirst
         options.detectsRaces = detectsRaces
         let skipReasons = Locked<[String]>([])
-        let sideFailures = Locked<[String]>([])
+        let additionalSessionFailures = Locked<[String]>([])
         let failed = FirstFailureStop()
         let runner = SuiteRunner(
             executor: session.executor,
             additionalInstanceMax: backendCountMax - 1,
             openInstance: { number in
                 let folder = folder + "/beside-\(number + 1)"
-                let side = try await self.session(in: folder, [:], base, alongside: session)
-                sides.withLock { $0.append(side) }
-                return side.executor
+                let additionalSession = try await self.session(
+                    in: folder,
+                    [:],
+                    base,
+                    alongside: session
+                )
+                additionalSessions.withLock { $0.append(additionalSession) }
+                return additionalSession.executor
             },
             options: options
         ) { event in
             switch event {
             case .stopped(let reasons): skipReasons.withLock { $0 = reasons }
-            case .instanceFailed(let reason): sideFailures.withLock { $0.append(reason) }
+            case .instanceFailed(let reason):
+                additionalSessionFailures.withLock { $0.append(reason) }
             case .planned(let ids):
-                saved?.begin(header(session.backend.target, began), planned: ids)
+                savedRunFile?.begin(header(session.backend.target, began), planned: ids)
             case .finished(let result, _, _):
-                saved?.add(result)
+                savedRunFile?.add(result)
                 if stopsAtFirstFailure, [.failed, .unexpectedPass].contains(result.verdict) {
                     failed.end()
                 }
@@ -115,14 +123,14 @@ struct SuiteRun: Sendable {
         }
         let clock = ContinuousClock()
         let start = clock.now
-        let ticking = progress.startPeriodicPrinting()
+        let progressTask = progress.startPeriodicPrinting()
         let (cases, hasTimedOut) = await run(runner, endingWith: failed)
-        ticking.cancel()
-        await saved?.end()
+        progressTask.cancel()
+        await savedRunFile?.end()
         let seconds = Double((clock.now - start).milliseconds) / 1000
-        let sessions = [session] + sides.withLock { $0 }
+        let sessions = [session] + additionalSessions.withLock { $0 }
         var notes = notes(about: sessions, options.nonce)
-        if let reason = sideFailures.withLock({ $0.first }) {
+        if let reason = additionalSessionFailures.withLock({ $0.first }) {
             notes.append(
                 "no other backend instance could be started, so cases waited for each other: "
                     + (reason.split(separator: "\n").first.map(String.init) ?? reason)
@@ -132,10 +140,12 @@ struct SuiteRun: Sendable {
             session.world.journal.read { $0.totalResponseWaitTime(of: .backend) }
         }
         await withTaskGroup(of: Void.self) { group in
-            for side in sessions.dropFirst() { group.addTask { await side.close() } }
+            for additionalSession in sessions.dropFirst() {
+                group.addTask { await additionalSession.close() }
+            }
         }
         if beforeClosing == nil { await session.close() }
-        progress.clear()
+        progress.clearProgressLine()
         var report = header(session.backend.target, began)
         report.cases = cases
         report.seconds = seconds
@@ -245,34 +255,34 @@ struct SuiteRun: Sendable {
         let contracts = contracts
         let work = Task { await runner.run(contracts) }
         failed.onEnd { work.cancel() }
-        let isOver = Locked(false)
-        let limit = timeMax.map { time in
+        let isTimeOver = Locked(false)
+        let timeLimitTask = timeMax.map { time in
             Task {
                 try await ContinuousClock().sleep(for: time)
-                isOver.withLock { $0 = true }
+                isTimeOver.withLock { $0 = true }
                 work.cancel()
             }
         }
-        defer { limit?.cancel() }
+        defer { timeLimitTask?.cancel() }
         let cases = await withTaskCancellationHandler {
             await work.value
         } onCancel: {
             work.cancel()
         }
-        let hasTimedOut = isOver.withLock { $0 }
+        let hasTimedOut = isTimeOver.withLock { $0 }
         let reason =
             failed.hasEnded
             ? "the first failure ended the run (--fail-fast)"
             : "the time limit (--max-time) was reached"
         guard hasTimedOut || failed.hasEnded else { return (cases, false) }
-        let told = cases.map { result in
+        let finalResults = cases.map { result in
             var result = result
             if result.verdict == .notRun, !result.isDeclaredUnsupported {
                 result.note = reason
             }
             return result
         }
-        return (told, hasTimedOut)
+        return (finalResults, hasTimedOut)
     }
 
     /// Ends a run at its first failure, for `--fail-fast`.
@@ -309,19 +319,19 @@ struct SuiteRun: Sendable {
         let exchanges = sessions.flatMap { session in
             session.world.journal.read { $0.exchanges }
         }
-        let calls = exchanges.filter { $0.from == .backend }
-        let refused = calls.filter { [401, 403].contains($0.response?.status ?? 0) }
+        let backendCalls = exchanges.filter { $0.from == .backend }
+        let refusedCalls = backendCalls.filter { [401, 403].contains($0.response?.status ?? 0) }
         // The journal has notes about problems of Assay, such as connections that could not be
         // prepared.
         var notes = sessions.flatMap(\.world.journal.notes)
         // When the fake accepted other calls, the refusals were planned by contracts, and the key
         // is correct.
-        if let first = refused.first,
-            !calls.contains(where: { $0.to == first.to && $0.response?.status == 200 })
+        if let first = refusedCalls.first,
+            !backendCalls.contains(where: { $0.to == first.to && $0.response?.status == 200 })
         {
             notes.append(
-                "the fake \(first.to) refused \(refused.count) "
-                    + "call\(refused.count == 1 ? "" : "s") of the backend, because the backend's "
+                "the fake \(first.to) refused \(refusedCalls.count) "
+                    + "call\(refusedCalls.count == 1 ? "" : "s") of the backend, because the backend's "
                     + "key differs from the key in the profile"
             )
         }

@@ -42,9 +42,10 @@ struct TargetOptions: ParsableArguments {
     /// - Throws: A usage failure, or a failure for a file that cannot be parsed.
     func resolvedProfile(looksForProfile: Bool = true) throws -> Profile {
         let environment = Setting.environment
-        let isNamed = Setting.profile.text(self.profile, environment) != nil
+        let isProfileGiven = Setting.profile.text(self.profile, environment) != nil
         var profile =
-            isNamed || looksForProfile ? try Self.profile(self.profile, environment) : Profile()
+            isProfileGiven || looksForProfile
+            ? try Self.profile(self.profile, environment) : Profile()
         let given = Setting.target.given(target, environment)
         if let given {
             profile.target = given.text
@@ -86,8 +87,8 @@ struct TargetOptions: ParsableArguments {
         try checkHost(profile.target, given?.name ?? Setting.target.name, environment)
         for probe in profile.probes {
             guard case .get(let path) = probe.source, path.isAddress else { continue }
-            let plain = path.replacingOccurrences(of: "{{id}}", with: "id")
-            try checkHost(plain, "the probe '\(probe.name)'", environment)
+            let pathWithSampleID = path.replacingOccurrences(of: "{{id}}", with: "id")
+            try checkHost(pathWithSampleID, "the probe '\(probe.name)'", environment)
         }
         try checkCredentials(profile)
         return profile
@@ -105,7 +106,7 @@ struct TargetOptions: ParsableArguments {
         guard let text = String(data: data, encoding: .utf8) else {
             throw Failure(.unparsable, "the profile '\(path)' is not UTF-8")
         }
-        let variables = DotEnv.merged(nextTo: path, environment)
+        let variables = DotEnv.mergedVariables(nextTo: path, environment)
         switch ProfileParser.parse(text, path: path, environment: variables) {
         case .success(var profile):
             // Paths in a profile are relative to its folder.
@@ -143,15 +144,15 @@ struct TargetOptions: ParsableArguments {
     private static func nearestProfilePath() -> String? {
         let files = FileManager.default
         var place = ""
-        var nearest: String?
+        var nearestPath: String?
         for _ in 0..<20 {
-            if nearest == nil, files.fileExists(atPath: place + "assay.yaml") {
-                nearest = place + "assay.yaml"
+            if nearestPath == nil, files.fileExists(atPath: place + "assay.yaml") {
+                nearestPath = place + "assay.yaml"
             }
-            if place.isEmpty, nearest != nil { return nearest }
-            let here = place.isEmpty ? "." : place
-            if files.fileExists(atPath: here + "/.git") { return nearest }
-            if URL(fileURLWithPath: here).standardizedFileURL.path == "/" { return nil }
+            if place.isEmpty, nearestPath != nil { return nearestPath }
+            let currentFolder = place.isEmpty ? "." : place
+            if files.fileExists(atPath: currentFolder + "/.git") { return nearestPath }
+            if URL(fileURLWithPath: currentFolder).standardizedFileURL.path == "/" { return nil }
             place += "../"
         }
         return nil
@@ -175,11 +176,13 @@ struct TargetOptions: ParsableArguments {
         for (name, secret) in profile.secrets {
             let value = secret.exposed
             let bare = value.hasPrefix("Bearer ") ? String(value.dropFirst(7)) : value
-            let isLong =
+            let isLongKey =
                 bare.count >= 24 && !bare.lowercased().contains("test")
                 && !bare.lowercased().contains("assay")
-            let looksLive = ["sk_", "appl_", "goog_", "os_v2_app_"].contains { bare.hasPrefix($0) }
-            if isLong, looksLive {
+            let looksLikeLiveKey = ["sk_", "appl_", "goog_", "os_v2_app_"].contains {
+                bare.hasPrefix($0)
+            }
+            if isLongKey, looksLikeLiveKey {
                 throw Failure(
                     .usage,
                     "the secret '\(name.rawValue)' in the profile looks like a live key; use a test "
@@ -203,14 +206,19 @@ struct TargetOptions: ParsableArguments {
     /// - Throws: A usage failure when the backend cannot be started more than once.
     static func backendCountMax(_ profile: Profile, _ flag: Int?, jobs: Int) throws -> Int {
         let environment = Setting.environment
-        let isTold = profile.target?.contains("{{port}}") ?? true
-        let hasOwnData = profile.start?.hasOwnData == true
-        let usual =
-            hasOwnData && isTold && jobs > 1
+        let acceptsChosenPort = profile.target?.contains("{{port}}") ?? true
+        let usesRunDataFolder = profile.start?.usesRunDataFolder == true
+        let usualCount =
+            usesRunDataFolder && acceptsChosenPort && jobs > 1
             ? 2 * ProcessInfo.processInfo.activeProcessorCount + 1 : 1
-        let count = try Setting.backends.number(flag, or: min(usual, 9), in: 1...16, environment)
+        let count = try Setting.backends.number(
+            flag,
+            or: min(usualCount, 9),
+            in: 1...16,
+            environment
+        )
         let name = Setting.backends.given(flag.map(String.init), environment)?.name ?? ""
-        guard count == 1 || profile.start != nil && isTold else {
+        guard count == 1 || profile.start != nil && acceptsChosenPort else {
             throw Failure(
                 .usage,
                 "\(name) \(count): only a backend that Assay starts, on a port that "
@@ -225,8 +233,8 @@ struct TargetOptions: ParsableArguments {
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
         let parties = ReplaySession.fixedAddresses.keys
-        let told = try Self.advertisedHost(advertise)
-        if let told {
+        let advertisedHost = try Self.advertisedHost(advertise)
+        if let advertisedHost {
             guard profile.start?.isIntercepted != true else {
                 throw Failure(
                     .usage,
@@ -236,7 +244,11 @@ struct TargetOptions: ParsableArguments {
             }
             for party in parties {
                 let port = addresses[party]?.port ?? 0
-                addresses[party] = ReplaySession.Address(host: "0.0.0.0", port: port, told: told)
+                addresses[party] = ReplaySession.Address(
+                    host: "0.0.0.0",
+                    port: port,
+                    advertisedHost: advertisedHost
+                )
             }
         }
         for address in try ListenAddress.all(listen, names: parties.map(\.description)) {
@@ -246,7 +258,7 @@ struct TargetOptions: ParsableArguments {
             addresses[party] = ReplaySession.Address(
                 host: address.host,
                 port: address.port,
-                told: told
+                advertisedHost: advertisedHost
             )
         }
         return addresses
@@ -260,14 +272,14 @@ struct TargetOptions: ParsableArguments {
     /// - Throws: A usage failure when the file cannot be used.
     static func authority(_ flag: String?, or profilePath: String? = nil) throws -> String? {
         let environment = Setting.environment
-        let standard = "SSL_CERT_FILE"
+        let standardVariable = "SSL_CERT_FILE"
         var given = Setting.authority.given(flag, environment)
         if given?.text.isEmpty == true, flag == nil { given = nil }
         if given == nil, let profilePath { given = .init(text: profilePath, name: "'ca'") }
         guard let given else {
             // This variable often applies to all programs of a shell and may name a missing file,
             // so an unusable file is ignored.
-            return environment[standard].flatMap {
+            return environment[standardVariable].flatMap {
                 CertificateTrust.problem(with: $0) == nil ? $0 : nil
             }
         }
@@ -326,7 +338,7 @@ struct TargetOptions: ParsableArguments {
     /// Options from environment variables become flags.
     var replayArguments: [String] {
         let environment = Setting.environment
-        var words: [String] = []
+        var arguments: [String] = []
         let given = [
             ("--profile", Setting.profile.text(profile, environment)),
             ("--target", Setting.target.text(target, environment)),
@@ -334,12 +346,12 @@ struct TargetOptions: ParsableArguments {
             ("--ca", Setting.authority.text(ca, environment)),
             ("--advertise", Setting.advertise.text(advertise, environment)),
         ]
-        for (flag, value) in given { words += value.map { [flag, $0] } ?? [] }
+        for (flag, value) in given { arguments += value.map { [flag, $0] } ?? [] }
         if (try? Setting.intercept.isEnabled(intercept, environment)) == true {
-            words.append("--intercept")
+            arguments.append("--intercept")
         }
-        for host in Self.hosts(allowHost, environment) { words += ["--allow-host", host] }
-        for entry in Setting.listen.texts(listen, environment) { words += ["--listen", entry] }
-        return words
+        for host in Self.hosts(allowHost, environment) { arguments += ["--allow-host", host] }
+        for entry in Setting.listen.texts(listen, environment) { arguments += ["--listen", entry] }
+        return arguments
     }
 }

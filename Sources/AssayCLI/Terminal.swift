@@ -45,7 +45,10 @@ enum Terminal {
 
     static func error(_ text: String) {
         // When standard error cannot be written, its failure cannot be reported anywhere.
-        _ = SystemWrite.all(Array(maskedAndEscaped(text, STDERR_FILENO).utf8), to: STDERR_FILENO)
+        _ = SystemWrite.writeAll(
+            Array(maskedAndEscaped(text, STDERR_FILENO).utf8),
+            to: STDERR_FILENO
+        )
     }
 
     /// Prints a document for a program, such as JSON, which has its own escapes.
@@ -70,7 +73,7 @@ enum Terminal {
 
     private static func maskedAndEscaped(_ text: String, _ descriptor: Int32) -> String {
         let known = maskedSecrets.withLock { $0.known }
-        return TerminalOutput(keepsCodes: isInteractive(descriptor), stop: commandStop)
+        return TerminalOutput(keepsANSICodes: isInteractive(descriptor), stop: commandStop)
             .text(known.replaced(in: text))
     }
 
@@ -93,8 +96,8 @@ enum Terminal {
     }
 
     /// Returns a command for the user to type next.
-    static func next(_ words: [String]) -> String {
-        ShellCommand([program] + words).description
+    static func next(_ commandWords: [String]) -> String {
+        ShellCommand([program] + commandWords).description
     }
 
     /// Returns the text style for a descriptor: with colors on a terminal, unless NO_COLOR or CI is

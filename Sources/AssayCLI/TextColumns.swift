@@ -21,10 +21,10 @@ struct TextColumns {
     /// Returns lines with the progress of a campaign after 1, 2, 4, … seconds and at the end.
     func growthLines(_ growth: [Campaign.Progress]) -> [String] {
         var lines: [String] = []
-        var next: Duration = .seconds(1)
+        var nextLineTime: Duration = .seconds(1)
         for (index, moment) in growth.enumerated()
-        where moment.elapsed >= next || index == growth.count - 1 {
-            while next <= moment.elapsed { next *= 2 }
+        where moment.elapsed >= nextLineTime || index == growth.count - 1 {
+            while nextLineTime <= moment.elapsed { nextLineTime *= 2 }
             lines += line(
                 "\(moment.elapsed.milliseconds / 1000) s",
                 "\(moment.histories) histories, \(moment.features) features covered, "

@@ -120,7 +120,7 @@ struct VerifyCommand: AsyncParsableCommand {
         var hasRun = false
         while true {
             let watch = fileWatch()
-            let before = watch.snapshot()
+            let snapshotBeforeRun = watch.snapshot()
             var copy = self
             var end: any Error = ExitCode(0)
             FileWriteFailures.reset()
@@ -136,12 +136,16 @@ struct VerifyCommand: AsyncParsableCommand {
                 end = error
             }
             hasRun = true
-            let after = watch.snapshot()
-            let taken = watch.changesByUser(before, after)
-            var changed = taken
+            let snapshotAfterRun = watch.snapshot()
+            let userChanges = watch.changesByUser(snapshotBeforeRun, snapshotAfterRun)
+            var changed = userChanges
             if changed.isEmpty, !interruption.hasReceivedSignal {
-                try printWaiting(watch, after, FileWatch.changes(before, after))
-                changed = try await interruption.run { await watch.wait(from: after) }
+                try printWaiting(
+                    watch,
+                    snapshotAfterRun,
+                    FileWatch.changes(snapshotBeforeRun, snapshotAfterRun)
+                )
+                changed = try await interruption.run { await watch.wait(from: snapshotAfterRun) }
             }
             if interruption.hasReceivedSignal { throw end }
             let more = changed.count > 1 ? " and \(changed.count - 1) more" : ""
@@ -166,9 +170,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\nignored a change, which the backend may have made: \(first.printable)\(more)\n"
             )
         }
-        let bound = seen.count >= FileWatch.fileCountMax ? " (the limit; more files exist)" : ""
+        let limitNote = seen.count >= FileWatch.fileCountMax ? " (the limit; more files exist)" : ""
         let count = "\(seen.count) file\(seen.count == 1 ? "" : "s")"
-        Terminal.error("\nwatching \(count)\(bound); press Ctrl-C to end\n")
+        Terminal.error("\nwatching \(count)\(limitNote); press Ctrl-C to end\n")
     }
 
     private func fileWatch() -> FileWatch {
@@ -179,13 +183,13 @@ struct VerifyCommand: AsyncParsableCommand {
         // A profile that cannot be parsed at this moment is still watched.
         let editedPaths =
             [path, path.map(DotEnv.path), profile?.knownFailingPath].compactMap(\.self)
-        let outputs =
+        let outputPaths =
             [baseline, Setting.save.text(save), Setting.found.text(found) ?? "assay-found"]
             .compactMap(\.self) + ReportFiles.paths(Setting.report.texts(reports.report))
         return FileWatch(
             editedPaths: editedPaths + contracts,
             backend: start.map { $0.folder ?? "." },
-            outputs: outputs
+            outputPaths: outputPaths
         )
     }
 
@@ -203,19 +207,19 @@ struct VerifyCommand: AsyncParsableCommand {
         let last = try known ?? (rerunFailed ? LastRun.read(lastRunFolder) : nil)
         let selection =
             try last.map { try failed($0, among: headings) }
-            ?? selection.selection(fallback: .should)
-        let all = try library.chosen(selection.applyForBackends(to: headings))
+            ?? selection.selection(defaultLevel: .should)
+        let all = try library.selectedContracts(selection.applyForBackends(to: headings))
         let shard = try Shard.given(shard, environment)
         let contracts = shard.map { shard in all.filter(shard.includes) } ?? all
         guard !contracts.isEmpty else {
             throw Failure(.nothingSelected, "--shard \(shard?.description ?? "") contains no case")
         }
-        let timeGiven = Setting.maxTime.given(maxTime, environment)
-        let timeText = timeGiven?.text ?? "15m"
+        let givenMaxTime = Setting.maxTime.given(maxTime, environment)
+        let timeText = givenMaxTime?.text ?? "15m"
         guard let timeMax = Duration(contractText: timeText), timeMax > .zero else {
             throw Failure(
                 .usage,
-                "\(timeGiven?.name ?? "") '\(timeText)' is not a duration such as 90s or 15m"
+                "\(givenMaxTime?.name ?? "") '\(timeText)' is not a duration such as 90s or 15m"
             )
         }
         let files = try reports.files(keepsEarlier: dryRun)
@@ -253,7 +257,9 @@ struct VerifyCommand: AsyncParsableCommand {
             && (selection.level ?? .should) >= .should && library.errors.isEmpty
         run.shard = shard
         run.keepsEvidence = saveFile != nil || update
-        if !dryRun { run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) } }
+        if !dryRun {
+            run.savedRunFile = try saveFile.map { try SavedRunFile($0, profile: profile) }
+        }
         run.isWanted = { selection.includes($0.heading) }
         run.timeMax = timeMax
         run.stopsAtFirstFailure = failFast
@@ -269,7 +275,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         if dryRun {
             printDryRun(run)
-            return try checkRead(library)
+            return try checkLibraryErrors(library)
         }
         let conclusion = RunConclusion(
             profile: profile,
@@ -287,19 +293,21 @@ struct VerifyCommand: AsyncParsableCommand {
             lastRunFolder: environment["CI", default: ""].isEmpty ? lastRunFolder : nil,
             last: last
         )
-        let keeper = control.map { SessionKeeper(profile, at: $0, allowed: target.hosts) }
-        let concluded = Locked<RunReport?>(nil)
-        if let keeper {
+        let sessionKeeper = control.map {
+            SessionKeeper(profile, at: $0, allowedHosts: target.hosts)
+        }
+        let finishedReport = Locked<RunReport?>(nil)
+        if let sessionKeeper {
             run.beforeClosing = { report in
                 let outcome = try conclusion.finishRun(report)
-                concluded.withLock { $0 = outcome }
-                if !report.isInterrupted { try await keeper.keep(interruption) }
+                finishedReport.withLock { $0 = outcome }
+                if !report.isInterrupted { try await sessionKeeper.keep(interruption) }
             }
         }
         let suite = run
         let report = try await interruption.run {
             try await suite.run(progress: progress, interruption: interruption) { session in
-                try await keeper?.open(session)
+                try await sessionKeeper?.open(session)
                 guard !isQuiet else { return }
                 let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
                 Terminal.error(
@@ -309,13 +317,13 @@ struct VerifyCommand: AsyncParsableCommand {
                 )
                 Terminal.error("fakes    \(fakes.joined(separator: "  "))\n")
                 Terminal.error("backend  \(session.backend.target)\n")
-                if let url = keeper?.pageURL { Terminal.error("page     \(url)\n") }
+                if let url = sessionKeeper?.pageURL { Terminal.error("page     \(url)\n") }
                 Terminal.error("\n")
             }
         }
-        await keeper?.close()
-        let outcome = try concluded.withLock { $0 } ?? conclusion.finishRun(report)
-        if outcome.exitCode == 0 || outcome.exitCode == 5 { try checkRead(library) }
+        await sessionKeeper?.close()
+        let outcome = try finishedReport.withLock { $0 } ?? conclusion.finishRun(report)
+        if outcome.exitCode == 0 || outcome.exitCode == 5 { try checkLibraryErrors(library) }
         throw ExitCode(outcome.exitCode)
     }
 
@@ -323,7 +331,7 @@ struct VerifyCommand: AsyncParsableCommand {
     ///
     /// - Throws: A failure when a contract file has errors, because the run did not contain every
     ///   contract.
-    private func checkRead(_ library: ContractLibrary) throws {
+    private func checkLibraryErrors(_ library: ContractLibrary) throws {
         guard !library.errors.isEmpty else { return }
         throw Failure(
             .unparsable,
@@ -362,26 +370,26 @@ struct VerifyCommand: AsyncParsableCommand {
 
     /// Prints the cases that would run, and the reasons why others would not.
     private func printDryRun(_ run: SuiteRun) {
-        let outlook = SuitePreview(run.contracts, run.profile)
+        let preview = SuitePreview(run.contracts, run.profile)
         let style = Terminal.style()
-        let count = Set(outlook.runnableContracts.map(\.id)).count
+        let count = Set(preview.runnableContracts.map(\.id)).count
         var text =
-            "\(style.bold("would run")) \(outlook.runnableContracts.count) of \(run.contracts.count) cases, "
+            "\(style.bold("would run")) \(preview.runnableContracts.count) of \(run.contracts.count) cases, "
             + "of \(count) contract\(count == 1 ? "" : "s"), with seed \(run.seed)\n"
         let backend =
             run.profile.start.map { "starts     \($0.command)" }
             ?? "calls      \(run.profile.target ?? "")"
         text += String(backend.printable.prefix(style.width)) + "\n"
-        if outlook.runnableContracts.contains(where: { $0.search?.kind == .crashPoints }) {
+        if preview.runnableContracts.contains(where: { $0.search?.kind == .crashPoints }) {
             text += "and        one case per call and fault that runs without faults show\n"
         }
-        let reasons = Dictionary(grouping: outlook.skippedContracts, by: \.reason)
+        let reasons = Dictionary(grouping: preview.skippedContracts, by: \.reason)
         for (reason, cases) in reasons.sorted(by: { $0.key < $1.key }) {
             let noun = cases.count == 1 ? "case" : "cases"
             let lines = "\(cases.count) \(noun): \(reason)".printable.wrapped(style.width - 11)
             text += "not run    " + lines.joined(separator: "\n           ") + "\n"
         }
-        let shown = reports.verbose ? outlook.runnableContracts : []
+        let shown = reports.verbose ? preview.runnableContracts : []
         text += shown.map { "           \($0.caseID)\n" }.joined()
         if !reports.verbose { text += "           --verbose lists all cases\n" }
         Terminal.output(text)

@@ -36,17 +36,20 @@ package final class Chromium: Sendable {
     /// Returns the path of the browser's program.
     ///
     /// - Parameters:
-    ///   - given: The path or name that the user gave; nil to look up the known names.
+    ///   - configuredName: The path or name that the user gave; nil to look up the known names.
     ///   - path: The search path, separated by colons.
     /// - Returns: The path of an executable file.
     /// - Throws: A `StartError` that explains how to install a browser.
-    package static func find(_ given: String?, path: String) throws(StartError) -> String {
-        if let given {
-            if let found = ProgramCommand.find(given, searchPath: path) { return found }
-            throw StartError(description: "the browser '\(given)' does not exist")
+    package static func find(_ configuredName: String?, path: String) throws(StartError) -> String {
+        if let configuredName {
+            if let executablePath = ProgramCommand.find(configuredName, searchPath: path) {
+                return executablePath
+            }
+            throw StartError(description: "the browser '\(configuredName)' does not exist")
         }
-        let found = names.lazy.compactMap { ProgramCommand.find($0, searchPath: path) }.first
-        if let found { return found }
+        let executablePath = names.lazy.compactMap { ProgramCommand.find($0, searchPath: path) }
+            .first
+        if let executablePath { return executablePath }
         throw StartError(
             description:
                 "no Chromium on the PATH; install it with 'apt-get install chromium', or the faster "
@@ -60,14 +63,15 @@ package final class Chromium: Sendable {
     ///
     /// - Parameters:
     ///   - executable: The path of the browser.
-    ///   - startTime: The longest time until the browser responds.
+    ///   - startTimeout: The longest time until the browser responds.
     /// - Throws: `StartError` when the browser cannot be started or does not respond.
-    package init(_ executable: String, startTime: Duration = .seconds(30)) async throws(StartError)
+    package init(_ executable: String, startTimeout: Duration = .seconds(30))
+        async throws(StartError)
     {
-        guard let input = ProgramPipe.ends() else { throw Self.noDescriptor }
+        guard let input = ProgramPipe.ends() else { throw Self.noDescriptorError }
         guard let output = ProgramPipe.ends() else {
             for end in [input.reading, input.writing] { close(end) }
-            throw Self.noDescriptor
+            throw Self.noDescriptorError
         }
         do throws(WorkFolder.MakeError) {
             folder = try WorkFolder("browser")
@@ -102,7 +106,7 @@ package final class Chromium: Sendable {
         close(input.reading)
         close(output.writing)
         devTools = DevTools(writing: input.writing, reading: output.reading)
-        guard (try? await devTools.send("Browser.getVersion", within: startTime)) != nil else {
+        guard (try? await devTools.send("Browser.getVersion", within: startTimeout)) != nil else {
             devTools.end()
             program.finish()
             folder.remove()
@@ -123,7 +127,7 @@ package final class Chromium: Sendable {
         folder.remove()
     }
 
-    private static let noDescriptor = StartError(
+    private static let noDescriptorError = StartError(
         description: "cannot start the browser: no file descriptor is left"
     )
 }

@@ -27,7 +27,7 @@ package final class DevTools: Sendable {
     }
 
     private struct State {
-        var number: Int64 = 0
+        var callID: Int64 = 0
         var waitingCalls: [Int64: CheckedContinuation<Void, Never>] = [:]
         /// The browser's responses, by the number of the call, that the waiting callers have not
         /// taken yet.
@@ -77,27 +77,27 @@ package final class DevTools: Sendable {
         session: String? = nil,
         within time: Duration = .seconds(10)
     ) async throws(CallError) -> JSONValue {
-        let number = locked { state in
-            state.number += 1
-            return state.number
+        let callID = locked { state in
+            state.callID += 1
+            return state.callID
         }
         let timer = Task {
             try await ContinuousClock().sleep(for: time)
-            self.answer(number, nil)
+            self.answer(callID, nil)
         }
         defer { timer.cancel() }
         await withCheckedContinuation { continuation in
             let isClosed = locked { state in
-                if !state.isClosed { state.waitingCalls[number] = continuation }
+                if !state.isClosed { state.waitingCalls[callID] = continuation }
                 return state.isClosed
             }
             if isClosed {
                 continuation.resume()
             } else {
-                sendWithoutReply(number, method, parameters, session)
+                sendWithoutReply(callID, method, parameters, session)
             }
         }
-        let answer = locked { $0.responses.removeValue(forKey: number) }
+        let answer = locked { $0.responses.removeValue(forKey: callID) }
         guard let answer else {
             let isClosed = locked { $0.isClosed }
             throw CallError(
@@ -118,21 +118,21 @@ package final class DevTools: Sendable {
         _ parameters: JSONObject = [:],
         session: String? = nil
     ) {
-        let number = locked { state in
-            state.number += 1
-            return state.number
+        let callID = locked { state in
+            state.callID += 1
+            return state.callID
         }
-        sendWithoutReply(number, method, parameters, session)
+        sendWithoutReply(callID, method, parameters, session)
     }
 
     private func sendWithoutReply(
-        _ number: Int64,
+        _ callID: Int64,
         _ method: String,
         _ parameters: JSONObject,
         _ session: String?
     ) {
         var message: JSONObject = [
-            "id": .integer(number), "method": .string(method), "params": .object(parameters),
+            "id": .integer(callID), "method": .string(method), "params": .object(parameters),
         ]
         if let session { message["sessionId"] = .string(session) }
         let bytes = JSONValue.object(message).bytes + [0]
@@ -170,10 +170,10 @@ package final class DevTools: Sendable {
         locked { $0.listeners.removeValue(forKey: session) }?.finish()
     }
 
-    private func answer(_ number: Int64, _ value: JSONValue?) {
+    private func answer(_ callID: Int64, _ value: JSONValue?) {
         let continuation = locked { state in
-            let continuation = state.waitingCalls.removeValue(forKey: number)
-            if continuation != nil { state.responses[number] = value }
+            let continuation = state.waitingCalls.removeValue(forKey: callID)
+            if continuation != nil { state.responses[callID] = value }
             return continuation
         }
         continuation?.resume()
@@ -181,7 +181,7 @@ package final class DevTools: Sendable {
 
     private func handleMessage(_ bytes: [UInt8]) {
         guard let message = try? JSONValue(parsing: bytes) else { return }
-        if let number = message["id"]?.int64 { return answer(number, message) }
+        if let callID = message["id"]?.int64 { return answer(callID, message) }
         guard let method = message["method"]?.string else { return }
         let session = message["sessionId"]?.string ?? ""
         let listener = locked { $0.listeners[session] }

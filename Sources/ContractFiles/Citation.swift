@@ -23,8 +23,8 @@ package enum Citation: Hashable, Sendable {
     /// part are ignored. A text that names no fact sheet refers to the sheet of the first folder in
     /// the contract's ID.
     package static func all(in text: String, by id: String) -> [Citation] {
-        var reading = CitationParser(text, sheet: FactSheet.referenced(by: id.prefix { $0 != "/" }))
-        return reading.read()
+        var parser = CitationParser(text, sheet: FactSheet.referenced(by: id.prefix { $0 != "/" }))
+        return parser.read()
     }
 
     /// Whether the cited part exists in the fact sheets.
@@ -60,7 +60,7 @@ private struct CitationParser {
     private var provider: String
     private var sheet: String
     private var mode = Mode.nothing
-    private var found: [Citation] = []
+    private var citations: [Citation] = []
 
     init(_ text: String, sheet: FactSheet?) {
         words = text.split { " ,;()\"".contains($0) }
@@ -71,7 +71,7 @@ private struct CitationParser {
 
     mutating func read() -> [Citation] {
         for index in words.indices { read(at: index) }
-        return found
+        return citations
     }
 
     private func word(_ index: Int) -> String {
@@ -82,7 +82,7 @@ private struct CitationParser {
         let text = words[index]
         let word = word(index)
         if Self.isName(text) {
-            note(.name(text))
+            addCitation(.name(text))
         } else if word == "sheet", self.word(index - 1) == "fact" {
             (sheet, mode) = (provider, .section)
         } else if word == "rules", self.word(index - 1) == "identity" {
@@ -106,13 +106,13 @@ private struct CitationParser {
         switch mode {
         case _ where isSection && Self.isNumber(text): break  // The row of "7, trap 4" implies 7.
         case .section where Self.isNumber(text):
-            note(.section(sheet: sheet, number: text))
+            addCitation(.section(sheet: sheet, number: text))
         case .row(let section) where Self.isNumber(text):
             for name in range(to: text, at: index) {
-                note(.row(sheet: sheet, section: section, name: name))
+                addCitation(.row(sheet: sheet, section: section, name: name))
             }
         case .effect where text == text.uppercased():
-            noteEffect(text)
+            addEffectCitation(text)
         default:
             if !Self.connectingWords.contains(text.lowercased()) { mode = .nothing }
         }
@@ -121,13 +121,13 @@ private struct CitationParser {
     /// Adds a citation of a row in the table of effects.
     ///
     /// A row's name may have two words, such as `CANCELLATION CUSTOMER_SUPPORT`.
-    private mutating func noteEffect(_ text: String) {
+    private mutating func addEffectCitation(_ text: String) {
         let (sheet, section) = ("identity-rules", "C.1")
-        if case .row(sheet, section, let before) = found.last {
-            found.removeLast()
-            note(.row(sheet: sheet, section: section, name: before + " " + text))
+        if case .row(sheet, section, let before) = citations.last {
+            citations.removeLast()
+            addCitation(.row(sheet: sheet, section: section, name: before + " " + text))
         } else {
-            note(.row(sheet: sheet, section: section, name: text))
+            addCitation(.row(sheet: sheet, section: section, name: text))
         }
     }
 
@@ -139,8 +139,8 @@ private struct CitationParser {
         return (first + 1...last).map(String.init)
     }
 
-    private mutating func note(_ citation: Citation) {
-        if !found.contains(citation) { found.append(citation) }
+    private mutating func addCitation(_ citation: Citation) {
+        if !citations.contains(citation) { citations.append(citation) }
     }
 
     /// Returns whether the word is a name such as `S-05` or `X-30`.

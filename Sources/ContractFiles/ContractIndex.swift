@@ -35,15 +35,15 @@ package struct ContractIndex: Sendable {
         text.withUTF8 { bytes in
             var id = ""
             for line in bytes.split(separator: UInt8(ascii: "\n")) {
-                let words = line.split(
+                let columns = line.split(
                     separator: UInt8(ascii: "\t"),
                     omittingEmptySubsequences: false
                 )
-                if words.count == 2 {
-                    id = String(decoding: words[0], as: UTF8.self)
-                    let digest = String(decoding: words[1], as: UTF8.self)
+                if columns.count == 2 {
+                    id = String(decoding: columns[0], as: UTF8.self)
+                    let digest = String(decoding: columns[1], as: UTF8.self)
                     entries[id] = Entry(digest: digest, headings: [])
-                } else if let heading = Self.heading(words, id, entries[id]?.headings.last) {
+                } else if let heading = Self.heading(columns, id, entries[id]?.headings.last) {
                     entries[id]?.headings.append(heading)
                 } else {
                     entries[id] = nil
@@ -53,22 +53,22 @@ package struct ContractIndex: Sendable {
     }
 
     private static func heading(
-        _ words: [Slice<UnsafeBufferPointer<UInt8>>],
+        _ columns: [Slice<UnsafeBufferPointer<UInt8>>],
         _ id: String,
         _ last: ContractHeading?
     ) -> ContractHeading? {
-        guard words.count == 8 else { return nil }
-        func isDitto(_ index: Int) -> Bool {
-            last != nil && words[index].count == 1 && words[index].first == ditto
+        guard columns.count == 8 else { return nil }
+        func isSameAsPrevious(_ index: Int) -> Bool {
+            last != nil && columns[index].count == 1 && columns[index].first == sameAsPreviousMark
         }
         func text(_ index: Int, _ field: (ContractHeading) -> String) -> String {
-            if let last, isDitto(index) { return field(last) }
-            return String(decoding: words[index], as: UTF8.self)
+            if let last, isSameAsPrevious(index) { return field(last) }
+            return String(decoding: columns[index], as: UTF8.self)
         }
         guard let level = Contract.Level(rawValue: text(3, \.level.rawValue)) else { return nil }
         var needs = last?.needs ?? []
-        if !isDitto(4) {
-            let names = words[4].split(separator: UInt8(ascii: ","))
+        if !isSameAsPrevious(4) {
+            let names = columns[4].split(separator: UInt8(ascii: ","))
             needs = names.compactMap { Feature(rawValue: String(decoding: $0, as: UTF8.self)) }
             guard needs.count == names.count else { return nil }
         }
@@ -103,22 +103,22 @@ package struct ContractIndex: Sendable {
             text += "\(file.id)\t\(digest(file.text))\n"
             var last: [String] = []
             for heading in contracts.map(\.heading) {
-                let words = [
+                let columns = [
                     heading.variant, heading.clause, heading.level.rawValue,
                     heading.needs.map(\.rawValue).joined(separator: ","), kind(heading),
                     heading.title, heading.source,
                 ]
-                let shown = words.enumerated().map { index, word in
+                let shortenedColumns = columns.enumerated().map { index, word in
                     last.isEmpty || last[index] != word ? word : "\""
                 }
-                text += "\t" + shown.joined(separator: "\t") + "\n"
-                last = words
+                text += "\t" + shortenedColumns.joined(separator: "\t") + "\n"
+                last = columns
             }
         }
         return text
     }
 
-    private static let ditto = UInt8(ascii: "\"")
+    private static let sameAsPreviousMark = UInt8(ascii: "\"")
 
     private static func kind(_ heading: ContractHeading) -> String {
         heading.search?.rawValue ?? (heading.isDeviceScenario ? "app" : "backend")

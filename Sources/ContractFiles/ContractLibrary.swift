@@ -123,31 +123,33 @@ package struct ContractLibrary: Sendable {
         let isInFolder = isFolder.boolValue
         let rootPath = isInFolder ? root.path + "/" : ""
         let files = urls.sorted { $0.path < $1.path }.concurrentMap(chunkMin: 16) { url -> File in
-            let relative =
+            let relativePath =
                 isInFolder && url.path.hasPrefix(rootPath)
                 ? String(url.path.dropFirst(rootPath.count)) : nil
-            let shown = relative.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" } ?? path
+            let displayPath =
+                relativePath.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" } ?? path
             guard let data = FileManager.default.contents(atPath: url.path),
                 let text = String(data: data, encoding: .utf8)
             else {
                 let error = ContractError(
-                    .unreadable("'\(shown)' cannot be read as UTF-8 text"),
-                    at: SourceLocation(path: shown, line: 1, column: 1)
+                    .unreadable("'\(displayPath)' cannot be read as UTF-8 text"),
+                    at: SourceLocation(path: displayPath, line: 1, column: 1)
                 )
                 return File(
-                    id: shown,
-                    path: shown,
+                    id: displayPath,
+                    path: displayPath,
                     text: "",
                     content: .read(.failure(.init([error])))
                 )
             }
-            let below = relative.map { String($0.dropLast(5)) }
+            let idInFolder = relativePath.map { String($0.dropLast(5)) }
             // For a subfolder of a contracts folder, the IDs begin with the names of the folders
             // above the subfolder.
-            let declared = declaredID(text)
-            let isInside = below.map { declared?.hasSuffix("/" + $0) ?? false } ?? true
-            let id = (isInside ? declared : below) ?? below ?? shown
-            return File(id: id, path: shown, text: text)
+            let idInFile = declaredID(text)
+            let isDeclaredIDInFolder =
+                idInFolder.map { idInFile?.hasSuffix("/" + $0) ?? false } ?? true
+            let id = (isDeclaredIDInFolder ? idInFile : idInFolder) ?? idInFolder ?? displayPath
+            return File(id: id, path: displayPath, text: text)
         }
         return ContractLibrary(files: files)
     }
@@ -169,11 +171,13 @@ package struct ContractLibrary: Sendable {
 
     /// Returns the contracts of the chosen cases, and parses only the files of these contracts.
     ///
-    /// - Parameter chosen: Headings of cases in this library, from `headings`.
+    /// - Parameter selectedHeadings: Headings of cases in this library, from `headings`.
     /// - Returns: One contract for each case, in the order of the files.
     /// - Throws: The errors in the files of these cases.
-    package func contracts(of chosen: [ContractHeading]) throws(ContractErrors) -> [Contract] {
-        let (ids, cases) = (Set(chosen.map(\.id)), Set(chosen.map(\.caseID)))
+    package func contracts(of selectedHeadings: [ContractHeading]) throws(ContractErrors)
+        -> [Contract]
+    {
+        let (ids, cases) = (Set(selectedHeadings.map(\.id)), Set(selectedHeadings.map(\.caseID)))
         let library = ContractLibrary(files: files.filter { ids.contains($0.id) }).read
         guard library.errors.isEmpty else { throw ContractErrors(library.errors) }
         return library.contracts.filter { cases.contains($0.caseID) }

@@ -52,23 +52,32 @@ package enum ContractParser {
         var contracts: [Contract] = []
         // The key `variants` is removed after the first variant, because reading all its values for
         // each variant would take long.
-        var unread = root
+        var uninstantiatedRoot = root
         for combination in axes.combinations {
-            let filled = unread.replacingAxes(combination.map { ($0.name, $0.value) })
-            if case .mapping(let entries) = unread.content {
-                unread = LocatedNode(
+            let instantiatedNode = uninstantiatedRoot.replacingAxes(
+                combination.map { ($0.name, $0.value) }
+            )
+            if case .mapping(let entries) = uninstantiatedRoot.content {
+                uninstantiatedRoot = LocatedNode(
                     .mapping(entries.filter { $0.key != "variants" }),
-                    unread.location
+                    uninstantiatedRoot.location
                 )
             }
             var reader = NodeReader()
-            if var contract = Contract(filled, id: id, &reader, hasPassedChecks: hasPassedChecks) {
+            if var contract = Contract(
+                instantiatedNode,
+                id: id,
+                &reader,
+                hasPassedChecks: hasPassedChecks
+            ) {
                 contract.variant = combination.map { "\($0.name):\($0.value)" }
                     .joined(separator: ",")
                 contracts.append(contract)
             }
             for error in reader.errors
-            where !errors.contains(error) && templates?.places.contains(error.location) != true {
+            where !errors.contains(error)
+                && templates?.sourceLocations.contains(error.location) != true
+            {
                 errors.append(error)
             }
         }
@@ -89,8 +98,8 @@ extension Contract {
         if !contract.id.isEmpty, contract.id != id, let node = root["contract"] {
             reader.fail(.wrongID(contract.id, expected: id), at: node.location)
         }
-        contract = contract.addingCrashes(reader.crashes)
-        contract.places = StepLocations(reader.places)
+        contract = contract.addingCrashes(reader.crashesByDelivery)
+        contract.sourceLocations = StepLocations(reader.sourceLocations)
         for unsupportedElement in hasPassedChecks
             ? [] : Executors.unsupportedElements(ofAny: contract)
         {

@@ -114,11 +114,11 @@ package struct FactSheet: Sendable {
         let words = title.split(separator: " ")
         let word = words.first == "Part" ? words.dropFirst().first : words.first
         guard let word else { return "" }
-        let isMarked = word.last == "." || word.last == ":" || words.first == "Part"
-        let number = isMarked && words.first != "Part" ? word.dropLast() : word
+        let isNumbered = word.last == "." || word.last == ":" || words.first == "Part"
+        let number = isNumbered && words.first != "Part" ? word.dropLast() : word
         let digits = number.drop { $0.isUppercase && $0.isASCII }
         guard number.count - digits.count <= 1, digits.allSatisfy({ $0.isNumber || $0 == "." }),
-            isMarked || digits.contains(".")
+            isNumbered || digits.contains(".")
         else { return "" }
         return String(number)
     }
@@ -145,9 +145,9 @@ extension FactSheet {
     }
 
     private static func entry(at index: Int, of lines: [Substring]) -> Row? {
-        let mark = "- **"
-        guard lines[index].hasPrefix(mark) else { return nil }
-        let line = lines[index].dropFirst(mark.count)
+        let listItemStart = "- **"
+        guard lines[index].hasPrefix(listItemStart) else { return nil }
+        let line = lines[index].dropFirst(listItemStart.count)
         let name = line.prefix { $0 != "*" }
         let rest = lines[(index + 1)...].prefix { $0.hasPrefix("  ") }
         let text = [line.dropFirst(name.count + 2)] + rest
@@ -175,16 +175,16 @@ extension FactSheet.Section {
         guard line.hasPrefix("|") else { return nil }
         var cells: [String] = []
         var cell = ""
-        var before: Character = " "
+        var previousCharacter: Character = " "
         for character in line.dropFirst() {
-            if character == "|", before != "\\" {
+            if character == "|", previousCharacter != "\\" {
                 cells.append(cell.trimmingCharacters(in: .whitespaces))
                 cell = ""
             } else {
                 if character == "|" { cell.removeLast() }
                 cell.append(character)
             }
-            before = character
+            previousCharacter = character
         }
         return cells
     }

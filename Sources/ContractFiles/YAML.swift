@@ -68,10 +68,10 @@ private struct YAMLFile {
         case .scalar(let scalar):
             let isPlain = scalar.style == .plain || scalar.style == .any
             let text = withByteOrderMark(scalar.string, (line, column))
-            let quotes = isPlain || text.contains("\n") ? 0 : 2
+            let quoteCount = isPlain || text.contains("\n") ? 0 : 2
             return LocatedNode(
                 .scalar(text, isPlain: isPlain),
-                location(line, column, max(1, text.count + quotes))
+                location(line, column, max(1, text.count + quoteCount))
             )
         case .mapping(let mapping):
             let entries = try self.entries(mapping, (line, column), depth: depth, count: &count)
@@ -108,7 +108,7 @@ private struct YAMLFile {
         count: inout Int
     ) throws(ContractError) -> [LocatedNode.Entry] {
         var entries: [LocatedNode.Entry] = []
-        var seen: Set<String> = []
+        var seenKeys: Set<String> = []
         for (key, value) in mapping {
             let keySourceLocation = location(
                 key.mark?.line ?? start.line,
@@ -128,7 +128,7 @@ private struct YAMLFile {
                     at: keySourceLocation
                 )
             }
-            guard seen.insert(name).inserted else {
+            guard seenKeys.insert(name).inserted else {
                 throw ContractError(.duplicateKey(name), at: keySourceLocation)
             }
             let child = try located(value, depth: depth + 1, count: &count)

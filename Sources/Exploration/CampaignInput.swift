@@ -15,10 +15,10 @@ package enum CampaignInput: Hashable, Sendable {
 
     /// Returns the ID of a failed history, which depends only on the operations, the faults and the
     /// failure signature.
-    package func id(_ cause: FailureSignature) -> String {
+    package func id(_ failureSignature: FailureSignature) -> String {
         switch self {
-        case .people(let history): history.failureID(cause)
-        case .phone(let history): history.failureID(cause)
+        case .people(let history): history.failureID(failureSignature)
+        case .phone(let history): history.failureID(failureSignature)
         }
     }
 
@@ -32,7 +32,7 @@ package enum CampaignInput: Hashable, Sendable {
     /// The number of steps in the history, plus the faults of a customer history.
     package var size: Int {
         switch self {
-        case .people(let history): history.eventCount
+        case .people(let history): history.stepAndFaultCount
         case .phone(let history): history.steps.count
         }
     }
@@ -40,18 +40,18 @@ package enum CampaignInput: Hashable, Sendable {
     /// Smaller variants of the history, the smallest first.
     ///
     /// They are used to shrink a failure.
-    package var shorter: [CampaignInput] {
+    package var shorterVariants: [CampaignInput] {
         switch self {
-        case .people(let history): history.shorter.map(CampaignInput.people)
-        case .phone(let history): history.shorter.map(CampaignInput.phone)
+        case .people(let history): history.shorterVariants.map(CampaignInput.people)
+        case .phone(let history): history.shorterVariants.map(CampaignInput.phone)
         }
     }
 
     /// Variants of the history with the same number of steps but fewer details.
-    package var simpler: [CampaignInput] {
+    package var simplerVariants: [CampaignInput] {
         switch self {
-        case .people(let history): history.simpler.map(CampaignInput.people)
-        // A variant of a phone's history with fewer details is already part of `shorter`.
+        case .people(let history): history.simplerVariants.map(CampaignInput.people)
+        // A variant of a phone's history with fewer details is already part of `shorterVariants`.
         case .phone: []
         }
     }
@@ -70,8 +70,9 @@ package enum CampaignInput: Hashable, Sendable {
     /// order.
     package func contains(_ other: CampaignInput) -> Bool {
         switch (self, other) {
-        case (.people(let mine), .people(let theirs)): mine.contains(theirs)
-        case (.phone(let mine), .phone(let theirs)): mine.contains(theirs)
+        case (.people(let thisHistory), .people(let otherHistory)):
+            thisHistory.contains(otherHistory)
+        case (.phone(let thisHistory), .phone(let otherHistory)): thisHistory.contains(otherHistory)
         case (.people, .phone), (.phone, .people): false
         }
     }

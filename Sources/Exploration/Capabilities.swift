@@ -10,10 +10,12 @@ package struct Capabilities: Hashable, Sendable {
     /// Without one, a run can only compare effects, such as pushes.
     package var showsState: Bool
     /// Whether the backend itself creates the IDs of its users, instead of the app.
-    package var choosesIDs: Bool
+    package var backendChoosesIDs: Bool
 
-    package init(features: Set<Feature>, showsState: Bool, choosesIDs: Bool) {
-        (self.features, self.showsState, self.choosesIDs) = (features, showsState, choosesIDs)
+    package init(features: Set<Feature>, showsState: Bool, backendChoosesIDs: Bool) {
+        (self.features, self.showsState, self.backendChoosesIDs) = (
+            features, showsState, backendChoosesIDs
+        )
     }
 
     func has(_ feature: Feature) -> Bool { features.contains(feature) }

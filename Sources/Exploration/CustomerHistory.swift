@@ -80,7 +80,7 @@ package struct CustomerHistory: Hashable, Sendable {
     }
 
     /// The number of steps and faults in the history.
-    package var eventCount: Int { steps.count + placedFaults.count }
+    package var stepAndFaultCount: Int { steps.count + placedFaults.count }
 }
 
 extension CustomerHistory {
@@ -94,8 +94,8 @@ extension CustomerHistory {
         guard let end = steps.firstIndex(where: { $0.id == id }) else { return self }
         var history = self
         history.steps = Array(steps[...end])
-        let kept = Set(history.steps.map(\.id))
-        history.placedFaults.removeAll { !kept.contains($0.operation) }
+        let keptStepIDs = Set(history.steps.map(\.id))
+        history.placedFaults.removeAll { !keptStepIDs.contains($0.operation) }
         let people = Set(history.steps.flatMap(\.operation.people))
         history.people.removeAll { !people.contains($0.name) }
         history.hasBaseline = false

@@ -7,7 +7,7 @@ internal import Providers
 ///
 /// Source: identity rules, effect table C.1 and S-09 to S-19.
 package struct ExpectedState: Hashable, Sendable {
-    package enum End: Hashable, Sendable {
+    package enum Expiration: Hashable, Sendable {
         case never
         /// Access ends at this time, relative to the start of the run.
         case at(Duration)
@@ -17,14 +17,14 @@ package struct ExpectedState: Hashable, Sendable {
     package var exists = false
     package var access: Bool?
     package var product: String?
-    package var expires: End?
+    package var expires: Expiration?
     package var willRenew: Bool?
     package var billingIssue: Bool?
     package var refunded: Bool?
-    package var pendingProduct: Pending?
+    package var pendingProduct: PendingProduct?
 
     /// The product to which a subscription changes at the end of its period (S-14).
-    package enum Pending: Hashable, Sendable {
+    package enum PendingProduct: Hashable, Sendable {
         case nothing
         case product(String)
     }
@@ -57,56 +57,65 @@ package struct ExpectedState: Hashable, Sendable {
 
 extension HistoryModel {
     /// Returns the state that a backend must have for a user after it has processed all events.
-    package func expected(_ user: String) -> ExpectedState {
-        var expected = ExpectedState(exists: known.contains(user))
+    package func expectedState(_ user: String) -> ExpectedState {
+        var expectedState = ExpectedState(exists: known.contains(user))
         // If events named the user only by an anonymous ID, the owner of that ID is still unknown
         // (RevenueCat fact sheet 5.4).
-        guard expected.exists, !isKnownOnlyAnonymously(user) else { return expected }
+        guard expectedState.exists, !isKnownOnlyAnonymously(user) else { return expectedState }
         let now = Self.zero + Self.finalReadTime
         let all = purchases(of: user)
-        let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
-        let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
+        let purchasesGrantingAccess = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
+        let activePurchases = purchasesGrantingAccess.filter {
+            $0.isActive(at: now) && !$0.hasEnded
+        }
         let hasShortenedPeriod =
-            (notes.shortenedPeriodEnds[user] ?? []).contains { $0 > Self.finalReadTime }
-            || notes.mayHaveTemporaryAccess(user, at: Self.finalReadTime)
+            (purchaseFacts.shortenedPeriodEnds[user] ?? []).contains { $0 > Self.finalReadTime }
+            || purchaseFacts.mayHaveTemporaryAccess(user, at: Self.finalReadTime)
         func isAccessUndetermined(_ purchase: Purchase) -> Bool {
             self.isAccessUndetermined(purchase, of: user)
         }
-        let own = Self.access(
-            granting,
-            active,
+        let ownAccess = Self.access(
+            purchasesGrantingAccess,
+            activePurchases,
             hasShortenedPeriod: hasShortenedPeriod,
             isAccessUndetermined
         )
-        expected.access = Self.combinedAccess(own, plans.access(of: user, at: Self.finalReadTime))
+        expectedState.access = Self.combinedAccess(
+            ownAccess,
+            plans.access(of: user, at: Self.finalReadTime)
+        )
         if accounts.hasUndeterminedOwner(user) {
             // S-28 leaves open who owns the device now, and which of the two users keeps the
             // purchases.
-            expected.exists = accounts.joined[user] == nil
-            if expected.access != true { expected.access = nil }
-            return expected
+            expectedState.exists = accounts.joinedUsers[user] == nil
+            if expectedState.access != true { expectedState.access = nil }
+            return expectedState
         }
-        if own == false, plans.heldPurchases(of: user).isEmpty, let only = all.first,
+        if ownAccess == false, plans.heldPurchases(of: user).isEmpty, let onlyPurchase = all.first,
             all.count == 1,
-            only.refunded != nil, !only.isSandbox, areFlagsDefined(only, user),
-            !notes.wasTransferred(to: user, only.productID)
+            onlyPurchase.refunded != nil, !onlyPurchase.isSandbox,
+            areFlagsDefined(onlyPurchase, user),
+            !purchaseFacts.wasTransferred(to: user, onlyPurchase.productID)
         {
             // An expiration changes no flag (effect table C.1, EXPIRATION).
-            expected.refunded = true
+            expectedState.refunded = true
         }
         // With several purchases or several providers, no field shows which purchase it describes.
-        guard own == true, !hasShortenedPeriod, !granting.contains(where: isAccessUndetermined),
-            active.count == 1, let only = active.first,
+        guard ownAccess == true, !hasShortenedPeriod,
+            !purchasesGrantingAccess.contains(where: isAccessUndetermined),
+            activePurchases.count == 1, let onlyPurchase = activePurchases.first,
             plans.heldPurchases(of: user).isEmpty
-        else { return expected }
-        if only.store != "PLAY_STORE", only.store != "PROMOTIONAL", !only.isTemporary {
-            expected.product = only.productID
+        else { return expectedState }
+        if onlyPurchase.store != "PLAY_STORE", onlyPurchase.store != "PROMOTIONAL",
+            !onlyPurchase.isTemporary
+        {
+            expectedState.product = onlyPurchase.productID
         }
-        if only.graceEnd == nil {
-            expected.expires = only.expires.map { .at($0 - Self.zero) } ?? .never
+        if onlyPurchase.graceEnd == nil {
+            expectedState.expires = onlyPurchase.expires.map { .at($0 - Self.zero) } ?? .never
         }
-        setFlags(of: only, in: &expected, user)
-        return expected
+        setFlags(of: onlyPurchase, in: &expectedState, user)
+        return expectedState
     }
 
     /// Combines the access from RevenueCat purchases with the access from Purchasely plans; nil
@@ -119,14 +128,16 @@ extension HistoryModel {
     /// Returns whether a user's RevenueCat purchases grant access; nil where the fact sheets leave
     /// it open.
     private static func access(
-        _ granting: [Purchase],
-        _ active: [Purchase],
+        _ purchasesGrantingAccess: [Purchase],
+        _ activePurchases: [Purchase],
         hasShortenedPeriod: Bool,
         _ isAccessUndetermined: (Purchase) -> Bool
     ) -> Bool? {
-        if active.contains(where: { !isAccessUndetermined($0) }) { return true }
+        if activePurchases.contains(where: { !isAccessUndetermined($0) }) { return true }
         // No event reports the end of a period that a product change cut short.
-        if hasShortenedPeriod || granting.contains(where: isAccessUndetermined) { return nil }
+        if hasShortenedPeriod || purchasesGrantingAccess.contains(where: isAccessUndetermined) {
+            return nil
+        }
         return false
     }
 
@@ -139,7 +150,7 @@ extension HistoryModel {
     /// product may differ (row 25). It is unknown whether a later purchase is the one that replaces
     /// the grant.
     private func isAccessUndetermined(_ purchase: Purchase, of user: String) -> Bool {
-        if purchase.isTemporary { return notes.usersPayingSinceGrant.contains(user) }
+        if purchase.isTemporary { return purchaseFacts.usersPayingSinceGrant.contains(user) }
         return purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
     }
 
@@ -149,27 +160,31 @@ extension HistoryModel {
     ///
     /// Sandbox purchases do not count (S-19).
     private func areFlagsDefined(_ purchase: Purchase, _ user: String) -> Bool {
-        notes.hadExactlyOneProduct(user) && !purchase.isOneTime && !purchase.isTemporary
+        purchaseFacts.hadExactlyOneProduct(user) && !purchase.isOneTime && !purchase.isTemporary
             && purchase.store != "PROMOTIONAL" && purchase.period != "PREPAID"
             && purchase.resume == nil && !purchase.isFamilyShared
     }
 
-    private func setFlags(of purchase: Purchase, in expected: inout ExpectedState, _ user: String) {
+    private func setFlags(
+        of purchase: Purchase,
+        in expectedState: inout ExpectedState,
+        _ user: String
+    ) {
         guard areFlagsDefined(purchase, user) else { return }
-        let line = HistoryNotes.PurchaseKey(user: user, product: purchase.productID)
+        let purchaseKey = PurchaseFacts.PurchaseKey(user: user, product: purchase.productID)
         // A store that retries the charge may still renew (effect table C.1, CANCELLATION
         // BILLING_ERROR).
-        if !notes.reversedRefunds.contains(line), purchase.billingIssue == nil {
-            expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
+        if !purchaseFacts.reversedRefunds.contains(purchaseKey), purchase.billingIssue == nil {
+            expectedState.willRenew = purchase.willRenew && purchase.unsubscribed == nil
         }
-        if !notes.endedPurchases.contains(line) {
-            expected.billingIssue = purchase.billingIssue != nil
+        if !purchaseFacts.endedPurchases.contains(purchaseKey) {
+            expectedState.billingIssue = purchase.billingIssue != nil
         }
-        expected.refunded = false
+        expectedState.refunded = false
         // Play names the next product differently. The fact sheets leave open whether a product
         // change survives a cancellation.
-        if purchase.store != "PLAY_STORE", expected.willRenew == true {
-            expected.pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
+        if purchase.store != "PLAY_STORE", expectedState.willRenew == true {
+            expectedState.pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
         }
     }
 }

@@ -7,7 +7,7 @@ package struct FailureSignature: Hashable, Sendable {
     package let code: FindingCode
     /// The state field or the kind of effect, such as a push, that the finding concerns; empty when
     /// there is none.
-    package let what: String
+    package let findingSubject: String
 
     /// Creates the failure signature of a finding, and derives the subject from the finding.
     ///
@@ -19,8 +19,8 @@ package struct FailureSignature: Hashable, Sendable {
         case .wrongStateValue:
             let words = finding.expected.split(separator: " ").map(String.init)
             let value = words.last.flatMap { ["true", "false"].contains($0) ? $0 : nil }
-            what = [words.first, value].compactMap(\.self).joined(separator: " ")
-        default: what = ""
+            findingSubject = [words.first, value].compactMap(\.self).joined(separator: " ")
+        default: findingSubject = ""
         }
     }
 
@@ -28,15 +28,15 @@ package struct FailureSignature: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - finding: The first finding of a failed history.
-    ///   - what: The subject of the finding, such as the name of a state field.
-    package init(_ finding: Finding, about what: String) {
-        (code, self.what) = (finding.code, what)
+    ///   - findingSubject: The subject of the finding, such as the name of a state field.
+    package init(_ finding: Finding, about findingSubject: String) {
+        (code, self.findingSubject) = (finding.code, findingSubject)
     }
 
     /// The signature as reports print it: the finding code, followed by the subject if there is
     /// one.
     package var words: String {
-        what.isEmpty ? code.rawValue : "\(code.rawValue) \(what)"
+        findingSubject.isEmpty ? code.rawValue : "\(code.rawValue) \(findingSubject)"
     }
 }
 
@@ -64,13 +64,13 @@ extension CustomerHistory {
     /// Returns the ID of a failed history, which depends only on the operations, the faults and the
     /// failure signature.
     ///
-    /// - Parameter cause: The failure signature.
+    /// - Parameter failureSignature: The failure signature.
     /// - Returns: The slug of the history, and six hexadecimal digits that depend on the
     ///   operations, the faults and the signature.
-    package func failureID(_ cause: FailureSignature) -> String {
+    package func failureID(_ failureSignature: FailureSignature) -> String {
         let kinds = Set(placedFaults.map(\.fault.kind)).sorted()
         let hasUnknownUser = people.contains { $0.arrival == .unknown }
-        var lines: [String] = [cause.words, hasUnknownUser ? "a stranger" : ""]
+        var lines: [String] = [failureSignature.words, hasUnknownUser ? "a stranger" : ""]
         for part in operationSignatures { lines.append(part.text) }
         lines += kinds.map(\.rawValue)
         let text = lines.joined(separator: "\n")
@@ -84,7 +84,7 @@ extension CustomerHistory {
 
     private struct OperationSignature: Hashable {
         let kind: HistoryOperation.Kind
-        let isPurchaselyPlan: Bool
+        let isPlanPurchase: Bool
         let isOneTimeProduct: Bool
         let isSandbox: Bool
         let isDeferred: Bool
@@ -98,14 +98,14 @@ extension CustomerHistory {
 
         init(_ operation: HistoryOperation) {
             kind = operation.kind
-            isPurchaselyPlan = operation.isPurchaselyPlan
+            isPlanPurchase = operation.isPlanPurchase
             isOneTimeProduct = HistoryGenerator.oneTimeProducts.contains(operation.product ?? "")
             isSandbox = operation.environment == "SANDBOX"
             isDeferred = operation.isDeferred
             hasAdditionalID = operation.additionalID != nil
             hasSpan = operation.span != nil
             store =
-                operation.isPurchaselyPlan || operation.store == "APP_STORE" ? nil : operation.store
+                operation.isPlanPurchase || operation.store == "APP_STORE" ? nil : operation.store
             period = operation.period == "NORMAL" ? nil : operation.period
             reason = operation.reason
             knownBy = operation.knownBy
@@ -117,18 +117,18 @@ extension CustomerHistory {
         ///
         /// A history that was shrunk keeps an unusual detail only if the history does not fail
         /// without that detail.
-        func covers(_ small: OperationSignature) -> Bool {
-            var plain = self
-            if small.store == nil { plain.store = nil }
-            if small.period == nil { plain.period = nil }
-            if small.reason == nil { plain.reason = nil }
-            if small.knownBy == nil { plain.knownBy = nil }
-            return plain == small
+        func covers(_ simplerSignature: OperationSignature) -> Bool {
+            var strippedSignature = self
+            if simplerSignature.store == nil { strippedSignature.store = nil }
+            if simplerSignature.period == nil { strippedSignature.period = nil }
+            if simplerSignature.reason == nil { strippedSignature.reason = nil }
+            if simplerSignature.knownBy == nil { strippedSignature.knownBy = nil }
+            return strippedSignature == simplerSignature
         }
 
         var text: String {
             var words = [kind.rawValue]
-            if isPurchaselyPlan { words.append("plan") }
+            if isPlanPurchase { words.append("plan") }
             if isOneTimeProduct { words.append("kept") }
             if isSandbox { words.append("sandbox") }
             if isDeferred { words.append("deferred") }

@@ -82,16 +82,18 @@ package struct HistoryCoverage: Hashable, Sendable {
     /// Returns the event types that were delivered with this kind of fault, with the number of
     /// histories for each type.
     package func faults(_ kind: HistoryFault.Kind) -> [(type: String, count: Int)] {
-        let start = "disturbed \(kind.rawValue) "
-        return counts.filter { $0.key.hasPrefix(start) }
-            .map { (String($0.key.dropFirst(start.count)), $0.value) }
+        let keyPrefix = "disturbed \(kind.rawValue) "
+        return counts.filter { $0.key.hasPrefix(keyPrefix) }
+            .map { (String($0.key.dropFirst(keyPrefix.count)), $0.value) }
             .sorted { $0.type < $1.type }
     }
 
     /// Returns the events that a store sent for purchases in this state, in all recorded histories.
     package func events(at store: String, _ state: PurchaseState) -> [String] {
-        let start = "\(store) \(state.rawValue) "
-        return counts.keys.filter { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
+        let keyPrefix = "\(store) \(state.rawValue) "
+        return counts.keys.filter { $0.hasPrefix(keyPrefix) }.map {
+            String($0.dropFirst(keyPrefix.count))
+        }
     }
 
     private static let phone = "phone "
@@ -103,7 +105,7 @@ package struct HistoryCoverage: Hashable, Sendable {
         Set(phoneCounts.map(\.state)).sorted()
     }
 
-    package var phoneCount: Int { phoneCounts.count }
+    package var phoneSituationCount: Int { phoneCounts.count }
 
     /// Returns the steps that histories took on a phone in this state, with the number of histories
     /// for each step.
@@ -128,7 +130,7 @@ package struct HistoryCoverage: Hashable, Sendable {
         /// The name under which the events that change no subscription are counted together.
         static let irrelevant = "idle"
         private var people: [String: CustomerHistory.Arrival] = [:]
-        private var last: [String: String] = [:]
+        private var lastEventByUser: [String: String] = [:]
 
         init(_ people: [CustomerHistory.Person]) {
             for person in people { self.people[person.name] = person.arrival }
@@ -174,10 +176,10 @@ package struct HistoryCoverage: Hashable, Sendable {
                     .map { .transitionWithOtherPurchase($0, events.before, coverageLabel) }
             }
             for user in message.users where coverageLabel != Self.irrelevant {
-                if let before = last[user] {
+                if let before = lastEventByUser[user] {
                     features.append(.consecutiveEvents(before, coverageLabel))
                 }
-                last[user] = coverageLabel
+                lastEventByUser[user] = coverageLabel
                 let arrival = people[user]?.rawValue ?? ""
                 let knownBy = message.event?.knownBy ?? .appUserID
                 features.append(

@@ -20,20 +20,20 @@ package enum HistoryFault: Hashable, Sendable {
     /// event again.
     ///
     /// The value is the number of lost responses.
-    case answersLost(Int)
+    case lostResponses(Int)
     /// The requests of the first attempts end in the middle of the body.
     ///
     /// The value is the number of these attempts.
-    case requestsCut(Int)
+    case truncatedRequests(Int)
     /// The sender closes the connection during the first attempts.
     ///
     /// The value is the number of these attempts.
-    case hangUps(Int)
+    case disconnects(Int)
     /// OneSignal responds with this error to the backend's next call after the delivery.
-    case oneSignalError(ProviderPlan.Answer)
+    case pushServiceError(ProviderPlan.Answer)
     /// RevenueCat's REST API responds with this error to the backend's next call after the
     /// delivery.
-    case revenueCatError(ProviderPlan.Answer)
+    case purchaseServiceError(ProviderPlan.Answer)
     /// An event of an unknown type arrives before the delivery.
     case unknownType
     /// The body of the event contains fields that RevenueCat and Purchasely do not document.
@@ -56,11 +56,11 @@ package enum HistoryFault: Hashable, Sendable {
         switch self {
         case .duplicate, .concurrentDuplicate, .redelivery: "delivered twice"
         case .delayed: "delivered after later events"
-        case .answersLost: "with a lost response"
-        case .requestsCut: "with a truncated request"
-        case .hangUps: "with a disconnect by the sender"
-        case .oneSignalError: "while OneSignal calls fail"
-        case .revenueCatError: "while RevenueCat reads fail"
+        case .lostResponses: "with a lost response"
+        case .truncatedRequests: "with a truncated request"
+        case .disconnects: "with a disconnect by the sender"
+        case .pushServiceError: "while OneSignal calls fail"
+        case .purchaseServiceError: "while RevenueCat reads fail"
         case .unknownType: "after an event of unknown type"
         case .unknownFields: "with unknown fields"
         case .reorderedKeys: "with reordered keys"
@@ -78,8 +78,8 @@ package enum HistoryFault: Hashable, Sendable {
         switch self {
         case .duplicate, .concurrentDuplicate, .redelivery: "S-03"
         case .delayed, .overlap: "S-09"
-        case .answersLost, .requestsCut, .hangUps, .revenueCatError: "S-07"
-        case .oneSignalError: "S-30"
+        case .lostResponses, .truncatedRequests, .disconnects, .purchaseServiceError: "S-07"
+        case .pushServiceError: "S-30"
         case .unknownType, .unknownFields, .reorderedKeys: "S-08"
         case .restart, .crash: "S-04"
         case .register, .registrationOverlap: "S-22"
@@ -90,9 +90,10 @@ package enum HistoryFault: Hashable, Sendable {
     var changesOrder: Bool {
         switch self {
         case .delayed, .overlap: true
-        case .duplicate, .concurrentDuplicate, .redelivery, .answersLost, .requestsCut, .hangUps,
-            .oneSignalError,
-            .revenueCatError, .unknownType, .unknownFields, .reorderedKeys, .restart, .crash,
+        case .duplicate, .concurrentDuplicate, .redelivery, .lostResponses, .truncatedRequests,
+            .disconnects,
+            .pushServiceError,
+            .purchaseServiceError, .unknownType, .unknownFields, .reorderedKeys, .restart, .crash,
             .register,
             .registrationOverlap:
             false
@@ -103,9 +104,9 @@ package enum HistoryFault: Hashable, Sendable {
     /// concurrent with another request.
     var interruptsAttempt: Bool {
         switch self {
-        case .answersLost, .requestsCut, .hangUps, .crash: true
-        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .oneSignalError,
-            .revenueCatError, .unknownType,
+        case .lostResponses, .truncatedRequests, .disconnects, .crash: true
+        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .pushServiceError,
+            .purchaseServiceError, .unknownType,
             .unknownFields, .reorderedKeys, .restart, .register, .overlap, .registrationOverlap:
             false
         }
@@ -115,18 +116,20 @@ package enum HistoryFault: Hashable, Sendable {
     /// the previous request.
     var insertsPrecedingStep: Bool {
         switch self {
-        case .oneSignalError, .revenueCatError, .unknownType, .restart, .register: true
-        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .answersLost, .requestsCut,
-            .hangUps, .crash,
+        case .pushServiceError, .purchaseServiceError, .unknownType, .restart, .register: true
+        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
+            .truncatedRequests,
+            .disconnects, .crash,
             .unknownFields, .reorderedKeys, .overlap, .registrationOverlap:
             false
         }
     }
 
     /// Whether the event with this fault is retried until the backend accepts the event.
-    var isRetried: Bool {
+    var causesRetries: Bool {
         switch self {
-        case .answersLost, .requestsCut, .hangUps, .crash, .oneSignalError, .revenueCatError,
+        case .lostResponses, .truncatedRequests, .disconnects, .crash, .pushServiceError,
+            .purchaseServiceError,
             .overlap,
             .registrationOverlap:
             true
@@ -140,9 +143,10 @@ package enum HistoryFault: Hashable, Sendable {
     /// Whether the fault takes effect only if the backend calls OneSignal or RevenueCat.
     var needsProviderCall: Bool {
         switch self {
-        case .oneSignalError, .revenueCatError: true
-        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .answersLost, .requestsCut,
-            .hangUps,
+        case .pushServiceError, .purchaseServiceError: true
+        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
+            .truncatedRequests,
+            .disconnects,
             .unknownType, .unknownFields, .reorderedKeys, .restart, .crash, .register, .overlap,
             .registrationOverlap:
             false
@@ -157,11 +161,11 @@ package enum HistoryFault: Hashable, Sendable {
         case concurrentDuplicate = "concurrent-duplicate"
         case redelivery = "redelivery"
         case delayed = "delayed"
-        case answersLost = "lost-response"
-        case requestsCut = "truncated-request"
-        case hangUps = "disconnect"
-        case oneSignalError = "onesignal-error"
-        case revenueCatError = "revenuecat-error"
+        case lostResponses = "lost-response"
+        case truncatedRequests = "truncated-request"
+        case disconnects = "disconnect"
+        case pushServiceError = "onesignal-error"
+        case purchaseServiceError = "revenuecat-error"
         case unknownType = "unknown-type"
         case unknownFields = "unknown-fields"
         case reorderedKeys = "reordered-keys"
@@ -177,11 +181,11 @@ package enum HistoryFault: Hashable, Sendable {
         package var needs: [Feature] {
             switch self {
             case .restart, .crash: [.restart]
-            case .oneSignalError: [.push]
-            case .revenueCatError: [.readsSubscriberOnEvent]
+            case .pushServiceError: [.push]
+            case .purchaseServiceError: [.readsSubscriberOnEvent]
             case .register, .registrationOverlap: [.register]
-            case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .answersLost,
-                .requestsCut, .hangUps,
+            case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
+                .truncatedRequests, .disconnects,
                 .unknownType, .unknownFields, .reorderedKeys, .overlap:
                 []
             }
@@ -197,11 +201,11 @@ package enum HistoryFault: Hashable, Sendable {
         case .concurrentDuplicate: .concurrentDuplicate
         case .redelivery: .redelivery
         case .delayed: .delayed
-        case .answersLost: .answersLost
-        case .requestsCut: .requestsCut
-        case .hangUps: .hangUps
-        case .oneSignalError: .oneSignalError
-        case .revenueCatError: .revenueCatError
+        case .lostResponses: .lostResponses
+        case .truncatedRequests: .truncatedRequests
+        case .disconnects: .disconnects
+        case .pushServiceError: .pushServiceError
+        case .purchaseServiceError: .purchaseServiceError
         case .unknownType: .unknownType
         case .unknownFields: .unknownFields
         case .reorderedKeys: .reorderedKeys

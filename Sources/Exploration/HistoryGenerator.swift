@@ -8,7 +8,7 @@ internal import Providers
 package struct HistoryGenerator: Sendable {
     /// The options that restrict the generated customer histories.
     package struct Options: Hashable, Sendable {
-        package var means: Capabilities
+        package var capabilities: Capabilities
         /// The kinds of operations that a history may contain, in addition to purchases and
         /// waiting; empty for all kinds.
         package var kinds: Set<HistoryOperation.Kind> = []
@@ -20,8 +20,8 @@ package struct HistoryGenerator: Sendable {
         /// The maximum number of operations in one history.
         package var operationsMax = 12
 
-        package init(means: Capabilities) {
-            self.means = means
+        package init(capabilities: Capabilities) {
+            self.capabilities = capabilities
         }
     }
 
@@ -31,17 +31,17 @@ package struct HistoryGenerator: Sendable {
         "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
     /// Returns the names of the stores that histories use for a backend with these capabilities.
-    package static func stores(_ means: Capabilities) -> [String] {
+    package static func stores(_ capabilities: Capabilities) -> [String] {
         var stores = commonStores
-        if means.has(.acceptsEveryStore) {
+        if capabilities.has(.acceptsEveryStore) {
             for store in rareStores where !stores.contains(store) { stores.append(store) }
         }
-        return means.has(.purchasely) ? stores + [ProviderEvent.purchaselyStore] : stores
+        return capabilities.has(.purchasely) ? stores + [ProviderEvent.planStoreName] : stores
     }
 
     /// Returns the product IDs of the subscriptions that a store sells.
-    static func subscriptions(at store: String?) -> [String] {
-        guard store == ProviderEvent.purchaselyStore else {
+    static func subscriptionProducts(at store: String?) -> [String] {
+        guard store == ProviderEvent.planStoreName else {
             return ["premium_monthly", "premium_yearly", "premium_weekly"]
         }
         return PlanModel.plans.filter { $0.days != nil }.map(\.name)
@@ -50,13 +50,13 @@ package struct HistoryGenerator: Sendable {
     /// Returns one product ID for each kind of product that a store sells: subscription, lifetime
     /// purchase and consumable.
     static func products(at store: String) -> [String] {
-        store == ProviderEvent.purchaselyStore
-            ? [PlanModel.monthly, PlanModel.lifetime]
-            : [HistoryModel.monthly] + oneTimeProducts
+        store == ProviderEvent.planStoreName
+            ? [PlanModel.monthlyProduct, PlanModel.lifetime]
+            : [HistoryModel.monthlyProduct] + oneTimeProducts
     }
 
     static let oneTimeProducts = ["premium_lifetime", "coins_100"]
-    private static let names = ["ada", "bob", "carol"]
+    private static let userNames = ["ada", "bob", "carol"]
 
     let options: Options
     private let seed: UInt64
@@ -103,22 +103,24 @@ package struct HistoryGenerator: Sendable {
     /// The name of an additional ID of a user.
     ///
     /// No operation uses this ID by itself.
-    private static let alias = "eve"
+    private static let aliasPersonName = "eve"
 
     private static let historyStart: Duration = .seconds(-8000 * 86_400)
 
     private func generate(_ random: inout SeededGenerator) -> HistoryScript? {
-        let means = options.means
+        let capabilities = options.capabilities
         var people: [CustomerHistory.Person] = []
         let count = [1, 1, 1, 2, 2, 2, 3].randomElement(using: &random) ?? 1
-        for name in Self.names.prefix(min(count, options.peopleMax)) {
-            let mayBeUnknown = means.has(.createsUnknownUsers) && !means.choosesIDs
-            let isUnknown = mayBeUnknown && chance(4, &random)
+        for name in Self.userNames.prefix(min(count, options.peopleMax)) {
+            let mayBeUnknown =
+                capabilities.has(.createsUnknownUsers) && !capabilities.backendChoosesIDs
+            let isUnknown = mayBeUnknown && occursOncePer(4, &random)
             people.append(CustomerHistory.Person(name, isUnknown ? .unknown : .registered))
         }
-        if people.count > 1, means.has(.createsUnknownUsers), !means.choosesIDs, chance(3, &random)
+        if people.count > 1, capabilities.has(.createsUnknownUsers),
+            !capabilities.backendChoosesIDs, occursOncePer(3, &random)
         {
-            people.append(CustomerHistory.Person(Self.alias, .unknown))
+            people.append(CustomerHistory.Person(Self.aliasPersonName, .unknown))
         }
         var model = HistoryModel(people)
         var tracker = HistoryCoverage.Tracker(people)
@@ -127,11 +129,11 @@ package struct HistoryGenerator: Sendable {
         var time = Self.historyStart
         // Most defects of a backend show in short histories, and more short histories fit in the
         // same time.
-        let length = min(
+        let operationCount = min(
             Int.random(in: 1...options.operationsMax, using: &random),
             Int.random(in: 1...options.operationsMax, using: &random)
         )
-        for id in 0..<length {
+        for id in 0..<operationCount {
             guard
                 let (step, stepEvents, after) = chooseStep(
                     id,
@@ -150,12 +152,15 @@ package struct HistoryGenerator: Sendable {
             events += stepEvents
             steps.append(step)
         }
-        let last = chance(20, &random) ? irrelevantFinalStep(people, model, time, &random) : nil
+        let last =
+            occursOncePer(20, &random) ? irrelevantFinalStep(people, model, time, &random) : nil
         if let last { steps.append(last) }
         guard !events.isEmpty || last != nil else { return nil }
         let activePeople = Set(steps.flatMap(\.operation.people))
-        let present = people.filter { $0.name != Self.alias || activePeople.contains($0.name) }
-        var history = CustomerHistory(people: present, steps: steps)
+        let presentPeople = people.filter {
+            $0.name != Self.aliasPersonName || activePeople.contains($0.name)
+        }
+        var history = CustomerHistory(people: presentPeople, steps: steps)
         if last == nil { addFaults(&history, events, &random) } else { history.hasBaseline = true }
         return shiftedScript(history, &random)
     }
@@ -165,27 +170,29 @@ package struct HistoryGenerator: Sendable {
     private func shiftedScript(_ history: CustomerHistory, _ random: inout SeededGenerator)
         -> HistoryScript?
     {
-        let ends: [Duration] = [
+        let endTimes: [Duration] = [
             .seconds(-300), .seconds(-600), .seconds(-3 * 3600), .seconds(-2 * 86_400),
             .seconds(-12 * 86_400), .seconds(-45 * 86_400), .seconds(-400 * 86_400),
         ]
         let last = history.steps.last?.operation.time ?? .zero
         // Most histories end close to the present, because a backend's `access` only shows the
         // present.
-        let near = Array(ends.prefix(3)).shuffled(using: &random)
-        let far = Array(ends.dropFirst(3)).shuffled(using: &random)
-        for end in chance(6, &random) ? far + near : near + far {
-            var moved = history
-            for index in moved.steps.indices {
-                moved.steps[index].operation.time += end - last
+        let nearEnds = Array(endTimes.prefix(3)).shuffled(using: &random)
+        let farEnds = Array(endTimes.dropFirst(3)).shuffled(using: &random)
+        for end in occursOncePer(6, &random) ? farEnds + nearEnds : nearEnds + farEnds {
+            var shiftedHistory = history
+            for index in shiftedHistory.steps.indices {
+                shiftedHistory.steps[index].operation.time += end - last
             }
-            if let script = try? HistoryScript(moved, options.means) { return script }
+            if let script = try? HistoryScript(shiftedHistory, options.capabilities) {
+                return script
+            }
         }
         return nil
     }
 
-    func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
-        Int.random(in: 0..<one, using: &random) == 0
+    func occursOncePer(_ trials: Int, _ random: inout SeededGenerator) -> Bool {
+        Int.random(in: 0..<trials, using: &random) == 0
     }
 
     // MARK: One operation
@@ -198,7 +205,7 @@ package struct HistoryGenerator: Sendable {
     private static let eventsPerOperationMax = 4
     /// The maximum number of random operations to try until `candidateCount` valid operations are
     /// found.
-    private static let trialCount = 24
+    private static let candidateAttemptsMax = 24
 
     private func chooseStep(
         _ id: Int,
@@ -208,13 +215,13 @@ package struct HistoryGenerator: Sendable {
         _ tracker: HistoryCoverage.Tracker,
         _ random: inout SeededGenerator
     ) -> (CustomerHistory.Step, [HistoryModel.StepEvent], HistoryModel)? {
-        var best:
+        var bestCandidate:
             (
                 score: Double, step: CustomerHistory.Step, stepEvents: [HistoryModel.StepEvent],
                 model: HistoryModel
             )?
-        var foundCount = 0
-        for _ in 0..<Self.trialCount where foundCount < Self.candidateCount {
+        var acceptedCandidateCount = 0
+        for _ in 0..<Self.candidateAttemptsMax where acceptedCandidateCount < Self.candidateCount {
             guard let operation = operation(people, model, time, &random) else { continue }
             let step = CustomerHistory.Step(id: id, operation: operation, isQuietPoint: false)
             var after = model
@@ -223,17 +230,19 @@ package struct HistoryGenerator: Sendable {
             else {
                 continue
             }
-            foundCount += 1
-            var copy = tracker
-            let features = copy.features(of: step, stepEvents, after)
+            acceptedCandidateCount += 1
+            var trackerCopy = tracker
+            let features = trackerCopy.features(of: step, stepEvents, after)
             let novelty = features.map { 1 / Double(1 + coverage.count($0)) }.reduce(0, +)
             // The score has a random part so that operations that were often covered are still
             // chosen sometimes.
-            let luck = Double(UInt16.random(in: .min ... .max, using: &random)) / 65_536
-            let score = novelty * (0.5 + luck) + luck * 0.05
-            if best.map({ $0.score < score }) ?? true { best = (score, step, stepEvents, after) }
+            let randomWeight = Double(UInt16.random(in: .min ... .max, using: &random)) / 65_536
+            let score = novelty * (0.5 + randomWeight) + randomWeight * 0.05
+            if bestCandidate.map({ $0.score < score }) ?? true {
+                bestCandidate = (score, step, stepEvents, after)
+            }
         }
-        return best.map { ($0.step, $0.stepEvents, $0.model) }
+        return bestCandidate.map { ($0.step, $0.stepEvents, $0.model) }
     }
 
     private func operation(
@@ -242,29 +251,33 @@ package struct HistoryGenerator: Sendable {
         _ time: Duration,
         _ random: inout SeededGenerator
     ) -> HistoryOperation? {
-        let actors = people.filter { $0.name != Self.alias }
+        let actors = people.filter { $0.name != Self.aliasPersonName }
         guard let person = actors.randomElement(using: &random) else { return nil }
         let heldPurchases = model.heldPurchases(of: person.name, at: time)
-        let heldPurchase = chance(4, &random) ? nil : heldPurchases.randomElement(using: &random)
-        let isNewPlan =
-            heldPurchase == nil && options.means.has(.purchasely) && chance(5, &random)
-        let isPurchaselyPlan = heldPurchase?.isPurchaselyPlan ?? isNewPlan
+        let heldPurchase =
+            occursOncePer(4, &random) ? nil : heldPurchases.randomElement(using: &random)
+        let startsPurchaselyPlan =
+            heldPurchase == nil && options.capabilities.has(.purchasely)
+            && occursOncePer(5, &random)
+        let isPlanPurchase = heldPurchase?.isPlanPurchase ?? startsPurchaselyPlan
         var kinds = Self.kinds(at: heldPurchase?.state ?? .none, canShare: actors.count > 1)
-        if options.means.has(.login), !options.means.choosesIDs, person.arrival == .registered {
-            kinds += [chance(2, &random) ? .signUp : .logIn]
+        if options.capabilities.has(.login), !options.capabilities.backendChoosesIDs,
+            person.arrival == .registered
+        {
+            kinds += [occursOncePer(2, &random) ? .signUp : .logIn]
         }
         kinds = kinds.filter { kind in
             (options.kinds.isEmpty || Self.alwaysAllowedKinds.contains(kind)
                 || options.kinds.contains(kind))
-                && (!isPurchaselyPlan || PlanModel.kinds.contains(kind))
+                && (!isPlanPurchase || PlanModel.kinds.contains(kind))
         }
         guard let kind = kinds.randomElement(using: &random) else { return nil }
         var operation = HistoryOperation(kind, person.name, at: .zero)
-        if isPurchaselyPlan { operation.store = ProviderEvent.purchaselyStore }
+        if isPlanPurchase { operation.store = ProviderEvent.planStoreName }
         operation.product = heldPurchase?.product ?? newProduct(at: operation.store, &random)
         operation.time = chooseTime(of: operation, after: time, model, &random)
         guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
-        let causesEvents = ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchaselyPlan
+        let causesEvents = ![.register, .signUp, .logIn, .wait].contains(kind) && !isPlanPurchase
         if causesEvents { operation.knownBy = knownBy(person, model, &random) }
         return operation
     }
@@ -281,7 +294,7 @@ package struct HistoryGenerator: Sendable {
         _ time: Duration,
         _ random: inout SeededGenerator
     ) -> CustomerHistory.Step? {
-        guard options.means.showsState,
+        guard options.capabilities.showsState,
             options.kinds.isEmpty || options.kinds.contains(.irrelevantEvent),
             let person = people.randomElement(using: &random)
         else { return nil }
@@ -291,7 +304,7 @@ package struct HistoryGenerator: Sendable {
         var operation = HistoryOperation(.irrelevantEvent, person.name, at: .zero)
         (operation.product, operation.store) = (
             heldPurchase?.product,
-            heldPurchase?.isPurchaselyPlan == true ? heldPurchase?.store : nil
+            heldPurchase?.isPlanPurchase == true ? heldPurchase?.store : nil
         )
         operation.time = chooseTime(of: operation, after: time, model, &random)
         guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
@@ -316,18 +329,18 @@ package struct HistoryGenerator: Sendable {
         _ random: inout SeededGenerator
     ) -> EventSpec.UserIDLocation? {
         let isRegistered = person.arrival == .registered
-        guard options.means.has(.aliases), isRegistered else { return nil }
+        guard options.capabilities.has(.aliases), isRegistered else { return nil }
         // Events name a user who bought before the registration by an anonymous ID until one event
         // names both IDs (RevenueCat fact sheet, trap 9).
         switch model.knownIDKind(of: person.name) {
         case .unknownToBackend:
-            return chance(12, &random) && options.means.showsState ? .anonymous : nil
-        case .anonymousID: return chance(3, &random) ? .aliases : nil
-        case .linkedIDs: if chance(4, &random) { return .anonymous }
+            return occursOncePer(12, &random) && options.capabilities.showsState ? .anonymous : nil
+        case .anonymousID: return occursOncePer(3, &random) ? .aliases : nil
+        case .linkedIDs: if occursOncePer(4, &random) { return .anonymous }
         case .registeredID: break
         }
-        guard chance(16, &random) else { return nil }
-        return chance(2, &random) ? .aliases : .originalAppUserID
+        guard occursOncePer(16, &random) else { return nil }
+        return occursOncePer(2, &random) ? .aliases : .originalAppUserID
     }
 
     /// Kinds of operations that the options cannot exclude.
@@ -367,8 +380,8 @@ package struct HistoryGenerator: Sendable {
 
     private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
         let kept = store == nil ? Self.oneTimeProducts : [PlanModel.lifetime]
-        let all = chance(4, &random) ? kept : Self.subscriptions(at: store)
-        return all.randomElement(using: &random) ?? HistoryModel.monthly
+        let all = occursOncePer(4, &random) ? kept : Self.subscriptionProducts(at: store)
+        return all.randomElement(using: &random) ?? HistoryModel.monthlyProduct
     }
 
     /// Chooses the details of an operation, such as the product and the store, when its user, kind
@@ -383,25 +396,27 @@ package struct HistoryGenerator: Sendable {
         switch operation.kind {
         case .purchase: fillPurchaseDetails(&operation, model, heldPurchase, &random)
         case .transfer, .share:
-            let others = people.map(\.name).filter { $0 != operation.user && $0 != Self.alias }
+            let others = people.map(\.name).filter {
+                $0 != operation.user && $0 != Self.aliasPersonName
+            }
             guard let other = others.randomElement(using: &random) else { return false }
             operation.from = operation.user
             operation.user = other
             guard operation.kind == .transfer else { break }
             operation.product = nil
-            if people.contains(where: { $0.name == Self.alias }),
-                !model.names.aliases.contains(Self.alias),
+            if people.contains(where: { $0.name == Self.aliasPersonName }),
+                !model.userNames.aliases.contains(Self.aliasPersonName),
                 operation.from.map(model.registered.contains) ?? false
             {
-                operation.additionalID = Self.alias
+                operation.additionalID = Self.aliasPersonName
             }
         case .logIn:
-            operation.from = model.accounts.owners.sorted().randomElement(using: &random)
+            operation.from = model.accounts.accountOwners.sorted().randomElement(using: &random)
             operation.product = nil
         case .billingIssue:
             // Google Play and the App Store support grace periods of 3 to 30 days.
             operation.span =
-                chance(3, &random)
+                occursOncePer(3, &random)
                 ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
         case .extend: operation.span = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
         case .pause: operation.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
@@ -409,9 +424,11 @@ package struct HistoryGenerator: Sendable {
             operation.span = .seconds(86_400)
             operation.store = heldPurchase?.store
         case .changeProduct:
-            let others = Self.subscriptions(at: operation.store).filter { $0 != operation.product }
+            let others = Self.subscriptionProducts(at: operation.store).filter {
+                $0 != operation.product
+            }
             operation.newProduct = others.randomElement(using: &random)
-            operation.isDeferred = !operation.isPurchaselyPlan && chance(2, &random)
+            operation.isDeferred = !operation.isPlanPurchase && occursOncePer(2, &random)
         case .grant:
             operation.product = nil
             operation.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(
@@ -420,11 +437,11 @@ package struct HistoryGenerator: Sendable {
         case .revoke, .register, .signUp: operation.product = nil
         case .cancel, .expire:
             operation.reason =
-                operation.isPurchaselyPlan || chance(2, &random)
+                operation.isPlanPurchase || occursOncePer(2, &random)
                 ? nil : Self.reasons(of: operation.kind).randomElement(using: &random)
         case .irrelevantEvent:
             let types =
-                operation.isPurchaselyPlan
+                operation.isPlanPurchase
                 ? PlanModel.irrelevantEventNames : HistoryModel.irrelevantEventTypes
             operation.type = types.randomElement(using: &random)
         case .wait: operation.product = nil
@@ -447,9 +464,9 @@ package struct HistoryGenerator: Sendable {
         _ random: inout SeededGenerator
     ) {
         let isOneTimeProduct = Self.oneTimeProducts.contains(operation.product ?? "")
-        let maySandbox = options.means.has(.separatesSandbox) && chance(7, &random)
-        if operation.isPurchaselyPlan {
-            operation.environment = heldPurchase?.environment ?? (maySandbox ? "SANDBOX" : nil)
+        let mayUseSandbox = options.capabilities.has(.separatesSandbox) && occursOncePer(7, &random)
+        if operation.isPlanPurchase {
+            operation.environment = heldPurchase?.environment ?? (mayUseSandbox ? "SANDBOX" : nil)
             return
         }
         if let heldPurchase {
@@ -457,13 +474,14 @@ package struct HistoryGenerator: Sendable {
                 heldPurchase.store, heldPurchase.environment
             )
         } else {
-            let isRare = options.means.has(.acceptsEveryStore) && chance(3, &random)
-            let stores = isRare ? Self.rareStores : Self.commonStores
+            let usesRareStore =
+                options.capabilities.has(.acceptsEveryStore) && occursOncePer(3, &random)
+            let stores = usesRareStore ? Self.rareStores : Self.commonStores
             operation.store = stores.randomElement(using: &random)
-            if maySandbox { operation.environment = "SANDBOX" }
+            if mayUseSandbox { operation.environment = "SANDBOX" }
         }
-        let isFirst = model.purchases(of: operation.user).isEmpty
-        guard !isOneTimeProduct, isFirst, chance(2, &random) else { return }
+        let isFirstPurchase = model.purchases(of: operation.user).isEmpty
+        guard !isOneTimeProduct, isFirstPurchase, occursOncePer(2, &random) else { return }
         operation.period = ["TRIAL", "TRIAL", "INTRO", "PREPAID"].randomElement(using: &random)
         if operation.period == "PREPAID" { operation.store = "PLAY_STORE" }
     }
@@ -478,12 +496,13 @@ package struct HistoryGenerator: Sendable {
         _ model: HistoryModel,
         _ random: inout SeededGenerator
     ) -> Duration {
-        let ends = model.ends(of: operation.user, after: time)
-        let isCharge = [.renew, .billingIssue].contains(operation.kind)
-        let isAboutEnd = isCharge || operation.kind == .wait || chance(5, &random)
-        if isAboutEnd, let end = ends.randomElement(using: &random) {
+        let endTimes = model.endTimes(of: operation.user, after: time)
+        let isChargeOperation = [.renew, .billingIssue].contains(operation.kind)
+        let isNearPeriodEnd =
+            isChargeOperation || operation.kind == .wait || occursOncePer(5, &random)
+        if isNearPeriodEnd, let end = endTimes.randomElement(using: &random) {
             let offsets: [Duration] =
-                isCharge
+                isChargeOperation
                 ? [.seconds(-6 * 3600), .seconds(-1), .seconds(-1)]
                 : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
             return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
@@ -503,7 +522,7 @@ package struct HistoryGenerator: Sendable {
 
 extension HistoryModel {
     /// Returns the times after `time` at which the paid periods of a user end.
-    func ends(of user: String, after time: Duration) -> [Duration] {
+    func endTimes(of user: String, after time: Duration) -> [Duration] {
         purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
             .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }
             + plans.heldPurchases(of: user).compactMap(\.end).filter { $0 > time }

@@ -15,7 +15,7 @@ extension HistoryModel {
     ]
 
     private func isShared(_ heldPurchase: Purchase) -> Bool {
-        notes.productsEverHad.keys.contains { user in
+        purchaseFacts.productsEverHad.keys.contains { user in
             purchases(of: user).contains {
                 $0.isFamilyShared && $0.originalTransactionID == heldPurchase.originalTransactionID
             }
@@ -38,7 +38,9 @@ extension HistoryModel {
         // A subscription that continues as another product is over under its old product, and no
         // event reports earlier periods (RevenueCat fact sheet 3, row 13b).
         if operation.kind != .irrelevantEvent, let product = operation.product,
-            notes.replacedPurchases.contains(PurchaseKey(user: operation.user, product: product))
+            purchaseFacts.replacedPurchases.contains(
+                PurchaseKey(user: operation.user, product: product)
+            )
         {
             throw ImpossibleOperation(reason: "another product continues the subscription")
         }
@@ -91,8 +93,8 @@ extension HistoryModel {
             try checkChargeTime(operation)
         case .changeProduct:
             try requireState([.active, .trial, .intro])
-            guard let wanted = operation.newProduct,
-                notes.productsEverHad[operation.user]?.contains(wanted) != true
+            guard let requestedProduct = operation.newProduct,
+                purchaseFacts.productsEverHad[operation.user]?.contains(requestedProduct) != true
             else {
                 throw ImpossibleOperation(reason: "the user had the product before")
             }
@@ -122,20 +124,20 @@ extension HistoryModel {
     ///
     /// - Throws: The reason why the operation cannot happen in a real store.
     func checkUserIDs(_ operation: HistoryOperation) throws(ImpossibleOperation) {
-        let isMove = [.transfer, .share, .signUp, .logIn].contains(operation.kind)
-        guard !isMove || operation.people.allSatisfy({ !wasAnonymous($0) }) else {
+        let movesPurchases = [.transfer, .share, .signUp, .logIn].contains(operation.kind)
+        guard !movesPurchases || operation.people.allSatisfy({ !wasAnonymous($0) }) else {
             throw ImpossibleOperation(
                 reason: "purchases of a user in the operation belonged to an anonymous ID"
             )
         }
-        guard operation.people.allSatisfy({ !names.aliases.contains($0) }) else {
+        guard operation.people.allSatisfy({ !userNames.aliases.contains($0) }) else {
             throw ImpossibleOperation(
                 reason: "the ID of a user in the operation is an alias of another user"
             )
         }
         guard let other = operation.additionalID else { return }
         guard operation.kind == .transfer, other != operation.user, other != operation.from,
-            names.knownIDKind(of: other) == .unknownToBackend, !known.contains(other)
+            userNames.knownIDKind(of: other) == .unknownToBackend, !known.contains(other)
         else {
             throw ImpossibleOperation(
                 reason: "the additional ID in the transfer belongs to another user"
@@ -157,17 +159,22 @@ extension HistoryModel {
         throws(ImpossibleOperation)
     {
         guard let from = operation.from,
-            let shared = purchases(of: from).last(where: { $0.productID == operation.product }),
-            shared.store == "APP_STORE", !shared.isSandbox, !shared.isOneTime,
-            !shared.isFamilyShared,
-            [.active, .cancelled].contains(PurchaseState(shared, at: Self.zero + operation.time))
+            let sharedPurchase = purchases(of: from).last(where: {
+                $0.productID == operation.product
+            }),
+            sharedPurchase.store == "APP_STORE", !sharedPurchase.isSandbox,
+            !sharedPurchase.isOneTime,
+            !sharedPurchase.isFamilyShared,
+            [.active, .cancelled].contains(
+                PurchaseState(sharedPurchase, at: Self.zero + operation.time)
+            )
         else {
             throw ImpossibleOperation(
                 reason: "the user has no active App Store subscription that a family can share"
             )
         }
         guard state == .none,
-            notes.productsEverHad[operation.user]?.contains(operation.product ?? "") != true
+            purchaseFacts.productsEverHad[operation.user]?.contains(operation.product ?? "") != true
         else {
             throw ImpossibleOperation(reason: "the user had the product before")
         }
@@ -180,11 +187,11 @@ extension HistoryModel {
     private static let storesChargingEarly: Set<String> = ["APP_STORE", "MAC_APP_STORE", "STRIPE"]
 
     private func checkChargeTime(_ operation: HistoryOperation) throws(ImpossibleOperation) {
-        let lead: Duration =
+        let allowedLeadTime: Duration =
             Self.storesChargingEarly.contains(heldPurchase(of: operation)?.store ?? "")
             ? .seconds(86_400) : .seconds(60)
         guard let end = heldPurchase(of: operation)?.expires,
-            end - (Self.zero + operation.time) <= lead
+            end - (Self.zero + operation.time) <= allowedLeadTime
         else {
             throw ImpossibleOperation(
                 reason: "the store does not charge this long before the end of the period"
@@ -247,7 +254,8 @@ extension HistoryModel {
     private func checkNotBoughtAgain(_ operation: HistoryOperation) throws(ImpossibleOperation) {
         guard
             heldPurchase(of: operation) != nil
-                || notes.productsEverHad[operation.user]?.contains(operation.product ?? "") != true
+                || purchaseFacts.productsEverHad[operation.user]?.contains(operation.product ?? "")
+                    != true
         else { throw ImpossibleOperation(reason: "the user had the product before") }
     }
 
@@ -255,7 +263,7 @@ extension HistoryModel {
         guard let from = operation.from else {
             throw ImpossibleOperation(reason: "the transfer names no user who loses the purchases")
         }
-        let isMovable = purchases(of: from).allSatisfy {
+        let areAllPurchasesMovable = purchases(of: from).allSatisfy {
             // No TRANSFER event reports promotional grants (RevenueCat fact sheet 2.1).
             !$0.isSandbox && $0.store != "PROMOTIONAL" && !$0.isFamilyShared && !isShared($0)
         }
@@ -267,7 +275,7 @@ extension HistoryModel {
         }
         // A backend may store purchases by product (X-10 allows this). It could not distinguish two
         // purchases of the same product.
-        guard isMovable, !haveSameProductTwice(from, operation.user) else {
+        guard areAllPurchasesMovable, !haveSameProductTwice(from, operation.user) else {
             throw ImpossibleOperation(
                 reason:
                     "both users have had the same product, or one of the purchases cannot be transferred"
@@ -283,9 +291,10 @@ extension HistoryModel {
     func haveSameProductTwice(_ one: String, _ other: String) -> Bool {
         func hasPendingChange(_ person: String, toProductOf owner: String) -> Bool {
             purchases(of: person).compactMap(\.nextProductID)
-                .contains { notes.productsEverHad[owner]?.contains($0) ?? false }
+                .contains { purchaseFacts.productsEverHad[owner]?.contains($0) ?? false }
         }
-        return notes.haveSameProductTwice(one, other) || hasPendingChange(one, toProductOf: other)
+        return purchaseFacts.haveSameProductTwice(one, other)
+            || hasPendingChange(one, toProductOf: other)
             || hasPendingChange(other, toProductOf: one)
     }
 }

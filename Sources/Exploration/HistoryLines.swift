@@ -11,15 +11,18 @@ extension CustomerHistory {
             let words =
                 operation.kind == .irrelevantEvent
                 ? "gets the event \(operation.type ?? "")" : operation.kind.words
-            let more =
+            let details =
                 operation.product.map {
-                    [HistoryModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
+                    [HistoryModel.monthlyProduct, PlanModel.monthlyProduct].contains($0)
+                        ? "" : " (\($0))"
                 } ?? ""
             let alias = operation.additionalID.map { ", also known as \($0)" } ?? ""
             let other = operation.from.map { " of \($0)" + alias } ?? ""
-            let isSame = last == operation.user
-            let seller = operation.isPurchaselyPlan ? " at \(ProviderEvent.purchaselyName)" : ""
-            parts.append((isSame ? "" : operation.user + " ") + words + more + other + seller)
+            let isSameUser = last == operation.user
+            let seller = operation.isPlanPurchase ? " at \(ProviderEvent.planServiceName)" : ""
+            parts.append(
+                (isSameUser ? "" : operation.user + " ") + words + details + other + seller
+            )
             last = operation.user
         }
         var placedFaults: [String] = []
@@ -56,7 +59,7 @@ extension CustomerHistory {
         let operations = steps.filter { ![.wait, .register].contains($0.operation.kind) }
         if let last = operations.last, last.operation.knownBy != nil { return "S-20" }
         guard let last = operations.last ?? steps.last else { return "S-10" }
-        if last.operation.isPurchaselyPlan { return last.operation.planClause }
+        if last.operation.isPlanPurchase { return last.operation.planClause }
         return switch last.operation.kind {
         case .purchase:
             people.contains { $0.arrival == .unknown }

@@ -44,20 +44,20 @@ package struct HistoryModel: Sendable {
 
     private var store: RevenueCatState
     private(set) var plans = PlanModel()
-    private(set) var notes = HistoryNotes()
+    private(set) var purchaseFacts = PurchaseFacts()
     private(set) var accounts = HistoryAccounts()
-    private(set) var names = HistoryNames()
+    private(set) var userNames = UserIDTracker()
     /// The names of the users that the app registers before the first operation.
     let registered: Set<String>
     /// The names of the users that events or the app have named to the backend.
     private(set) var known: Set<String>
     private var lastTime: Duration?
     /// The names of the users that an event other than TEST has named.
-    private var usersEverNamed: Set<String> = []
+    private var usersEverNamedInEvents: Set<String> = []
     /// The time of each user's latest event.
-    private var lastEventTime: [String: Duration] = [:]
+    private var lastEventTimeByUser: [String: Duration] = [:]
 
-    typealias PurchaseKey = HistoryNotes.PurchaseKey
+    typealias PurchaseKey = PurchaseFacts.PurchaseKey
 
     package init(_ people: [CustomerHistory.Person]) {
         var settings = RevenueCatSettings()
@@ -92,10 +92,10 @@ package struct HistoryModel: Sendable {
         while let next = store.nextChangeTime, next <= Self.zero + operation.time {
             let before = states(at: next)
             store.advance(to: next)
-            try collectEvents(into: &stepEvents, of: step, isDue: true, before)
+            try collectEvents(into: &stepEvents, of: step, isScheduledChange: true, before)
         }
         try checkUserIDs(operation)
-        if operation.isPurchaselyPlan {
+        if operation.isPlanPurchase {
             try addPlanEvents(of: operation, step, &stepEvents)
             return try sortedByTime(stepEvents)
         }
@@ -112,7 +112,7 @@ package struct HistoryModel: Sendable {
             .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
             .temporaryGrant, .share, .unshare:
             try carryOut(operation)
-            try collectEvents(into: &stepEvents, of: step, isDue: false, before)
+            try collectEvents(into: &stepEvents, of: step, isScheduledChange: false, before)
         }
         return try sortedByTime(stepEvents)
     }
@@ -122,7 +122,7 @@ package struct HistoryModel: Sendable {
     private mutating func sortedByTime(_ stepEvents: [StepEvent]) throws(ImpossibleOperation)
         -> [StepEvent]
     {
-        for (person, owner) in accounts.joined where haveSameProductTwice(person, owner) {
+        for (person, owner) in accounts.joinedUsers where haveSameProductTwice(person, owner) {
             // A backend may store purchases by product (X-10 allows this). It could not distinguish
             // two purchases of the same product.
             throw ImpossibleOperation(reason: "two users of one account have had the same product")
@@ -134,11 +134,11 @@ package struct HistoryModel: Sendable {
             for user in event.message.users {
                 // Two events of one user at the same time have no order that a backend could
                 // restore (S-09).
-                guard lastEventTime[user].map({ $0 < event.message.time }) ?? true else {
+                guard lastEventTimeByUser[user].map({ $0 < event.message.time }) ?? true else {
                     throw ImpossibleOperation(reason: "a user has two events at the same time")
                 }
-                lastEventTime[user] = event.message.time
-                if event.message.type != Self.testType { usersEverNamed.insert(user) }
+                lastEventTimeByUser[user] = event.message.time
+                if event.message.type != Self.testType { usersEverNamedInEvents.insert(user) }
             }
         }
         return sorted.enumerated().map { index, item in
@@ -184,10 +184,10 @@ package struct HistoryModel: Sendable {
             operation.kind == .changeProduct && !operation.isDeferred
                 || operation.kind == .renew && heldPurchase.nextProductID != nil
         {
-            notes.recordShortenedPeriod(operation.user, end - Self.zero)
+            purchaseFacts.recordShortenedPeriod(operation.user, end - Self.zero)
         }
         if operation.kind == .transfer, let from = operation.from {
-            notes.transferPurchases(purchases(of: from), from, operation.user)
+            purchaseFacts.transferPurchases(purchases(of: from), from, operation.user)
         }
         do throws(StoreAction.Refusal) {
             try store.carryOut(action, at: Self.zero + operation.time)
@@ -211,7 +211,7 @@ package struct HistoryModel: Sendable {
 
     /// Returns whether any event other than the dashboard's TEST named the user, so that the
     /// backend may have created the user.
-    func isNamedByEvent(_ user: String) -> Bool { usersEverNamed.contains(user) }
+    func isNamedByEvent(_ user: String) -> Bool { usersEverNamedInEvents.contains(user) }
 
     private mutating func irrelevantEvent(
         _ operation: HistoryOperation,
@@ -232,7 +232,7 @@ package struct HistoryModel: Sendable {
         var spec = EventSpec(
             type: type,
             user: operation.user,
-            product: heldPurchase?.productID ?? Self.monthly
+            product: heldPurchase?.productID ?? Self.monthlyProduct
         )
         spec.time = operation.time
         spec.store = heldPurchase?.store ?? spec.store
@@ -249,35 +249,40 @@ package struct HistoryModel: Sendable {
         )
     }
 
-    static let monthly = "premium_monthly"
+    static let monthlyProduct = "premium_monthly"
 
     // MARK: Events
 
     private mutating func collectEvents(
         into stepEvents: inout [StepEvent],
         of step: CustomerHistory.Step,
-        isDue: Bool,
+        isScheduledChange: Bool,
         _ before: [PurchaseKey: PurchaseState]
     ) throws(ImpossibleOperation) {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
-            let alias = spec.type == "TRANSFER" && !isDue ? step.operation.additionalID : nil
+            let alias =
+                spec.type == "TRANSFER" && !isScheduledChange ? step.operation.additionalID : nil
             if let alias { spec.from.insert(alias, at: 0) }
-            try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
-            notes.record(spec)
+            try purchaseFacts.checkTransaction(spec, event["original_transaction_id"]?.string)
+            purchaseFacts.record(spec)
             if let user = spec.user {
                 // A backend may store sandbox users separately, or not at all (S-19).
                 let isSandbox = spec.environment == "SANDBOX"
                 if !isSandbox { known.insert(user) }
-                notes.recordProduct(user, spec.product, isSandbox: isSandbox)
+                purchaseFacts.recordProduct(user, spec.product, isSandbox: isSandbox)
                 // Events that became due before the operation name the user by the usual ID,
                 // whichever ID the operation uses.
-                let isOwn = !isDue && user == step.operation.user
-                spec.knownBy = try names.known(spec, user, by: isOwn ? step.operation.knownBy : nil)
+                let isForActingUser = !isScheduledChange && user == step.operation.user
+                spec.knownBy = try userNames.known(
+                    spec,
+                    user,
+                    by: isForActingUser ? step.operation.knownBy : nil
+                )
             }
             // A backend need not know a user by an ID that a TRANSFER lists only as an alias.
             known.formUnion((spec.from + spec.to).filter { $0 != alias })
-            names.recordTransfer(spec.from + spec.to, alias: alias)
+            userNames.recordTransfer(spec.from + spec.to, alias: alias)
             let heldPurchase = spec.user.map { PurchaseKey(user: $0, product: spec.product) }
             stepEvents.append(
                 StepEvent(
@@ -322,7 +327,7 @@ package struct HistoryModel: Sendable {
             return spec
         }
         guard let user = spec.user else { return spec }
-        return notes.origin(
+        return purchaseFacts.origin(
             of: spec,
             purchases(of: user),
             event["original_transaction_id"]?.string
@@ -343,16 +348,18 @@ package struct HistoryModel: Sendable {
     // MARK: State
 
     /// Returns the kind of ID by which the backend currently knows the user.
-    func knownIDKind(of user: String) -> HistoryNames.KnownIDKind { names.knownIDKind(of: user) }
+    func knownIDKind(of user: String) -> UserIDTracker.KnownIDKind {
+        userNames.knownIDKind(of: user)
+    }
 
     /// Returns whether the backend knows the user only by an anonymous ID that no event has linked
     /// to the user.
     func isKnownOnlyAnonymously(_ user: String) -> Bool {
-        names.knownIDKind(of: user) == .anonymousID
+        userNames.knownIDKind(of: user) == .anonymousID
     }
 
     /// Returns whether any earlier event named the user only by an anonymous ID.
-    func wasAnonymous(_ user: String) -> Bool { names.usersEverAnonymous.contains(user) }
+    func wasAnonymous(_ user: String) -> Bool { userNames.usersEverAnonymous.contains(user) }
 
     func purchases(of user: String) -> [Purchase] { store.customer(user)?.purchases ?? [] }
 
@@ -365,7 +372,7 @@ package struct HistoryModel: Sendable {
     /// Returns the state of each user's purchases at a time, by user and product.
     private func states(at time: Instant) -> [PurchaseKey: PurchaseState] {
         var states: [PurchaseKey: PurchaseState] = [:]
-        for user in known.union(notes.productsEverHad.keys) {
+        for user in known.union(purchaseFacts.productsEverHad.keys) {
             for purchase in purchases(of: user) {
                 states[PurchaseKey(user: user, product: purchase.productID)] =
                     PurchaseState(purchase, at: time)
@@ -387,7 +394,7 @@ package struct HistoryModel: Sendable {
             + plans.heldPurchases(of: user).map {
                 HeldPurchase(
                     product: $0.plan,
-                    store: ProviderEvent.purchaselyStore,
+                    store: ProviderEvent.planStoreName,
                     environment: $0.environment,
                     state: $0.state
                 )
@@ -411,19 +418,19 @@ package struct HistoryModel: Sendable {
         let state: PurchaseState
 
         var isSandbox: Bool { environment == "SANDBOX" }
-        var isPurchaselyPlan: Bool { store == ProviderEvent.purchaselyStore }
+        var isPlanPurchase: Bool { store == ProviderEvent.planStoreName }
     }
 
     /// Whether a paid period ends at a time that the real clock could reach while the campaign
     /// runs.
     package var hasUnsafePeriodEnd: Bool {
-        notes.productsEverHad.keys.contains { user in
+        purchaseFacts.productsEverHad.keys.contains { user in
             purchases(of: user).contains { purchase in
                 [purchase.expires, purchase.graceEnd].contains { end in
                     end.map { Self.unsafePeriodEnds.contains($0 - Self.zero) } ?? false
                 }
             }
-                || (notes.shortenedPeriodEnds[user] ?? []).contains(
+                || (purchaseFacts.shortenedPeriodEnds[user] ?? []).contains(
                     where: Self.unsafePeriodEnds.contains
                 )
         } || plans.heldPurchases.contains { $0.end.map(Self.unsafePeriodEnds.contains) ?? false }
@@ -434,9 +441,9 @@ package struct HistoryModel: Sendable {
     /// RevenueCat's REST API has no finer times. If two purchases have ended, no source defines
     /// which of them the REST API shows.
     var hasSimultaneousEnds: Bool {
-        notes.productsEverHad.keys.contains { user in
-            let ends = purchases(of: user).compactMap(\.expires).sorted()
-            return zip(ends, ends.dropFirst()).contains { $1 - $0 < .seconds(1) }
+        purchaseFacts.productsEverHad.keys.contains { user in
+            let endTimes = purchases(of: user).compactMap(\.expires).sorted()
+            return zip(endTimes, endTimes.dropFirst()).contains { $1 - $0 < .seconds(1) }
         }
     }
 

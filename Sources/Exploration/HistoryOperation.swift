@@ -86,7 +86,7 @@ package struct HistoryOperation: Hashable, Sendable {
     package var additionalID: String?
     package var product: String?
     package var newProduct: String?
-    /// The store of the purchase, product change or transfer; `ProviderEvent.purchaselyStore` for a Purchasely
+    /// The store of the purchase, product change or transfer; `ProviderEvent.planStoreName` for a Purchasely
     /// plan.
     package var store: String?
     package var environment: String?
@@ -106,7 +106,7 @@ package struct HistoryOperation: Hashable, Sendable {
     /// The names of all users who take part in the operation.
     var people: [String] { [user] + [from, additionalID].compactMap(\.self) }
 
-    var isPurchaselyPlan: Bool { store == ProviderEvent.purchaselyStore }
+    var isPlanPurchase: Bool { store == ProviderEvent.planStoreName }
 
     package init(_ kind: Kind, _ user: String, at time: Duration) {
         (self.kind, self.user, self.time) = (kind, user, time)

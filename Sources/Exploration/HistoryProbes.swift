@@ -6,22 +6,22 @@ extension HistoryScript {
     ///
     /// - Parameters:
     ///   - evidence: The recorded requests and responses from the run of the whole history.
-    ///   - means: The capabilities of the backend.
+    ///   - capabilities: The capabilities of the backend.
     /// - Returns: The beginning of the history; nil when every probe returned the expected state.
     ///   The caller must run the beginning separately, because the backend may only have needed
     ///   more time.
-    package func firstWrongPrefix(in evidence: CaseEvidence, _ means: Capabilities)
+    package func firstWrongPrefix(in evidence: CaseEvidence, _ capabilities: Capabilities)
         -> CustomerHistory?
     {
-        quietPoints.first { showsWrongState($0, evidence, means) }?.prefix
+        quietPoints.first { showsWrongState($0, evidence, capabilities) }?.prefix
     }
 
     private func showsWrongState(
         _ point: QuietPoint,
         _ evidence: CaseEvidence,
-        _ means: Capabilities
+        _ capabilities: Capabilities
     ) -> Bool {
-        guard let script = try? HistoryScript(point.prefix, means, id: contract.id),
+        guard let script = try? HistoryScript(point.prefix, capabilities, id: contract.id),
             let next = evidence.subject.attempts(of: point.next).first?.sequence
         else { return false }
         let plan = CasePlan(script.contract)

@@ -26,22 +26,22 @@ package struct HistoryScript: Sendable {
     ///
     /// - Parameters:
     ///   - history: The generated customer history.
-    ///   - means: The capabilities of the backend.
+    ///   - capabilities: The capabilities of the backend.
     ///   - id: The ID of the contract.
     /// - Throws: The reason why the history cannot happen in real stores.
     package init(
         _ history: CustomerHistory,
-        _ means: Capabilities,
+        _ capabilities: Capabilities,
         id: String = "life"
     ) throws(HistoryModel.ImpossibleOperation) {
-        var writer = ContractWriter(history, means)
+        var writer = ContractWriter(history, capabilities)
         try writer.write()
         let ineffectiveFaults = writer.ineffectiveFaults
         if !ineffectiveFaults.isEmpty {
             // Removes faults that have no effect, such as a delay that no later event overtakes.
             var reduced = history
             reduced.placedFaults.removeAll(where: ineffectiveFaults.contains)
-            writer = ContractWriter(reduced, means)
+            writer = ContractWriter(reduced, capabilities)
             try writer.write()
         }
         self.history = writer.history
@@ -59,7 +59,7 @@ package struct HistoryScript: Sendable {
         var redeliveryName: String { name + "-again" }
 
         /// Whether this event is delivered at the same time as the next event.
-        var overlaps: Bool { placedFaults.contains(.overlap) }
+        var overlapsNext: Bool { placedFaults.contains(.overlap) }
 
         /// Returns whether this event and the next event can be delivered at the same time, which
         /// requires that no other step comes between them.
@@ -85,7 +85,7 @@ package struct HistoryScript: Sendable {
 
     private struct ContractWriter {
         let history: CustomerHistory
-        let means: Capabilities
+        let capabilities: Capabilities
         private var model: HistoryModel
         private var items: [ScriptItem] = []
         private var names: [String: Int] = [:]
@@ -98,9 +98,9 @@ package struct HistoryScript: Sendable {
         private var specs: [(name: String, spec: EventSpec)] = []
         private var needs: Set<Conformance.Feature> = []
 
-        init(_ history: CustomerHistory, _ means: Capabilities) {
+        init(_ history: CustomerHistory, _ capabilities: Capabilities) {
             self.history = history
-            self.means = means
+            self.capabilities = capabilities
             model = HistoryModel(history.people)
         }
 
@@ -190,32 +190,32 @@ package struct HistoryScript: Sendable {
             var ordered: [ScriptItem] = []
             /// The items that are delivered later, each with the number of other deliveries to wait
             /// for.
-            var waiting: [(count: Int, item: ScriptItem)] = []
-            func release(
-                _ waiting: inout [(count: Int, item: ScriptItem)],
+            var delayedItems: [(count: Int, item: ScriptItem)] = []
+            func releaseDueItems(
+                _ delayedItems: inout [(count: Int, item: ScriptItem)],
                 into ordered: inout [ScriptItem]
             ) {
-                for index in waiting.indices { waiting[index].count -= 1 }
-                ordered += waiting.filter { $0.count <= 0 }.map(\.item)
-                waiting.removeAll { $0.count <= 0 }
+                for index in delayedItems.indices { delayedItems[index].count -= 1 }
+                ordered += delayedItems.filter { $0.count <= 0 }.map(\.item)
+                delayedItems.removeAll { $0.count <= 0 }
             }
             for item in items {
                 guard case .arrival(let arrival) = item else {
                     // The state is not predictable while an event that happened has not been
                     // delivered yet.
-                    let isUnderWay = ordered.last?.arrival?.overlaps ?? false
-                    if case .quietPoint = item, !waiting.isEmpty || isUnderWay { continue }
+                    let isOverlapOpen = ordered.last?.arrival?.overlapsNext ?? false
+                    if case .quietPoint = item, !delayedItems.isEmpty || isOverlapOpen { continue }
                     // Clause S-28 leaves open who owns purchases after a login. Therefore earlier
                     // events of the user are delivered before the login.
                     if case .logIn(let operation) = item {
-                        let joined = Set([operation.user, operation.from].compactMap(\.self))
-                        let isOfThem = { (waiting: (count: Int, item: ScriptItem)) in
-                            !joined.isDisjoint(
-                                with: waiting.item.arrival?.stepEvent.message.users ?? []
+                        let joinedUsers = Set([operation.user, operation.from].compactMap(\.self))
+                        let concernsJoinedUser = { (delayedItems: (count: Int, item: ScriptItem)) in
+                            !joinedUsers.isDisjoint(
+                                with: delayedItems.item.arrival?.stepEvent.message.users ?? []
                             )
                         }
-                        ordered += waiting.filter(isOfThem).map(\.item)
-                        waiting.removeAll(where: isOfThem)
+                        ordered += delayedItems.filter(concernsJoinedUser).map(\.item)
+                        delayedItems.removeAll(where: concernsJoinedUser)
                     }
                     ordered.append(item)
                     continue
@@ -226,25 +226,27 @@ package struct HistoryScript: Sendable {
                     switch placedFault {
                     case .delayed(let by): delay = by
                     case .redelivery(let after): copyDelay = after
-                    case .duplicate, .concurrentDuplicate, .answersLost, .requestsCut, .hangUps,
-                        .oneSignalError,
-                        .revenueCatError, .unknownType, .unknownFields, .reorderedKeys, .restart,
+                    case .duplicate, .concurrentDuplicate, .lostResponses, .truncatedRequests,
+                        .disconnects,
+                        .pushServiceError,
+                        .purchaseServiceError, .unknownType, .unknownFields, .reorderedKeys,
+                        .restart,
                         .crash,
                         .register, .overlap, .registrationOverlap:
                         break
                     }
                 }
                 if let delay {
-                    waiting.append((delay + 1, item))
+                    delayedItems.append((delay + 1, item))
                 } else {
                     ordered.append(item)
                 }
-                release(&waiting, into: &ordered)
+                releaseDueItems(&delayedItems, into: &ordered)
                 if let copyDelay {
-                    waiting.append((copyDelay + (delay ?? 0) + 1, .copy(of: arrival)))
+                    delayedItems.append((copyDelay + (delay ?? 0) + 1, .copy(of: arrival)))
                 }
             }
-            items = ordered + waiting.map(\.item)
+            items = ordered + delayedItems.map(\.item)
         }
 
         /// Records the faults that have no effect: faults of events that do not occur, delays that
@@ -253,12 +255,12 @@ package struct HistoryScript: Sendable {
             _ before: [PlannedDelivery],
             _ after: [PlannedDelivery]
         ) {
-            var overtaken: Set<String> = []
+            var overtakenDeliveries: Set<String> = []
             for (index, arrival) in before.enumerated() {
                 let later = Set(before[(index + 1)...].map(\.name))
                 let position = after.firstIndex { $0.name == arrival.name } ?? after.endIndex
                 if after[..<position].contains(where: { later.contains($0.name) }) {
-                    overtaken.insert(arrival.name)
+                    overtakenDeliveries.insert(arrival.name)
                 }
             }
             ineffectiveFaults = history.placedFaults.filter { placedFault in
@@ -268,14 +270,15 @@ package struct HistoryScript: Sendable {
                 }
                 guard let arrival else { return true }
                 return switch placedFault.fault {
-                case .delayed: !overtaken.contains(arrival.name)
+                case .delayed: !overtakenDeliveries.contains(arrival.name)
                 case .overlap: !overlappingDeliveries.contains(arrival.name)
                 case .registrationOverlap:
                     arrival.stepEvent.message.user == nil
                         || arrival.placedFaults.contains(where: \.interruptsAttempt)
                 case .concurrentDuplicate: arrival.placedFaults.contains(where: \.interruptsAttempt)
-                case .duplicate, .redelivery, .answersLost, .requestsCut, .hangUps, .oneSignalError,
-                    .revenueCatError, .unknownType, .unknownFields, .reorderedKeys, .restart,
+                case .duplicate, .redelivery, .lostResponses, .truncatedRequests, .disconnects,
+                    .pushServiceError,
+                    .purchaseServiceError, .unknownType, .unknownFields, .reorderedKeys, .restart,
                     .crash,
                     .register:
                     false
@@ -287,7 +290,7 @@ package struct HistoryScript: Sendable {
         private var overlappingDeliveries: Set<String> {
             var names: Set<String> = []
             for (item, next) in zip(items, items.dropFirst()) {
-                guard let arrival = item.arrival, arrival.overlaps, let next = next.arrival,
+                guard let arrival = item.arrival, arrival.overlapsNext, let next = next.arrival,
                     arrival.canOverlap(next)
                 else { continue }
                 names.insert(arrival.name)
@@ -330,11 +333,11 @@ package struct HistoryScript: Sendable {
                 }.first
                 // Without a later delivery, this point is the end of the history, where the state
                 // is read anyway.
-                guard let next, means.showsState else { return }
+                guard let next, capabilities.showsState else { return }
                 quietPoints.append(
                     QuietPoint(step: step.id, prefix: history.prefix(through: step.id), next: next)
                 )
-                steps += history.people.map { .look(user: $0.name) }
+                steps += history.people.map { .probe(user: $0.name) }
             }
         }
 
@@ -356,10 +359,10 @@ package struct HistoryScript: Sendable {
                 case .duplicate(let count): delivery.times += count
                 case .concurrentDuplicate(let count):
                     delivery.times += count
-                    delivery.isTogether = true
-                case .answersLost(let count): delivery.answersLost = count
-                case .requestsCut(let count): delivery.requestsCut = count
-                case .hangUps(let count): delivery.hangUps = count
+                    delivery.sendsCopiesConcurrently = true
+                case .lostResponses(let count): delivery.lostResponses = count
+                case .truncatedRequests(let count): delivery.truncatedRequests = count
+                case .disconnects(let count): delivery.disconnects = count
                 case .crash(let crash): delivery.crash = crash
                 case .reorderedKeys: delivery.shufflesKeys = true
                 case .unknownFields: delivery.edits += message.unknownFields
@@ -373,11 +376,11 @@ package struct HistoryScript: Sendable {
                     var call = Call(name: name("register"), route: .register)
                     call.user = user
                     after.append(.call([call]))
-                case .oneSignalError(let answer):
+                case .pushServiceError(let answer):
                     before.append(
                         .provider(ProviderPlan(provider: .oneSignal, answers: [answer, .asUsual]))
                     )
-                case .revenueCatError(let answer):
+                case .purchaseServiceError(let answer):
                     before.append(
                         .provider(
                             ProviderPlan(
@@ -392,7 +395,7 @@ package struct HistoryScript: Sendable {
                 // The order of the deliveries already includes these two faults.
                 case .redelivery, .delayed: break
                 }
-                if placedFault.isRetried { delivery.followsRetrySchedule = true }
+                if placedFault.causesRetries { delivery.followsRetrySchedule = true }
             }
             if isOverlapPending { delivery.followsRetrySchedule = true }
             isOverlapPending = delivery.isConcurrentWithNext
@@ -405,22 +408,27 @@ package struct HistoryScript: Sendable {
             let position = SourceLocation(path: id, line: 1, column: 1)
             var expectation = Expectation(answers: .statuses([200]))
             expectation.states = history.people.compactMap { person in
-                let fields = fields(model.expected(person.name), position)
+                let fields = fields(model.expectedState(person.name), position)
                 // After a login, earlier purchases belong to one of the two users (S-28).
-                let other = model.accounts.joined[person.name].map { "|" + $0 } ?? ""
+                let other = model.accounts.joinedUsers[person.name].map { "|" + $0 } ?? ""
                 return fields.isEmpty
                     ? nil : StateExpectation(user: person.name + other, fields: fields)
             }
             if history.hasBaseline { expectation.effects = pushExpectations(position) }
             // A backend may omit the notification for a delayed event.
-            let isReordered = history.placedFaults.contains { $0.fault.changesOrder }
-            let isRaced = history.placedFaults.contains { $0.fault == .registrationOverlap }
+            let isOrderChanged = history.placedFaults.contains { $0.fault.changesOrder }
+            let hasRegistrationRace = history.placedFaults.contains {
+                $0.fault == .registrationOverlap
+            }
             // For an unknown user, it makes a lasting difference whether the registration or an
             // event arrives first (S-21).
-            let isComparable = !(isReordered || isRaced) || !registersUnknownUsers
-            if history.hasBaseline, history.hasFaults || !means.showsState, isComparable {
-                expectation.relation = isReordered ? .inOrder : .once
-                expectation.compared = isReordered ? [.fields] : [.state, .effects]
+            let canCompareWithBaseline =
+                !(isOrderChanged || hasRegistrationRace) || !registersUnknownUsers
+            if history.hasBaseline, history.hasFaults || !capabilities.showsState,
+                canCompareWithBaseline
+            {
+                expectation.relation = isOrderChanged ? .inOrder : .once
+                expectation.compared = isOrderChanged ? [.fields] : [.state, .effects]
             }
             let registrations = history.people.filter { $0.arrival == .registered }
                 .map { Step.register(user: $0.name) }
@@ -435,7 +443,7 @@ package struct HistoryScript: Sendable {
                 id: id,
                 variant: "",
                 title: history.title,
-                clause: means.showsState ? history.clause : history.effectsClause,
+                clause: capabilities.showsState ? history.clause : history.effectsClause,
                 level: .must,
                 source: "a history generated by 'assay explore'",
                 needs: Conformance.Feature.allCases.filter(needs.contains),
@@ -455,7 +463,8 @@ package struct HistoryScript: Sendable {
         /// backend, and it shows nothing new about the owner of an ID. The first event of an
         /// unknown user may create the user, except for a TEST event (S-18, S-20).
         private var isComparedWithStateBefore: Bool {
-            guard history.hasBaseline, !history.hasFaults, means.showsState, quietPoints.isEmpty,
+            guard history.hasBaseline, !history.hasFaults, capabilities.showsState,
+                quietPoints.isEmpty,
                 let last = history.steps.last, last.operation.kind == .irrelevantEvent,
                 !model.isKnownOnlyAnonymously(last.operation.user)
             else { return false }
@@ -471,7 +480,7 @@ package struct HistoryScript: Sendable {
         /// information.
         private var changesOnlyAccess: Bool {
             history.steps.last.map {
-                $0.operation.isPurchaselyPlan && $0.operation.type != ProviderEvent.unknownType
+                $0.operation.isPlanPurchase && $0.operation.type != ProviderEvent.unknownType
             } ?? false
         }
 
@@ -481,7 +490,8 @@ package struct HistoryScript: Sendable {
                 case .register(let user): isUnknownUser(user)
                 case .call(let calls):
                     calls.contains { $0.route == .register && isUnknownUser($0.user ?? "") }
-                case .deliver, .look, .pass, .request, .provider, .restart, .name, .createAccount,
+                case .deliver, .probe, .waitForEnd, .request, .provider, .restart, .name,
+                    .createAccount,
                     .rotateKeys, .killAtCall, .account, .phone:
                     false
                 }
@@ -497,14 +507,14 @@ package struct HistoryScript: Sendable {
         private func pushExpectations(_ position: SourceLocation) -> [EffectExpectation] {
             // After a login to another user's account, it is undetermined which of the two users
             // gets a notification.
-            guard means.has(.push), !model.accounts.hasForeignLogin else { return [] }
+            guard capabilities.has(.push), !model.accounts.hasForeignLogin else { return [] }
             return history.people.map { person in
                 EffectExpectation(
                     kind: "onesignal.notification",
                     user: person.name,
                     countMin: 0,
                     countMax: pushableEventCount(of: person.name),
-                    hasSteadyKey: false,
+                    requiresSameIdempotencyKey: false,
                     location: position
                 )
             }
@@ -515,16 +525,16 @@ package struct HistoryScript: Sendable {
                 guard case .arrival(let arrival) = item else { return false }
                 let message = arrival.stepEvent.message
                 return message.users.contains(person) && !message.isIrrelevant
-                    && !(message.isSandbox && means.has(.separatesSandbox))
+                    && !(message.isSandbox && capabilities.has(.separatesSandbox))
             }
         }
 
         private func fields(
-            _ expected: ExpectedState,
+            _ expectedState: ExpectedState,
             _ position: SourceLocation
         ) -> [StateExpectation.Field] {
-            guard means.showsState else { return [] }
-            var fields = expected.fields { time in
+            guard capabilities.showsState else { return [] }
+            var fields = expectedState.fields { time in
                 let expiringEvent = specs.last {
                     $0.spec.expires == time
                         && !HistoryModel.irrelevantEventTypes.contains($0.spec.type)
@@ -534,7 +544,9 @@ package struct HistoryScript: Sendable {
                         ?? "{{now\(time.contractText)}}"
                 )
             }
-            if expected.exists, means.has(.users) { fields.insert(("exists", true), at: 0) }
+            if expectedState.exists, capabilities.has(.users) {
+                fields.insert(("exists", true), at: 0)
+            }
             return fields.map { .init(name: $0.name, value: $0.value, location: position) }
         }
     }

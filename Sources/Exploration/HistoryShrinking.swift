@@ -5,28 +5,28 @@ extension CustomerHistory {
     /// or product, or without single faults and operations.
     ///
     /// A variant may be impossible in real stores; the caller must check this.
-    package var shorter: [CustomerHistory] {
-        var found: [CustomerHistory] = []
+    package var shorterVariants: [CustomerHistory] {
+        var variants: [CustomerHistory] = []
         // The beginnings of the history find the shortest part that still fails, first by halves,
         // then one step at a time.
-        var ends = Set<Int>()
-        for share in [0.25, 0.5, 0.75] { ends.insert(Int(Double(steps.count) * share)) }
-        ends.insert(steps.count - 2)
-        for end in ends.sorted() where end >= 0 && end < steps.count - 1 {
+        var endIndexes = Set<Int>()
+        for share in [0.25, 0.5, 0.75] { endIndexes.insert(Int(Double(steps.count) * share)) }
+        endIndexes.insert(steps.count - 2)
+        for end in endIndexes.sorted() where end >= 0 && end < steps.count - 1 {
             var history = prefix(through: steps[end].id)
             history.hasBaseline = hasBaseline
-            found.append(history)
+            variants.append(history)
         }
         if placedFaults.count > 1 {
             var history = self
             history.placedFaults = []
-            found.append(history)
+            variants.append(history)
         }
         for person in people where people.count > 1 {
-            let theirs = steps.filter { $0.operation.people.contains(person.name) }
-            for var history in without(Set(theirs.map(\.id))) {
+            let personSteps = steps.filter { $0.operation.people.contains(person.name) }
+            for var history in historiesWithout(Set(personSteps.map(\.id))) {
                 history.people.removeAll { $0.name == person.name }
-                found.append(history)
+                variants.append(history)
             }
         }
         // The operations on one product are removed together, because a refund makes no sense
@@ -35,18 +35,18 @@ extension CustomerHistory {
         for product in products where products.count > 1 {
             let operations = steps.filter { $0.operation.product == product }
             if operations.count > 1 {
-                found += without(Set(operations.map(\.id))).map(\.withoutInactivePeople)
+                variants += historiesWithout(Set(operations.map(\.id))).map(\.withoutInactivePeople)
             }
         }
         for index in placedFaults.indices {
             var history = self
             history.placedFaults.remove(at: index)
-            found.append(history)
+            variants.append(history)
         }
         for index in steps.indices where steps.count > 1 {
-            found += without([steps[index].id]).map(\.withoutInactivePeople)
+            variants += historiesWithout([steps[index].id]).map(\.withoutInactivePeople)
         }
-        return found + withoutPairs
+        return variants + withoutOperationPairs
     }
 
     /// The maximum number of operations for which pairs are also removed together.
@@ -54,30 +54,30 @@ extension CustomerHistory {
     /// A grant and its end, for example, cannot be removed one by one.
     private static let pairOperationsMax = 8
 
-    private var withoutPairs: [CustomerHistory] {
+    private var withoutOperationPairs: [CustomerHistory] {
         guard (3...Self.pairOperationsMax).contains(steps.count) else { return [] }
         return steps.indices.flatMap { first in
             steps.indices.dropFirst(first + 1).flatMap { second in
-                without([steps[first].id, steps[second].id]).map(\.withoutInactivePeople)
+                historiesWithout([steps[first].id, steps[second].id]).map(\.withoutInactivePeople)
             }
         }
     }
 
     /// Variants of the history with the same size that are easier to read, such as with the default
     /// store and product and with round times.
-    package var simpler: [CustomerHistory] {
-        var found: [CustomerHistory] = []
+    package var simplerVariants: [CustomerHistory] {
+        var variants: [CustomerHistory] = []
         func add(_ change: (inout CustomerHistory) -> Void) {
             var history = self
             change(&history)
-            if history != self { found.append(history) }
+            if history != self { variants.append(history) }
         }
-        if withoutQuietPoints != self { found.append(withoutQuietPoints) }
+        if withoutQuietPoints != self { variants.append(withoutQuietPoints) }
         add { $0.hasBaseline = false }
         for index in people.indices { add { $0.people[index].arrival = .registered } }
         for index in placedFaults.indices {
-            for simpler in placedFaults[index].fault.simpler {
-                add { $0.placedFaults[index].fault = simpler }
+            for simplerVariants in placedFaults[index].fault.simplerVariants {
+                add { $0.placedFaults[index].fault = simplerVariants }
             }
         }
         for index in steps.indices {
@@ -88,7 +88,7 @@ extension CustomerHistory {
             add { $0.steps[index].operation.isDeferred = false }
             add { history in
                 let operation = history.steps[index].operation
-                if operation.store != nil, !operation.isPurchaselyPlan {
+                if operation.store != nil, !operation.isPlanPurchase {
                     history.steps[index].operation.store = "APP_STORE"
                 }
             }
@@ -99,10 +99,12 @@ extension CustomerHistory {
             }
         }
         let products = Set(
-            steps.filter { !$0.operation.isPurchaselyPlan }.compactMap(\.operation.product)
+            steps.filter { !$0.operation.isPlanPurchase }.compactMap(\.operation.product)
         )
-        if !products.contains(HistoryModel.monthly) {
-            for product in products.sorted() { add { $0.rename(product, HistoryModel.monthly) } }
+        if !products.contains(HistoryModel.monthlyProduct) {
+            for product in products.sorted() {
+                add { $0.renameProduct(product, HistoryModel.monthlyProduct) }
+            }
         }
         for index in steps.indices { add { $0.roundGap(index) } }
         for index in steps.indices.dropLast() {
@@ -116,7 +118,7 @@ extension CustomerHistory {
                 }
             }
         }
-        return found
+        return variants
     }
 
     // MARK: Parts
@@ -132,7 +134,7 @@ extension CustomerHistory {
     ///
     /// An event that became due before a removed step now becomes due before the next step. The
     /// first variant moves the faults of the removed step to that next step.
-    private func without(_ removedIDs: Set<Int>) -> [CustomerHistory] {
+    private func historiesWithout(_ removedIDs: Set<Int>) -> [CustomerHistory] {
         var history = self
         history.steps.removeAll { removedIDs.contains($0.id) }
         var moved = history
@@ -157,9 +159,9 @@ extension CustomerHistory {
         return history
     }
 
-    private mutating func rename(_ product: String, _ other: String) {
+    private mutating func renameProduct(_ product: String, _ other: String) {
         for index in steps.indices {
-            if steps[index].operation.product == product, !steps[index].operation.isPurchaselyPlan {
+            if steps[index].operation.product == product, !steps[index].operation.isPlanPurchase {
                 steps[index].operation.product = other
             }
         }
@@ -184,14 +186,14 @@ extension CustomerHistory {
         let next = index + 1 < steps.count ? steps[index + 1].operation.time : .zero
         let gap = next - steps[index].operation.time
         guard !Self.roundGaps.contains(gap) else { return }
-        let wanted = Self.roundGaps.last { $0 < gap } ?? Self.roundGaps[0]
-        moveLater(index, by: gap - wanted)
+        let roundedGap = Self.roundGaps.last { $0 < gap } ?? Self.roundGaps[0]
+        moveLater(index, by: gap - roundedGap)
     }
 }
 
 extension HistoryFault {
     /// Weaker variants of this fault, the weakest first.
-    fileprivate var simpler: [HistoryFault] {
+    fileprivate var simplerVariants: [HistoryFault] {
         func fewer(_ count: Int, _ make: (Int) -> HistoryFault) -> [HistoryFault] {
             count > 1 ? [make(1), make(count - 1)] : []
         }
@@ -201,12 +203,12 @@ extension HistoryFault {
             [.duplicate(1)] + fewer(count) { .concurrentDuplicate($0) }
         case .redelivery(let after): fewer(after) { .redelivery(after: $0) }
         case .delayed(let by): fewer(by) { .delayed(by: $0) }
-        case .answersLost(let count): fewer(count) { .answersLost($0) }
-        case .requestsCut(let count): fewer(count) { .requestsCut($0) }
-        case .hangUps(let count): fewer(count) { .hangUps($0) }
-        case .oneSignalError: [.oneSignalError(.status(500))]
-        case .revenueCatError: [.revenueCatError(.status(500))]
-        case .crash(let crash): [.crash(Crash(signal: crash.signal, moment: .sent))]
+        case .lostResponses(let count): fewer(count) { .lostResponses($0) }
+        case .truncatedRequests(let count): fewer(count) { .truncatedRequests($0) }
+        case .disconnects(let count): fewer(count) { .disconnects($0) }
+        case .pushServiceError: [.pushServiceError(.status(500))]
+        case .purchaseServiceError: [.purchaseServiceError(.status(500))]
+        case .crash(let crash): [.crash(Crash(signal: crash.signal, phase: .sent))]
         case .overlap: [.delayed(by: 1)]
         case .registrationOverlap: [.register]
         case .unknownType, .unknownFields, .reorderedKeys, .restart, .register: []

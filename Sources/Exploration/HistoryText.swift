@@ -24,7 +24,7 @@ package enum HistoryText {
         package let line: Int
         package let problem: String
         /// Whether the only error is that the file has another version of the format.
-        package var isOfAnotherVersion = false
+        package var isVersionMismatch = false
 
         package var description: String { "line \(line): \(problem)" }
     }
@@ -72,12 +72,13 @@ package enum HistoryText {
         let kind = fault.kind.rawValue
         return switch fault {
         case .duplicate(let count), .concurrentDuplicate(let count), .redelivery(after: let count),
-            .delayed(by: let count), .answersLost(let count), .requestsCut(let count),
-            .hangUps(let count):
+            .delayed(by: let count), .lostResponses(let count), .truncatedRequests(let count),
+            .disconnects(let count):
             "\(kind) \(count)"
-        case .oneSignalError(let answer), .revenueCatError(let answer): "\(kind) \(answer.spelling)"
+        case .pushServiceError(let providerResponse), .purchaseServiceError(let providerResponse):
+            "\(kind) \(providerResponse.spelling)"
         case .restart(let signal): "\(kind) \(signal.rawValue)"
-        case .crash(let crash): "\(kind) \(crash.signal.rawValue) \(crash.moment.rawValue)"
+        case .crash(let crash): "\(kind) \(crash.signal.rawValue) \(crash.phase.rawValue)"
         case .unknownType, .unknownFields, .reorderedKeys, .register, .overlap,
             .registrationOverlap:
             kind
@@ -95,16 +96,16 @@ package enum HistoryText {
     package static func history(_ text: String) throws(ParseError) -> CustomerHistory {
         var history = CustomerHistory(people: [], steps: [])
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        let head = lines.first.map(String.init) ?? ""
-        guard head == "history \(version)" else {
-            let words = head.split(separator: " ")
-            let isHistory = words.count == 2 && words[0] == "history" && Int(words[1]) != nil
+        let headerLine = lines.first.map(String.init) ?? ""
+        guard headerLine == "history \(version)" else {
+            let words = headerLine.split(separator: " ")
+            let isHistoryHeader = words.count == 2 && words[0] == "history" && Int(words[1]) != nil
             throw ParseError(
                 line: 1,
-                problem: isHistory
-                    ? "the first line is '\(head)', not 'history \(version)': another version of Assay wrote the file"
+                problem: isHistoryHeader
+                    ? "the first line is '\(headerLine)', not 'history \(version)': another version of Assay wrote the file"
                     : "the first line of the file must be 'history \(version)'",
-                isOfAnotherVersion: isHistory
+                isVersionMismatch: isHistoryHeader
             )
         }
         for (index, line) in lines.enumerated().dropFirst() where !line.isEmpty {
@@ -139,7 +140,7 @@ package enum HistoryText {
             guard words.count == 3, let arrival = CustomerHistory.Arrival(rawValue: words[2]) else {
                 throw LineError(problem: "write 'person NAME registered' or 'person NAME unknown'")
             }
-            guard isName(words[1]), history.person(words[1]) == nil else {
+            guard isValidName(words[1]), history.person(words[1]) == nil else {
                 throw LineError(
                     problem: "the name '\(words[1])' is already used, or has characters other than "
                         + "letters, digits, '-', '_' and '.'"
@@ -159,7 +160,7 @@ package enum HistoryText {
 
     /// Returns whether a string consists only of ASCII letters, digits and `-_.`, so that a
     /// contract reads the string as a name.
-    private static func isName(_ text: String) -> Bool {
+    private static func isValidName(_ text: String) -> Bool {
         !text.isEmpty
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     }
@@ -189,7 +190,7 @@ package enum HistoryText {
                 step.operation.isDeferred = true
             } else {
                 let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-                guard parts.count == 2, isName(parts[1].filter { $0 != ":" }),
+                guard parts.count == 2, isValidName(parts[1].filter { $0 != ":" }),
                     step.operation.set(parts[0], to: parts[1])
                 else {
                     throw LineError(
@@ -264,32 +265,34 @@ extension HistoryFault {
     /// Creates a fault from the words of a `fault` line; nil when the words are not a fault.
     fileprivate init?(words: [String]) {
         guard let kind = words.first.flatMap(Kind.init) else { return nil }
-        let rest = Array(words.dropFirst())
+        let arguments = Array(words.dropFirst())
         let number =
-            rest.count == 1 ? Int(rest[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
-        let answer = ProviderPlan.Answer(spelling: rest.joined(separator: " "))
-        let signal = rest.first.flatMap(Restart.Signal.init)
+            arguments.count == 1
+            ? Int(arguments[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
+        let providerResponse = ProviderPlan.Answer(spelling: arguments.joined(separator: " "))
+        let signal = arguments.first.flatMap(Restart.Signal.init)
         let fault: HistoryFault? =
             switch kind {
             case .duplicate: number.map(HistoryFault.duplicate)
             case .concurrentDuplicate: number.map(HistoryFault.concurrentDuplicate)
             case .redelivery: number.map(HistoryFault.redelivery)
             case .delayed: number.map(HistoryFault.delayed)
-            case .answersLost: number.map(HistoryFault.answersLost)
-            case .requestsCut: number.map(HistoryFault.requestsCut)
-            case .hangUps: number.map(HistoryFault.hangUps)
-            case .oneSignalError: answer.map(HistoryFault.oneSignalError)
-            case .revenueCatError: answer.map(HistoryFault.revenueCatError)
-            case .unknownType: rest.isEmpty ? .unknownType : nil
-            case .unknownFields: rest.isEmpty ? .unknownFields : nil
-            case .reorderedKeys: rest.isEmpty ? .reorderedKeys : nil
-            case .register: rest.isEmpty ? .register : nil
-            case .overlap: rest.isEmpty ? .overlap : nil
-            case .registrationOverlap: rest.isEmpty ? .registrationOverlap : nil
-            case .restart: rest.count == 1 ? signal.map(HistoryFault.restart) : nil
+            case .lostResponses: number.map(HistoryFault.lostResponses)
+            case .truncatedRequests: number.map(HistoryFault.truncatedRequests)
+            case .disconnects: number.map(HistoryFault.disconnects)
+            case .pushServiceError: providerResponse.map(HistoryFault.pushServiceError)
+            case .purchaseServiceError: providerResponse.map(HistoryFault.purchaseServiceError)
+            case .unknownType: arguments.isEmpty ? .unknownType : nil
+            case .unknownFields: arguments.isEmpty ? .unknownFields : nil
+            case .reorderedKeys: arguments.isEmpty ? .reorderedKeys : nil
+            case .register: arguments.isEmpty ? .register : nil
+            case .overlap: arguments.isEmpty ? .overlap : nil
+            case .registrationOverlap: arguments.isEmpty ? .registrationOverlap : nil
+            case .restart: arguments.count == 1 ? signal.map(HistoryFault.restart) : nil
             case .crash:
-                if rest.count == 2, let signal, let moment = Crash.Phase(rawValue: rest[1]) {
-                    .crash(Crash(signal: signal, moment: moment))
+                if arguments.count == 2, let signal, let phase = Crash.Phase(rawValue: arguments[1])
+                {
+                    .crash(Crash(signal: signal, phase: phase))
                 } else {
                     nil
                 }

@@ -25,12 +25,12 @@ struct PlanModel: Sendable {
         var isActive: Bool { ![.ended, .refunded, .retrying].contains(state) }
     }
 
-    static let monthly = "PLUS_MONTHLY"
+    static let monthlyProduct = "PLUS_MONTHLY"
     static let lifetime = "PLUS_LIFETIME"
     /// The names of the Purchasely plans, with the lengths of their periods in days; nil for a plan
     /// without an end.
     static let plans: [(name: String, days: Int?)] = [
-        (monthly, 30), ("PLUS_YEARLY", 365), (lifetime, nil),
+        (monthlyProduct, 30), ("PLUS_YEARLY", 365), (lifetime, nil),
     ]
 
     /// Names of Purchasely events that change no access, even if the name suggests it (clause
@@ -103,7 +103,8 @@ struct PlanModel: Sendable {
         }
     }
 
-    private mutating func buy(_ operation: HistoryOperation, _ old: HeldPlan?) throws(HistoryModel
+    private mutating func buy(_ operation: HistoryOperation, _ existingPlan: HeldPlan?)
+        throws(HistoryModel
         .ImpossibleOperation) -> ProviderEvent
     {
         guard let plan = Self.plans.first(where: { $0.name == operation.product }) else {
@@ -111,20 +112,23 @@ struct PlanModel: Sendable {
                 reason: "'\(operation.product ?? "")' is not a plan"
             )
         }
-        if let old {
+        if let existingPlan {
             // A user cannot buy a one-time purchase again.
-            guard !old.isOneTime, old.environment == operation.effectiveEnvironment else {
+            guard !existingPlan.isOneTime,
+                existingPlan.environment == operation.effectiveEnvironment
+            else {
                 throw HistoryModel.ImpossibleOperation(reason: "the user had the plan before")
             }
-            try requireState(old, [.ended, .refunded])
+            try requireState(existingPlan, [.ended, .refunded])
         }
         let count = heldPurchases(of: operation.user).count
         let heldPurchase = HeldPlan(
-            subscription: old?.subscription ?? "\(operation.user)-\(count)",
+            subscription: existingPlan?.subscription ?? "\(operation.user)-\(count)",
             plan: plan.name,
             owner: operation.user,
             // At one store, two plans would be a single subscription with a change of plan.
-            store: old?.store ?? PurchaselySpec.stores[count % PurchaselySpec.stores.count],
+            store: existingPlan?.store
+                ?? PurchaselySpec.stores[count % PurchaselySpec.stores.count],
             environment: operation.effectiveEnvironment,
             state: plan.days == nil ? .lifetime : .active,
             purchased: operation.time,
@@ -227,7 +231,12 @@ struct PlanModel: Sendable {
             )
         }
         let before = heldPurchase.state
-        let off = deactivate(&heldPurchase, .ended, status: "DEACTIVATED", at: operation.time)
+        let deactivation = deactivate(
+            &heldPurchase,
+            .ended,
+            status: "DEACTIVATED",
+            at: operation.time
+        )
         let time = operation.time + .milliseconds(1)
         let on = activate(
             HeldPlan(
@@ -242,7 +251,7 @@ struct PlanModel: Sendable {
             ),
             at: time
         )
-        return [(off, before), (on, .none)]
+        return [(deactivation, before), (on, .none)]
     }
 
     /// Transfers each active subscription: deactivates it for the user who loses it and activates
@@ -256,13 +265,15 @@ struct PlanModel: Sendable {
                 reason: "the transfer names no user who loses the plans"
             )
         }
-        let moved = heldPurchases(of: from).filter { $0.isActive && !$0.isOneTime && !$0.isSandbox }
-        guard !moved.isEmpty else {
+        let movedPlans = heldPurchases(of: from).filter {
+            $0.isActive && !$0.isOneTime && !$0.isSandbox
+        }
+        guard !movedPlans.isEmpty else {
             throw HistoryModel.ImpossibleOperation(reason: "the user has no plan to transfer")
         }
         var planMessage: [(ProviderEvent, PurchaseState)] = []
         var time = operation.time
-        for var heldPurchase in moved {
+        for var heldPurchase in movedPlans {
             guard
                 self.heldPurchase(operation.user, heldPurchase.plan).map({
                     $0.subscription == heldPurchase.subscription
@@ -276,7 +287,7 @@ struct PlanModel: Sendable {
                 (deactivate(&heldPurchase, .ended, status: "AUTO_RENEWING", at: time), state)
             )
             time += .milliseconds(1)
-            let won = HeldPlan(
+            let receivedPlan = HeldPlan(
                 subscription: heldPurchase.subscription,
                 plan: heldPurchase.plan,
                 owner: operation.user,
@@ -288,7 +299,9 @@ struct PlanModel: Sendable {
                 renews: heldPurchase.renews
             )
             let before = self.heldPurchase(operation.user, heldPurchase.plan)?.state ?? .none
-            planMessage.append((activate(won, status: Self.status(of: state), at: time), before))
+            planMessage.append(
+                (activate(receivedPlan, status: Self.status(of: state), at: time), before)
+            )
             time += .milliseconds(1)
         }
         return planMessage

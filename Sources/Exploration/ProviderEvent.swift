@@ -7,14 +7,14 @@ package enum ProviderEvent: Hashable, Sendable {
 
     /// The store name in `Act.store` and in the coverage report for all Purchasely plans, whichever
     /// store bills them.
-    package static let purchaselyStore = "PURCHASELY"
+    package static let planStoreName = "PURCHASELY"
 
     var event: EventSpec? {
         if case .event(let spec) = self { spec } else { nil }
     }
 
     /// The seller of Purchasely plans in the titles of histories.
-    static let purchaselyName = "Purchasely"
+    static let planServiceName = "Purchasely"
 
     /// The provider that sends the event.
     var provider: Exchange.Party {
@@ -67,7 +67,7 @@ package enum ProviderEvent: Hashable, Sendable {
     var store: String {
         switch self {
         case .event(let spec): spec.store
-        case .purchasely: Self.purchaselyStore
+        case .purchasely: Self.planStoreName
         }
     }
 
@@ -151,31 +151,31 @@ package enum ProviderEvent: Hashable, Sendable {
     func unknown(_ name: String) -> Delivery {
         switch self {
         case .event(let spec):
-            var future = EventSpec(
+            var futureEvent = EventSpec(
                 type: Self.unknownType,
                 user: spec.user ?? spec.to.first,
                 product: spec.product
             )
-            future.time = spec.time
-            future.store = spec.store
-            return ProviderEvent.event(future).delivery(name)
+            futureEvent.time = spec.time
+            futureEvent.store = spec.store
+            return ProviderEvent.event(futureEvent).delivery(name)
         case .purchasely(let spec):
-            var future = spec
-            future.name = Self.unknownType
-            return ProviderEvent.purchasely(future).delivery(name)
+            var futureEvent = spec
+            futureEvent.name = Self.unknownType
+            return ProviderEvent.purchasely(futureEvent).delivery(name)
         }
     }
 
     /// The edits that add unknown fields to the event, where its provider would add new fields.
     var unknownFields: [Delivery.Edit] {
-        let root: [String] =
+        let rootKeys: [String] =
             switch self {
             case .event: ["event"]
             case .purchasely: []
             }
         return [
             Delivery.Edit(
-                pointer: JSONPointer(tokens: root + ["future_object"]),
+                pointer: JSONPointer(tokens: rootKeys + ["future_object"]),
                 value: ["access": false, "expires": .null]
             ),
             Delivery.Edit(pointer: JSONPointer(tokens: ["future_root"]), value: "later"),

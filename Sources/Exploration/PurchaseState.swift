@@ -39,10 +39,10 @@ extension PurchaseState {
             self = .none
             return
         }
-        self = Self.special(purchase) ?? Self.running(purchase, at: time)
+        self = Self.specialState(purchase) ?? Self.runningState(purchase, at: time)
     }
 
-    private static func special(_ purchase: Purchase) -> PurchaseState? {
+    private static func specialState(_ purchase: Purchase) -> PurchaseState? {
         if purchase.refunded != nil { return .refunded }
         if purchase.isOneTime { return purchase.entitlements.isEmpty ? .consumed : .lifetime }
         if purchase.isPaused { return .paused }
@@ -51,7 +51,7 @@ extension PurchaseState {
         return purchase.store == "PROMOTIONAL" ? .promotional : nil
     }
 
-    private static func running(_ purchase: Purchase, at time: Instant) -> PurchaseState {
+    private static func runningState(_ purchase: Purchase, at time: Instant) -> PurchaseState {
         if purchase.resume != nil { return .pausing }
         if purchase.billingIssue != nil {
             return purchase.graceEnd.map { $0 > time } ?? false ? .grace : .retrying

@@ -5,13 +5,13 @@ package enum AdvertisedAddress {
     /// A port that listens on all addresses gets the loopback address, because `0.0.0.0` cannot be
     /// called.
     package static func url(host: String, port: Int) -> String {
-        let callable =
+        let urlHost =
             switch host {
             case "0.0.0.0": "127.0.0.1"
             case "::": "[::1]"
             case _ where host.contains(":"): "[\(host)]"
             default: host
             }
-        return "http://\(callable):\(port)"
+        return "http://\(urlHost):\(port)"
     }
 }

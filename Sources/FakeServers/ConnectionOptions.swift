@@ -10,20 +10,20 @@ internal import Darwin
 /// An option of a TCP connection, with the name that an error message about the option shows.
 package struct ConnectionOption: Sendable {
     package let name: String
-    private let setting: @Sendable (any Channel) -> EventLoopFuture<Void>
+    private let applySetting: @Sendable (any Channel) -> EventLoopFuture<Void>
 
     /// Creates an option.
     ///
     /// - Parameters:
     ///   - name: The name of the option as the manual of the operating system spells it, such as
     ///     `TCP_NODELAY`.
-    ///   - setting: Sets the option on a channel.
+    ///   - applySetting: Sets the option on a channel.
     package init(
         _ name: String,
-        _ setting: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+        _ applySetting: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) {
         self.name = name
-        self.setting = setting
+        self.applySetting = applySetting
     }
 
     /// The option that sends small messages at once instead of waiting for more data
@@ -42,7 +42,7 @@ package struct ConnectionOption: Sendable {
     /// - Returns: A future that fails with `ConnectionFault` when the operating system refuses the
     ///   option.
     fileprivate func set(on channel: any Channel) -> EventLoopFuture<Void> {
-        setting(channel).flatMapErrorThrowing { error in
+        applySetting(channel).flatMapErrorThrowing { error in
             // Darwin refuses every option of a connection that the other side has reset.
             if let error = error as? IOError, error.isConnectionGone { return }
             throw ConnectionFault("cannot set \(name) on a connection: \(error)")
@@ -66,7 +66,7 @@ package enum ConnectionOptions {
     ///
     /// - Returns: A future that fails with `ConnectionFault` when the operating system refuses an
     ///   option.
-    package static func prepare(
+    package static func configureConnection(
         _ channel: any Channel,
         _ options: [ConnectionOption],
         adding handlers: @escaping @Sendable (any Channel) throws -> Void
@@ -86,13 +86,13 @@ package enum ConnectionOptions {
     ///   - report: Receives the failure.
     ///   - handlers: Adds the handlers of the connection.
     /// - Returns: A future that fails only when the connection ended meanwhile.
-    package static func accept(
+    package static func configureAcceptedConnection(
         _ channel: any Channel,
         _ options: [ConnectionOption],
         report: @escaping @Sendable (ConnectionFault) -> Void,
         adding handlers: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<Void> {
-        prepare(channel, options, adding: handlers).flatMapErrorThrowing { error in
+        configureConnection(channel, options, adding: handlers).flatMapErrorThrowing { error in
             // A connection that ended meanwhile takes no handlers.
             if error is ChannelError { throw error }
             let fault =

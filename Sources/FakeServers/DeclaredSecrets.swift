@@ -11,12 +11,14 @@ extension FakeRegistry {
             for (name, secret) in secrets where !secret.isEmpty {
                 // Several namespaces and webhooks may have secrets with the same name.
                 let names = [name, name + "-" + namespace]
-                let numbered = (2...).lazy.map { "\(name)-\(namespace)-\($0)" }
-                let isFree = { (name: String) in
+                let numberedNames = (2...).lazy.map { "\(name)-\(namespace)-\($0)" }
+                let isFreeName = { (name: String) in
                     declared.values[name].map { $0 == secret } ?? true
                 }
-                if let free = names.first(where: isFree) ?? numbered.first(where: isFree) {
-                    declared.values[free] = secret
+                if let freeName = names.first(where: isFreeName)
+                    ?? numberedNames.first(where: isFreeName)
+                {
+                    declared.values[freeName] = secret
                 }
             }
         }

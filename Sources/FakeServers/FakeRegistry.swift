@@ -36,7 +36,7 @@ package final class FakeRegistry: Sendable {
     /// Whether any namespace has user IDs.
     ///
     /// If no namespace has any, requests need not be searched for user IDs.
-    private let hasIDs = Atomic<Bool>(false)
+    private let hasAssignedIDs = Atomic<Bool>(false)
     private let wallClock: @Sendable () -> Instant
     /// The API key that callers of each fake provider must send.
     private let keys: [Exchange.Party: Secret]
@@ -112,14 +112,14 @@ package final class FakeRegistry: Sendable {
 
     /// Creates a namespace if it does not exist, and assigns user IDs to it.
     package func assignUserIDs(_ ids: [String], namespace: String) {
-        let fresh = makeServices(namespace)
+        let newServices = makeServices(namespace)
         state.withLock { state in
             if state.servicesByNamespace[namespace] == nil {
-                state.servicesByNamespace[namespace] = fresh
+                state.servicesByNamespace[namespace] = newServices
             }
             for id in ids { state.ids.assign(id, to: namespace) }
         }
-        if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
+        if !ids.isEmpty { hasAssignedIDs.store(true, ordering: .relaxed) }
     }
 
     package func ids(of namespace: String) -> [String] {
@@ -130,11 +130,11 @@ package final class FakeRegistry: Sendable {
     ///
     /// The user IDs, webhooks and switches of the namespace stay.
     package func reset(_ namespace: String) {
-        var fresh = makeServices(namespace)
+        var newServices = makeServices(namespace)
         state.withLock { state in
             guard let old = state.servicesByNamespace[namespace] else { return }
-            fresh.copyConfiguration(from: old)
-            state.servicesByNamespace[namespace] = fresh
+            newServices.copyConfiguration(from: old)
+            state.servicesByNamespace[namespace] = newServices
         }
     }
 
@@ -203,10 +203,10 @@ package final class FakeRegistry: Sendable {
     }
 
     package func clock(of namespace: String) -> Instant {
-        let wall = wallClock()
+        let wallTime = wallClock()
         return state.withLock {
-            $0.virtualTimes[namespace] ?? $0.servicesByNamespace[namespace]?.clock.now(at: wall)
-                ?? wall
+            $0.virtualTimes[namespace] ?? $0.servicesByNamespace[namespace]?.clock.now(at: wallTime)
+                ?? wallTime
         }
     }
 
@@ -244,7 +244,7 @@ package final class FakeRegistry: Sendable {
     /// Ends all planned faults of the fakes in a namespace.
     ///
     /// Calls that wait without a response keep waiting until `release`.
-    package func heal(namespace: String) {
+    package func endFaults(namespace: String) {
         state.withLock { $0.servicesByNamespace[namespace]?.plans = [:] }
     }
 
@@ -281,9 +281,11 @@ package final class FakeRegistry: Sendable {
         _ namespace: String,
         _ body: (Services, Instant) throws -> Result
     ) rethrows -> Result? {
-        let wall = wallClock()
+        let wallTime = wallClock()
         return try state.withLock { state in
-            try state.servicesByNamespace[namespace].map { try body($0, $0.clock.now(at: wall)) }
+            try state.servicesByNamespace[namespace].map {
+                try body($0, $0.clock.now(at: wallTime))
+            }
         }
     }
 
@@ -298,15 +300,15 @@ package final class FakeRegistry: Sendable {
         notifies: Bool = true,
         _ body: (inout Services, Instant) throws -> Result
     ) rethrows -> Result? {
-        let wall = wallClock()
+        let wallTime = wallClock()
         var calls: [Services.InternalCall] = []
         let result: Result? = try state.withLock { state in
             guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
                 return nil
             }
             defer { state.servicesByNamespace[namespace] = services }
-            let result = try body(&services, services.clock.now(at: wall))
-            calls = services.settle(at: services.clock.now(at: wall))
+            let result = try body(&services, services.clock.now(at: wallTime))
+            calls = services.settle(at: services.clock.now(at: wallTime))
             return result
         }
         for call in calls { write(call, namespace) }
@@ -317,9 +319,9 @@ package final class FakeRegistry: Sendable {
     /// Removes and returns the webhook deliveries that are due on the clock of a namespace, so that
     /// no other caller gets them.
     package func takeDueDeliveries(_ namespace: String) -> [WebhookDelivery] {
-        let wall = wallClock()
+        let wallTime = wallClock()
         return state.withLock { state in
-            guard let now = state.servicesByNamespace[namespace]?.clock.now(at: wall) else {
+            guard let now = state.servicesByNamespace[namespace]?.clock.now(at: wallTime) else {
                 return []
             }
             return state.servicesByNamespace[namespace]?.queue.take(by: now) ?? []
@@ -353,17 +355,18 @@ package final class FakeRegistry: Sendable {
         to request: HTTPMessage.Request,
         in namespace: String? = nil
     ) -> Reply {
-        let wall = wallClock()
+        let wallTime = wallClock()
         let isFromNetwork = namespace == nil
-        let wanted = namespace ?? request[field: "x-assay-namespace"]
-        let hasIDs = hasIDs.load(ordering: .relaxed)
-        let candidates = hasIDs ? Self.candidates(request) : []
+        let requestedNamespace = namespace ?? request[field: "x-assay-namespace"]
+        let hasAssignedIDs = hasAssignedIDs.load(ordering: .relaxed)
+        let candidates = hasAssignedIDs ? Self.candidates(request) : []
         var calls: [Services.InternalCall] = []
-        var isChange = false
+        var mayHaveChangedState = false
         let reply = state.withLock { state in
             let found = candidates.isEmpty ? nil : state.ids.owner(among: candidates)
             let namespace =
-                wanted.flatMap { state.servicesByNamespace[$0] == nil ? nil : $0 } ?? found ?? ""
+                requestedNamespace.flatMap { state.servicesByNamespace[$0] == nil ? nil : $0 }
+                ?? found ?? ""
             let isOfRetiredRun = namespace.isEmpty && state.ids.isRetired(candidates)
             // The services are removed and inserted again, so that they are changed in place
             // without a copy.
@@ -371,21 +374,21 @@ package final class FakeRegistry: Sendable {
                 return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
             }
             defer { state.servicesByNamespace[namespace] = services }
-            let now = services.clock.now(at: wall)
+            let now = services.clock.now(at: wallTime)
             // A call of an app in this process does not come from a web page.
             let refusal =
                 isFromNetwork ? services.refusalOfForeignPage(party, request) : nil
             var reply = refusal ?? services.respond(party, to: request, at: now)
             if providers[party]?.affectsOtherFakes == true {
                 calls = services.settle(at: now)
-                isChange = request.method != "GET"
+                mayHaveChangedState = request.method != "GET"
             }
             reply.namespace = isOfRetiredRun ? Self.retiredNamespace : namespace
             reply.at = state.virtualTimes[namespace] ?? now
             return reply
         }
         for call in calls { write(call, reply.namespace) }
-        if isChange { changed() }
+        if mayHaveChangedState { changed() }
         return reply
     }
 
@@ -477,13 +480,13 @@ package final class FakeRegistry: Sendable {
         } catch {
             throw LoadError(description: "\(error)")
         }
-        let fresh = makeServices("")
+        let newServices = makeServices("")
         state.withLock { state in
             state.servicesByNamespace = servicesByNamespace
-            if state.servicesByNamespace[""] == nil { state.servicesByNamespace[""] = fresh }
+            if state.servicesByNamespace[""] == nil { state.servicesByNamespace[""] = newServices }
             state.ids = NamespaceIDs(ids)
         }
-        if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
+        if !ids.isEmpty { hasAssignedIDs.store(true, ordering: .relaxed) }
     }
 
     private static func place(_ error: DecodingError) -> String {

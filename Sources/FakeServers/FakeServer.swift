@@ -7,18 +7,18 @@ package final class FakeServer: Sendable {
     package let host: String
     package let port: Int
     /// The host in the URL that callers get; nil means the host that the server listens on.
-    private let told: String?
+    private let advertisedHost: String?
     private let world: FakeRegistry
     private let idleMax: Duration
     private let options: [ConnectionOption]
     /// The maximum time to wait until the operating system frees the closed port of a fake.
     ///
     /// A port that is in use for longer probably belongs to another program.
-    private static let reopenMax = Duration.seconds(30)
+    private static let reopenTimeout = Duration.seconds(30)
     /// The server on the open port; nil while connections are refused.
     private let listener: Locked<HTTPHost?>
 
-    package var baseURL: String { AdvertisedAddress.url(host: told ?? host, port: port) }
+    package var baseURL: String { AdvertisedAddress.url(host: advertisedHost ?? host, port: port) }
 
     /// Starts the fake of a provider on a port; port 0 picks a free one.
     package init(
@@ -26,7 +26,7 @@ package final class FakeServer: Sendable {
         world: FakeRegistry,
         host: String = "127.0.0.1",
         port: Int = 0,
-        told: String? = nil,
+        advertisedHost: String? = nil,
         idleMax: Duration = .seconds(60),
         options: [ConnectionOption] = [.noDelay, .halfClosure]
     ) async throws(StartError) {
@@ -34,11 +34,11 @@ package final class FakeServer: Sendable {
         self.options = options
         self.world = world
         self.idleMax = idleMax
-        self.told = told
-        let opened = try await Self.open(party, world, host, port, idleMax, options)
-        self.host = opened.host
-        self.port = opened.port
-        listener = Locked(opened)
+        self.advertisedHost = advertisedHost
+        let openedListener = try await Self.open(party, world, host, port, idleMax, options)
+        self.host = openedListener.host
+        self.port = openedListener.port
+        listener = Locked(openedListener)
     }
 
     private static func open(
@@ -80,12 +80,12 @@ package final class FakeServer: Sendable {
     package var isRefusing: Bool { listener.withLock { $0 == nil } }
 
     /// Starts or stops refusing connections on the port of the fake.
-    package func refuse(_ isRefusing: Bool) async throws(StartError) {
+    package func setRefusing(_ isRefusing: Bool) async throws(StartError) {
         if isRefusing {
             await takeListener()?.close()
         } else if self.isRefusing {
-            let opened = try await reopen()
-            listener.withLock { $0 = opened }
+            let openedListener = try await reopen()
+            listener.withLock { $0 = openedListener }
         }
     }
 
@@ -95,13 +95,15 @@ package final class FakeServer: Sendable {
     /// runs. Until then the port is in use, although this process has closed it.
     private func reopen() async throws(StartError) -> HTTPHost {
         let clock = ContinuousClock()
-        let giveUp = clock.now + Self.reopenMax
+        let deadline = clock.now + Self.reopenTimeout
         var pause = Duration.milliseconds(1)
         while true {
             do throws(StartError) {
                 return try await Self.open(party, world, host, port, idleMax, options)
             } catch {
-                guard error.isTaken, clock.now < giveUp, !Task.isCancelled else { throw error }
+                guard error.isAddressInUse, clock.now < deadline, !Task.isCancelled else {
+                    throw error
+                }
             }
             try? await clock.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
@@ -115,7 +117,7 @@ package final class FakeServer: Sendable {
         _ request: HTTPMessage.Request,
         _ party: Exchange.Party,
         _ world: FakeRegistry
-    ) -> HTTPHost.Answer {
+    ) -> HTTPHost.HostResponse {
         if let response = SelfCheck.response(to: request) { return .whole(response) }
         if party == .despia, let script = DespiaShim.response(to: request, world) {
             return .whole(script)
@@ -130,12 +132,12 @@ package final class FakeServer: Sendable {
                 await world.waitUntilReleased(reply.namespace)
             }
         case .hang(let milliseconds):
-            return .later {
+            return .deferred {
                 try await Task.sleep(for: .milliseconds(milliseconds))
                 return .reset
             }
         case .slow(let milliseconds):
-            return .later {
+            return .deferred {
                 try await Task.sleep(for: .milliseconds(milliseconds))
                 return .whole(reply.response)
             }

@@ -13,7 +13,7 @@ internal import Darwin
 package struct StartError: Error, Sendable, CustomStringConvertible {
     package let description: String
     /// Whether another program uses the port.
-    package var isTaken = false
+    package var isAddressInUse = false
 }
 
 /// An HTTP server on one port, which calls a handler for each complete request.
@@ -21,7 +21,7 @@ package struct StartError: Error, Sendable, CustomStringConvertible {
 /// It hides the HTTP library from the other code of this module.
 final class HTTPHost: Sendable {
     /// The response of a handler, and the way in which the response is sent.
-    enum Answer: Sendable {
+    enum HostResponse: Sendable {
         case whole(HTTPMessage.Response)
         /// The head and half of the body are sent, then the connection is reset.
         case half(HTTPMessage.Response)
@@ -33,14 +33,14 @@ final class HTTPHost: Sendable {
         /// The response is a stream of lines; each line is sent when it is available.
         case lines(AsyncStream<String>)
         /// The closure determines the response without blocking the thread of the connection.
-        case later(@Sendable () async throws -> Answer)
+        case deferred(@Sendable () async throws -> HostResponse)
     }
 
     /// A function that returns the response to a request.
     ///
     /// It is called on the thread of the connection, so a function that blocks delays other
     /// callers.
-    typealias Handler = @Sendable (HTTPMessage.Request) -> Answer
+    typealias Handler = @Sendable (HTTPMessage.Request) -> HostResponse
 
     /// The maximum size in bytes of a request body.
     ///
@@ -92,7 +92,8 @@ final class HTTPHost: Sendable {
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrorHandler(shortages)) }
                 .childChannelInitializer { channel in
-                    ConnectionOptions.accept(channel, options, report: report) { channel in
+                    ConnectionOptions.configureAcceptedConnection(channel, options, report: report)
+                    { channel in
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(Self.makeIdleHandler(idleMax))
                         let connection = Connection(handler, now)
@@ -105,11 +106,11 @@ final class HTTPHost: Sendable {
                 }
                 .bind(host: host, port: port).get()
         } catch {
-            let isTaken = (error as? IOError)?.isAddressTaken == true
+            let isAddressInUse = (error as? IOError)?.isAddressInUseError == true
             throw StartError(
                 description: "cannot open \(host):\(port) for \(name): "
-                    + (isTaken ? "the port is in use" : "\(error)"),
-                isTaken: isTaken
+                    + (isAddressInUse ? "the port is in use" : "\(error)"),
+                isAddressInUse: isAddressInUse
             )
         }
         self.port = listener.localAddress?.port ?? port
@@ -180,12 +181,12 @@ private final class Connections: Sendable {
 
     func add(_ channel: any Channel, _ connection: NIOLoopBound<Connection>) {
         let id = ObjectIdentifier(channel)
-        let isLate = state.withLock { state in
+        let isAlreadyFinishing = state.withLock { state in
             state.open[id] = connection
             return state.isFinishing
         }
         channel.closeFuture.whenComplete { _ in self.remove(id) }
-        if isLate { channel.eventLoop.execute { connection.value.finish() } }
+        if isAlreadyFinishing { channel.eventLoop.execute { connection.value.finish() } }
     }
 
     private func remove(_ id: ObjectIdentifier) {
@@ -253,9 +254,9 @@ private final class Connection: ChannelInboundHandler {
     private var lines: Task<Void, Never>?
     /// The number of the line of a streamed response that waits to be sent; nil when none is
     /// waiting.
-    private var waitingLine: Int?
+    private var unsentLineNumber: Int?
     /// The number of the line that was waiting to be sent when the connection was last idle.
-    private var lastWaitingLine: Int?
+    private var unsentLineNumberAtLastCheck: Int?
     private var cachedDate: (seconds: Int64, text: String)?
 
     init(_ handler: @escaping HTTPHost.Handler, _ now: (@Sendable () -> Instant)?) {
@@ -317,10 +318,10 @@ private final class Connection: ChannelInboundHandler {
         switch event {
         // A reader that received no line since the last idle event is disconnected.
         case is IdleStateHandler.IdleStateEvent where lines != nil:
-            if let waiting = waitingLine, waiting == lastWaitingLine {
+            if let waiting = unsentLineNumber, waiting == unsentLineNumberAtLastCheck {
                 context.close(promise: nil)
             }
-            lastWaitingLine = waitingLine
+            unsentLineNumberAtLastCheck = unsentLineNumber
         // A connection that waits for its response, or is held by a planned fault, is not idle.
         case is IdleStateHandler.IdleStateEvent where !isResponding || isResponseUnread:
             context.close(promise: nil)
@@ -349,9 +350,9 @@ private final class Connection: ChannelInboundHandler {
 
     // MARK: Responses
 
-    private func sendResponse(_ answer: HTTPHost.Answer) {
+    private func sendResponse(_ responseToSend: HTTPHost.HostResponse) {
         guard let context else { return }
-        switch answer {
+        switch responseToSend {
         case .whole(let response): write(response)
         case .half(let response):
             var head = self.head(of: response)
@@ -372,11 +373,11 @@ private final class Connection: ChannelInboundHandler {
                 bound.eventLoop.execute { bound.value.reset() }
             }
         case .lines(let lines): sendLines(lines, context)
-        case .later(let body):
+        case .deferred(let body):
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
             Task {
-                let answer = (try? await body()) ?? .reset
-                bound.eventLoop.execute { bound.value.sendResponse(answer) }
+                let responseToSend = (try? await body()) ?? .reset
+                bound.eventLoop.execute { bound.value.sendResponse(responseToSend) }
             }
         }
     }
@@ -387,12 +388,12 @@ private final class Connection: ChannelInboundHandler {
 
     private func write(_ response: HTTPMessage.Response) {
         var head = self.head(of: response)
-        let isShort = response.status == 204 || response.status == 304 || response.status < 200
-        if !isShort {
+        let hasNoBody = response.status == 204 || response.status == 304 || response.status < 200
+        if !hasNoBody {
             head.headers.replaceOrAdd(name: "content-length", value: "\(response.body.count)")
         }
         write(.head(head))
-        if !isShort, !response.body.isEmpty, self.head?.method != .HEAD {
+        if !hasNoBody, !response.body.isEmpty, self.head?.method != .HEAD {
             write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
             if response.body.count > Self.flushedBodyMax { context?.flush() }
         }
@@ -468,10 +469,10 @@ private final class Connection: ChannelInboundHandler {
                 let part = HTTPServerResponsePart.body(
                     .byteBuffer(ByteBuffer(string: line + "\n"))
                 )
-                bound.eventLoop.execute { [number] in bound.value.waitingLine = number }
+                bound.eventLoop.execute { [number] in bound.value.unsentLineNumber = number }
                 // The write fails when the caller has disconnected.
                 guard (try? await channel.writeAndFlush(part)) != nil else { return }
-                bound.eventLoop.execute { bound.value.waitingLine = nil }
+                bound.eventLoop.execute { bound.value.unsentLineNumber = nil }
             }
             bound.eventLoop.execute { bound.value.end() }
         }
@@ -498,7 +499,7 @@ private final class Connection: ChannelInboundHandler {
 
 extension IOError {
     /// Whether the error means that another program uses the port.
-    var isAddressTaken: Bool { errnoCode == EADDRINUSE }
+    var isAddressInUseError: Bool { errnoCode == EADDRINUSE }
 }
 
 extension HTTPMessage.Field {

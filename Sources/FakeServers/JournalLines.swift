@@ -5,10 +5,10 @@ internal import Providers
 package enum JournalLine {
     /// Returns the redaction rules for the journal, which replace each secret with its
     /// `Secret.description`.
-    package static func redaction(_ declared: SecretDeclaration) -> Redaction {
+    package static func redaction(_ declaredSecrets: SecretDeclaration) -> Redaction {
         Redaction(
-            known: KnownSecrets(declared.values) { "‹secret:\($0)›" },
-            kind: Redaction.lookup(declared.names),
+            known: KnownSecrets(declaredSecrets.values) { "‹secret:\($0)›" },
+            kind: Redaction.lookup(declaredSecrets.names),
             mask: { _, value in Secret(value).description }
         )
     }
@@ -19,21 +19,25 @@ package enum JournalLine {
     /// provider.
     struct RedactionByProvider {
         private let defaultRedaction: Redaction
-        private let own: [Exchange.Party: Redaction]
+        private let redactionByProvider: [Exchange.Party: Redaction]
 
-        init(_ declared: SecretDeclaration, _ providers: ProviderTable) {
-            defaultRedaction = JournalLine.redaction(declared)
-            var own: [Exchange.Party: Redaction] = [:]
+        init(_ declaredSecrets: SecretDeclaration, _ providers: ProviderTable) {
+            defaultRedaction = JournalLine.redaction(declaredSecrets)
+            var redactionByProvider: [Exchange.Party: Redaction] = [:]
             for provider in providers.entries {
-                var all = declared
+                var all = declaredSecrets
                 all.names += provider.secrets.headers + provider.secrets.members
-                own[provider.party] = JournalLine.redaction(all)
+                redactionByProvider[provider.party] = JournalLine.redaction(all)
             }
-            self.own = own
+            self.redactionByProvider = redactionByProvider
         }
 
         func value(_ exchange: Exchange) -> JSONValue {
-            JournalLine.value(exchange, own[exchange.to] ?? own[exchange.from] ?? defaultRedaction)
+            JournalLine.value(
+                exchange,
+                redactionByProvider[exchange.to] ?? redactionByProvider[exchange.from]
+                    ?? defaultRedaction
+            )
         }
     }
 
@@ -53,9 +57,9 @@ package enum JournalLine {
         ]
         if let phone = clean.phone { line["phone"] = .string(phone.name) }
         switch clean.outcome {
-        case .answered(let response): line["response"] = answer(response)
+        case .answered(let response): line["response"] = responseJSON(response)
         case .answerLost(let response):
-            line["response"] = response.map(answer) ?? .null
+            line["response"] = response.map(responseJSON) ?? .null
             line["failure"] = "the response was lost (planned fault)"
         case .failed(_, let text): line["failure"] = .string(text)
         case .pending: line["pending"] = true
@@ -86,7 +90,7 @@ package enum JournalLine {
         }
     }
 
-    private static func answer(_ response: HTTPMessage.Response) -> JSONValue {
+    private static func responseJSON(_ response: HTTPMessage.Response) -> JSONValue {
         [
             "status": .integer(Int64(response.status)), "headers": headers(response.fields),
             "body": body(response.body),

@@ -16,7 +16,7 @@ package protocol JournalObserver: Sendable {
         at microseconds: Int64
     )
     /// Called for each message on a WebSocket, after the exchange that opened the WebSocket.
-    func said(_ message: WebSocketMessage, at microseconds: Int64)
+    func recordWebSocketMessage(_ message: WebSocketMessage, at microseconds: Int64)
 }
 
 /// A complete message on a WebSocket.
@@ -69,12 +69,12 @@ package final class LiveJournal: Sendable {
     }
 
     private let storage: Locked<Journal>
-    private let kept = Locked(Notes())
+    private let storedNotes = Locked(Notes())
     private let followers = Locked(Followers())
     private let followerCount = Atomic<Int>(0)
     private let time: @Sendable () -> Duration
     private let tap = Locked<(any JournalObserver)?>(nil)
-    private let hasTap = Atomic<Bool>(false)
+    private let hasObserver = Atomic<Bool>(false)
 
     /// Creates an empty journal.
     ///
@@ -110,11 +110,11 @@ package final class LiveJournal: Sendable {
     /// Passes everything that is written to the journal from now on to a tap too.
     package func tap(_ tap: any JournalObserver) {
         self.tap.withLock { $0 = tap }
-        hasTap.store(true, ordering: .releasing)
+        hasObserver.store(true, ordering: .releasing)
     }
 
     private var currentObserver: (any JournalObserver)? {
-        guard hasTap.load(ordering: .acquiring) else { return nil }
+        guard hasObserver.load(ordering: .acquiring) else { return nil }
         return tap.withLock { $0 }
     }
 
@@ -128,7 +128,9 @@ package final class LiveJournal: Sendable {
     /// Passes a message on a WebSocket to the tap.
     ///
     /// The journal does not keep the message, because no rule checks messages on WebSockets.
-    package func said(_ message: WebSocketMessage) { currentObserver?.said(message, at: elapsed) }
+    package func recordWebSocketMessage(_ message: WebSocketMessage) {
+        currentObserver?.recordWebSocketMessage(message, at: elapsed)
+    }
 
     package func complete(
         _ sequence: Int,
@@ -168,23 +170,23 @@ package final class LiveJournal: Sendable {
     private func notifyFollowers(_ sequence: Int) {
         // There is almost never a follower, and this check needs no lock.
         guard followerCount.load(ordering: .relaxed) > 0 else { return }
-        let late = followers.withLock { followers in
-            var late: [AsyncStream<Int>.Continuation] = []
+        let laggingStreams = followers.withLock { followers in
+            var laggingStreams: [AsyncStream<Int>.Continuation] = []
             for stream in followers.streams.values {
                 // A follower that missed an entry would show an incomplete journal, so its stream
                 // ends.
-                if case .dropped = stream.yield(sequence) { late.append(stream) }
+                if case .dropped = stream.yield(sequence) { laggingStreams.append(stream) }
             }
-            return late
+            return laggingStreams
         }
-        for stream in late { stream.finish() }
+        for stream in laggingStreams { stream.finish() }
     }
 
     /// Records an error of Assay itself, which no exchange shows.
     ///
     /// An identical note is not repeated.
     package func note(_ text: String) {
-        kept.withLock { notes in
+        storedNotes.withLock { notes in
             guard !notes.texts.contains(text) else { return }
             guard notes.texts.count < Self.notesMax else { return notes.droppedCount += 1 }
             notes.texts.append(text)
@@ -193,7 +195,7 @@ package final class LiveJournal: Sendable {
 
     /// The recorded errors of Assay itself, in order.
     package var notes: [String] {
-        kept.withLock { notes in
+        storedNotes.withLock { notes in
             notes.droppedCount == 0
                 ? notes.texts : notes.texts + ["\(notes.droppedCount) more notes were dropped"]
         }

@@ -8,7 +8,7 @@ struct NamespaceIDs: Sendable {
     /// The hashes of the user IDs of runs that have ended.
     ///
     /// The set uses 16 bytes for each user ID, so that a long campaign can keep all of them.
-    private var retired: Set<Int> = []
+    private var retiredIDHashes: Set<Int> = []
 
     init() {}
 
@@ -41,12 +41,12 @@ struct NamespaceIDs: Sendable {
 
     /// Removes a namespace, and remembers that its user IDs belonged to a run that has ended.
     mutating func retire(_ namespace: String) {
-        for id in ids(of: namespace) { retired.insert(id.hashValue) }
+        for id in ids(of: namespace) { retiredIDHashes.insert(id.hashValue) }
         forget(namespace)
     }
 
     /// Returns whether any of the strings is a user ID of a run that has ended.
     func isRetired(_ candidates: [String]) -> Bool {
-        !retired.isEmpty && candidates.contains { retired.contains($0.hashValue) }
+        !retiredIDHashes.isEmpty && candidates.contains { retiredIDHashes.contains($0.hashValue) }
     }
 }

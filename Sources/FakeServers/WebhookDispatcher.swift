@@ -65,23 +65,23 @@ package final class WebhookDispatcher: Sendable {
     package func run() async {
         // The group discards results, because a server that runs for weeks must not keep them.
         await withDiscardingTaskGroup { group in
-            var alarm: Task<Void, Never>?
+            var wakeupTask: Task<Void, Never>?
             wakeupContinuation.yield()
             for await _ in wakeups {
-                alarm?.cancel()
+                wakeupTask?.cancel()
                 for namespace in world.namespaces {
                     // There is no notification, because it would start this loop again at once.
                     world.edit(namespace, notifies: false) { _, _ in }
                     group.addTask { _ = await self.deliverDue(namespace) }
                 }
                 if let wait = timeUntilNextDelivery() {
-                    alarm = Task { [wakeupContinuation] in
+                    wakeupTask = Task { [wakeupContinuation] in
                         try? await Task.sleep(for: wait)
                         if !Task.isCancelled { wakeupContinuation.yield() }
                     }
                 }
             }
-            alarm?.cancel()
+            wakeupTask?.cancel()
             group.cancelAll()
         }
     }
@@ -108,25 +108,25 @@ package final class WebhookDispatcher: Sendable {
     ///
     /// - Returns: The number of attempts.
     package func deliverDue(_ namespace: String) async -> Int {
-        // The attempt is counted before the deliveries are taken, so that `waitForUnderway` does
+        // The attempt is counted before the deliveries are taken, so that `waitForRunningAttempts` does
         // not miss them.
         state.withLock { $0.attemptCounts[namespace, default: 0] += 1 }
-        defer { attemptFinished(namespace) }
+        defer { recordAttemptEnd(namespace) }
         let due = world.takeDueDeliveries(namespace)
         // The events of one customer are sent in order. A retry for one customer does not delay the
         // others.
-        let lines = Dictionary(grouping: due) { [$0.configuration, $0.group] }
+        let deliveryQueues = Dictionary(grouping: due) { [$0.configuration, $0.group] }
         await withTaskGroup(of: Void.self) { group in
-            for line in lines.values {
+            for queuedDeliveries in deliveryQueues.values {
                 group.addTask {
-                    for delivery in line { await self.attempt(delivery, namespace) }
+                    for delivery in queuedDeliveries { await self.attempt(delivery, namespace) }
                 }
             }
         }
         return due.count
     }
 
-    private func attemptFinished(_ namespace: String) {
+    private func recordAttemptEnd(_ namespace: String) {
         let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
             state.attemptCounts[namespace, default: 0] -= 1
             guard state.attemptCounts[namespace] == 0 else { return [] }
@@ -137,7 +137,7 @@ package final class WebhookDispatcher: Sendable {
 
     /// Waits until no delivery attempt is in progress in a namespace, including attempts that other
     /// calls started.
-    private func waitForUnderway(_ namespace: String) async {
+    private func waitForRunningAttempts(_ namespace: String) async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if state.attemptCounts[namespace, default: 0] == 0 { return true }
@@ -153,32 +153,35 @@ package final class WebhookDispatcher: Sendable {
     /// The attempt is due on the virtual clock, but its signature contains the real time. The
     /// backend compares the age of a signature with its own clock, which is real.
     private func attempt(_ delivery: WebhookDelivery, _ namespace: String) async {
-        let wall = world.now
-        let prepared = world.read(namespace) { services, now in
-            (services.attempt(at: delivery, now: wall), services.schedule(of: delivery), now)
+        let wallTime = world.now
+        let attemptParameters = world.read(namespace) { services, now in
+            (
+                services.attempt(at: delivery, now: wallTime), services.retrySchedule(of: delivery),
+                now
+            )
         }
-        guard let (target, schedule, now) = prepared else { return }
+        guard let (target, retrySchedule, now) = attemptParameters else { return }
         guard let target else {
             finish(
                 delivery,
-                schedule,
+                retrySchedule,
                 nil,
                 "the webhook '\(delivery.configuration)' no longer exists",
                 namespace
             )
             return
         }
-        guard let place = WebhookURL(target.url, allowedHosts: allowedHosts) else {
+        guard let webhookURL = WebhookURL(target.url, allowedHosts: allowedHosts) else {
             finish(
                 delivery,
-                schedule,
+                retrySchedule,
                 nil,
                 "\(target.url) is not an allowed URL; --allow-host HOST allows other hosts",
                 namespace
             )
             return
         }
-        let request = target.request(place.target)
+        let request = target.request(webhookURL.target)
         let sequence = world.journal.begin(
             Exchange(
                 from: delivery.provider,
@@ -189,19 +192,24 @@ package final class WebhookDispatcher: Sendable {
                 request: request
             )
         )
-        let outcome = await messenger.send(request, to: place.base, within: schedule.answerMax)
+        let outcome = await messenger.send(
+            request,
+            to: webhookURL.base,
+            within: retrySchedule.responseTimeout
+        )
         world.journal.complete(sequence, outcome)
         switch outcome {
-        case .answered(let response): finish(delivery, schedule, response.status, nil, namespace)
-        case .failed(_, let text): finish(delivery, schedule, nil, text, namespace)
+        case .answered(let response):
+            finish(delivery, retrySchedule, response.status, nil, namespace)
+        case .failed(_, let text): finish(delivery, retrySchedule, nil, text, namespace)
         case .pending, .requestCut, .answerLost:
-            finish(delivery, schedule, nil, "no response", namespace)
+            finish(delivery, retrySchedule, nil, "no response", namespace)
         }
     }
 
     private func finish(
         _ delivery: WebhookDelivery,
-        _ schedule: RetrySchedule,
+        _ retrySchedule: RetrySchedule,
         _ status: Int?,
         _ failure: String?,
         _ namespace: String
@@ -211,7 +219,7 @@ package final class WebhookDispatcher: Sendable {
                 delivery.number,
                 status: status,
                 failure: failure,
-                by: schedule,
+                by: retrySchedule,
                 at: now
             )
         }
@@ -224,13 +232,13 @@ package final class WebhookDispatcher: Sendable {
     package func flush(_ namespace: String) async -> Int {
         var count = 0
         while true {
-            await waitForUnderway(namespace)
+            await waitForRunningAttempts(namespace)
             world.edit(namespace, notifies: false) { _, _ in }
-            let made = await deliverDue(namespace)
-            count += made
+            let newAttemptCount = await deliverDue(namespace)
+            count += newAttemptCount
             // `run` may have taken some of the deliveries, so this loop waits for them too.
             let isIdle = state.withLock { $0.attemptCounts[namespace, default: 0] == 0 }
-            guard made > 0 || !isIdle, count < Self.attemptsMax else { return count }
+            guard newAttemptCount > 0 || !isIdle, count < Self.attemptsMax else { return count }
         }
     }
 
@@ -239,12 +247,12 @@ package final class WebhookDispatcher: Sendable {
     ///
     /// Without a target time, the clock moves until no delivery is waiting any more.
     package func advance(_ namespace: String, to target: Instant?) async -> AdvanceResult {
-        let before = attemptCount(namespace)
+        let attemptCountBefore = attemptCount(namespace)
         _ = await flush(namespace)
-        while attemptCount(namespace) - before < Self.attemptsMax, !Task.isCancelled {
+        while attemptCount(namespace) - attemptCountBefore < Self.attemptsMax, !Task.isCancelled {
             let next: Instant? =
                 world.read(namespace) { services, _ in
-                    target == nil ? services.queue.nextDue : services.nextChangeTime
+                    target == nil ? services.queue.nextDueTime : services.nextChangeTime
                 } ?? nil
             guard let next, target.map({ next <= $0 }) ?? isWithinRenewalLimit(namespace, next)
             else { break }
@@ -253,7 +261,7 @@ package final class WebhookDispatcher: Sendable {
         }
         if let target { moveClock(namespace, to: target) }
         _ = await flush(namespace)
-        let count = attemptCount(namespace) - before
+        let count = attemptCount(namespace) - attemptCountBefore
         return world.read(namespace) { services, now in
             AdvanceResult(now: now, attemptCount: count, isSettled: services.queue.isSettled)
         } ?? AdvanceResult(now: world.now, attemptCount: count, isSettled: true)
@@ -278,9 +286,9 @@ package final class WebhookDispatcher: Sendable {
     ///
     /// A time before the current time of the clock is ignored.
     private func moveClock(_ namespace: String, to time: Instant) {
-        let wall = world.now
+        let wallTime = world.now
         world.edit(namespace) { services, now in
-            if time > now { services.clock.set(to: time, at: wall) }
+            if time > now { services.clock.set(to: time, at: wallTime) }
         }
     }
 }
@@ -304,8 +312,8 @@ package struct WebhookURL: Hashable, Sendable {
         guard LoopbackHost.isLoopback(String(host)) || allowedHosts.contains(String(host)) else {
             return nil
         }
-        let behind = authority.hasPrefix("[") ? host.count + 2 : host.count
-        let port = authority.dropFirst(behind)
+        let hostEnd = authority.hasPrefix("[") ? host.count + 2 : host.count
+        let port = authority.dropFirst(hostEnd)
         guard port.isEmpty || port.first == ":" && Self.isPort(port.dropFirst()) else {
             return nil
         }

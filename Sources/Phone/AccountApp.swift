@@ -16,7 +16,9 @@ package struct AccountApp: Sendable {
     ///
     /// Each default is the correct decision.
     struct Policy: Sendable {
-        var refused: @Sendable (inout AccountApp, RequestStep) -> Void = { $0.refused($1) }
+        var handleRefusal: @Sendable (inout AccountApp, RequestStep) -> Void = {
+            $0.handleRefusal($1)
+        }
         var resultingUserID: @Sendable (AccountApp, RequestStep, _ localID: String?) -> String? = {
             $0.resultingUserID($1, $2)
         }
@@ -72,7 +74,7 @@ package struct AccountApp: Sendable {
     private var refreshToken: String?
     private(set) var action = AccountAction(.launch)
     var requestSteps: [RequestStep] = []
-    private var code = ""
+    private var resetCode = ""
     private var callCount = 0
     private let installID: String
     let seed: String
@@ -131,14 +133,14 @@ package struct AccountApp: Sendable {
 
     /// Continues the current user action after its last call.
     ///
-    /// - Parameter answer: The response to the last call; nil when no response arrived.
+    /// - Parameter response: The response to the last call; nil when no response arrived.
     /// - Returns: The next call; nil when the action is over.
-    package mutating func take(_ answer: HTTPMessage.Response?) -> Call? {
+    package mutating func take(_ response: HTTPMessage.Response?) -> Call? {
         guard let requestStep = requestSteps.first else { return nil }
         requestSteps.removeFirst()
-        let body = answer.flatMap { try? JSONValue(parsing: $0.body) } ?? .null
-        let isDone = (200..<300).contains(answer?.status ?? 0)
-        if !isDone { fail(requestStep, body) } else { recordResult(requestStep, body) }
+        let body = response.flatMap { try? JSONValue(parsing: $0.body) } ?? .null
+        let hasSucceeded = (200..<300).contains(response?.status ?? 0)
+        if !hasSucceeded { fail(requestStep, body) } else { recordResult(requestStep, body) }
         return next()
     }
 
@@ -157,25 +159,25 @@ package struct AccountApp: Sendable {
         case .deleteAtFirebase where Self.isAccountMissing(body): signOut()
         default:
             failure = "\(requestStep): " + (body["error"]?["message"]?.string ?? body.text)
-            policy.refused(&self, requestStep)
+            policy.handleRefusal(&self, requestStep)
         }
     }
 
     /// Ends the user action after a refused call.
     ///
     /// The current user stays the same.
-    mutating func refused(_ requestStep: RequestStep) { requestSteps = [] }
+    mutating func handleRefusal(_ requestStep: RequestStep) { requestSteps = [] }
 
     private mutating func recordResult(_ requestStep: RequestStep, _ body: JSONValue) {
         switch requestStep {
-        case .anonymousSession: keepSession(body)
+        case .anonymousSession: storeSession(body)
         case .link, .password, .google, .googleAgain:
-            keepSession(body)
+            storeSession(body)
             uid = policy.resultingUserID(self, requestStep, body["localId"]?.string)
         case .wrongPassword: failure = "the old password still works after the password reset"
         case .identify: revenueCatID = uid ?? revenueCatID
         case .readMail:
-            code =
+            resetCode =
                 body["oobCodes"]?.array?.last { $0["email"]?.string == action.email }?["oobCode"]?
                 .string ?? ""
         case .refresh: idToken = body["id_token"]?.string ?? idToken
@@ -198,7 +200,7 @@ package struct AccountApp: Sendable {
         idToken = nil
     }
 
-    private mutating func keepSession(_ body: JSONValue) {
+    private mutating func storeSession(_ body: JSONValue) {
         idToken = body["idToken"]?.string
         refreshToken = body["refreshToken"]?.string
     }
@@ -254,7 +256,7 @@ package struct AccountApp: Sendable {
         case .reset:
             return user(
                 "resetPassword",
-                ["oobCode": .string(code), "newPassword": .string(newPassword)]
+                ["oobCode": .string(resetCode), "newPassword": .string(newPassword)]
             )
         case .refresh: return refresh()
         case .deleteAtBackend:
@@ -333,7 +335,7 @@ package struct AccountApp: Sendable {
         )
     }
 
-    private func sdkCall(_ path: String, _ body: JSONObject) -> Call {
+    private func firebaseSDKCall(_ path: String, _ body: JSONObject) -> Call {
         .revenueCat(
             HTTPMessage.Request(
                 "POST",
@@ -359,18 +361,18 @@ package struct AccountApp: Sendable {
     mutating func clearUserID() {
         callCount += 1
         var generator = SeededGenerator(seed: 0, text: "\(seed)/\(callCount)")
-        var hex = ""
-        while hex.count < 32 {
-            hex += String(generator.next() | 1 << 63, radix: 16)
+        var hexDigits = ""
+        while hexDigits.count < 32 {
+            hexDigits += String(generator.next() | 1 << 63, radix: 16)
         }
-        revenueCatID = "$RCAnonymousID:" + hex.prefix(32)
+        revenueCatID = "$RCAnonymousID:" + hexDigits.prefix(32)
     }
 
     /// Returns the login call of the RevenueCat SDK; nil when the SDK already uses the ID of the
     /// user.
     private func identify() -> Call? {
         guard let uid, uid != revenueCatID else { return nil }
-        return sdkCall(
+        return firebaseSDKCall(
             "/v1/subscribers/identify",
             ["app_user_id": .string(revenueCatID), "new_app_user_id": .string(uid)]
         )
@@ -384,7 +386,7 @@ package struct AccountApp: Sendable {
     }
 
     private func receipt(_ receipt: Receipt, isRestore: Bool) -> Call {
-        sdkCall(
+        firebaseSDKCall(
             "/v1/receipts",
             [
                 "app_user_id": .string(revenueCatID), "fetch_token": .string(receipt.token),

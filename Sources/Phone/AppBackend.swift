@@ -35,7 +35,7 @@ package struct AppBackend: Hashable, Sendable {
     /// Records that a RevenueCat webhook reported a purchase, unless the plan hides purchases from
     /// the backend.
     package mutating func recordPurchase(_ product: String, of id: String) {
-        if plan.learnsPurchases { productByID[id] = product }
+        if plan.isNotifiedOfPurchases { productByID[id] = product }
     }
 
     // MARK: Routes
@@ -57,23 +57,24 @@ package struct AppBackend: Hashable, Sendable {
     /// the template.
     private static func id(in target: String, _ template: String) -> String? {
         func parts(_ text: String) -> (path: [Substring], query: [Substring]) {
-            let halves = text.split(separator: "?", maxSplits: 1)
+            let pathAndQuery = text.split(separator: "?", maxSplits: 1)
             return (
-                (halves.first ?? "").split(separator: "/"),
-                halves.count == 2 ? halves[1].split(separator: "&") : []
+                (pathAndQuery.first ?? "").split(separator: "/"),
+                pathAndQuery.count == 2 ? pathAndQuery[1].split(separator: "&") : []
             )
         }
-        let (wanted, given) = (parts(template), parts(target))
-        guard wanted.path.count == given.path.count else { return nil }
+        let (templateParts, actualParts) = (parts(template), parts(target))
+        guard templateParts.path.count == actualParts.path.count else { return nil }
         var id = ""
-        for (part, found) in zip(wanted.path, given.path) where part != found {
+        for (part, found) in zip(templateParts.path, actualParts.path) where part != found {
             guard let text = Template(String(part)).value(of: "id", in: found) else { return nil }
             id = FormText.decoded(text, decodesPlusAsSpace: false)
         }
-        for part in wanted.query {
+        for part in templateParts.query {
             let template = Template(String(part))
             guard template.names.contains("id") else { continue }
-            guard let text = given.query.compactMap({ template.value(of: "id", in: $0) }).first
+            guard
+                let text = actualParts.query.compactMap({ template.value(of: "id", in: $0) }).first
             else { return nil }
             id = FormText.decoded(text, decodesPlusAsSpace: false)
         }
@@ -94,8 +95,8 @@ package struct AppBackend: Hashable, Sendable {
         to request: HTTPMessage.Request,
         ids: (String) -> String
     ) -> Answer {
-        let planned = plan.takeNext(route) ?? .ok
-        switch planned {
+        let plannedResponse = plan.takeNext(route) ?? .ok
+        switch plannedResponse {
         case .reset: return .reset
         case .never: return .never
         case .status(let status):
@@ -104,61 +105,63 @@ package struct AppBackend: Hashable, Sendable {
                 after: .zero
             )
         case .slow(let time):
-            return .answered(usualResponse(route, request, planned, ids), after: time)
+            return .answered(defaultResponse(route, request, plannedResponse, ids), after: time)
         case .ok, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:
-            return .answered(usualResponse(route, request, planned, ids), after: .zero)
+            return .answered(defaultResponse(route, request, plannedResponse, ids), after: .zero)
         }
     }
 
-    private mutating func usualResponse(
+    private mutating func defaultResponse(
         _ route: String,
         _ request: HTTPMessage.Request,
-        _ planned: AppBackendPlan.Answer,
+        _ plannedResponse: AppBackendPlan.Answer,
         _ ids: (String) -> String
     ) -> HTTPMessage.Response {
         let body = (try? JSONValue(parsing: request.body)) ?? .null
-        let places = profile.places(in: route)
-        func text(_ name: String) -> String { places[name].flatMap { body[$0] }?.string ?? "" }
+        let templatePointers = profile.templatePointers(in: route)
+        func text(_ name: String) -> String {
+            templatePointers[name].flatMap { body[$0] }?.string ?? ""
+        }
         switch route {
         case "register":
             guard !text("id").isEmpty, !text("device").isEmpty else {
-                let missing = ["id", "device"].filter { text($0).isEmpty }.map { name in
-                    places[name].map { "\($0) (the \(name))" } ?? "the \(name)"
+                let missingFields = ["id", "device"].filter { text($0).isEmpty }.map { name in
+                    templatePointers[name].map { "\($0) (the \(name))" } ?? "the \(name)"
                 }
                 let members = body.object.map { $0.members.map(\.key).joined(separator: ", ") }
-                let why =
-                    "the body lacks \(missing.joined(separator: " and ")); "
+                let problem =
+                    "the body lacks \(missingFields.joined(separator: " and ")); "
                     + (members.map { $0.isEmpty ? "the body is empty" : "the body has \($0)" }
                         ?? "the body is not a JSON object")
                 return HTTPMessage.Response(
                     400,
-                    json: ["error": "invalid_registration", "why": .string(why)]
+                    json: ["error": "invalid_registration", "why": .string(problem)]
                 )
             }
-            let id = planned == .otherID ? "another-" + text("id") : text("id")
+            let id = plannedResponse == .otherID ? "another-" + text("id") : text("id")
             return HTTPMessage.Response(
                 200,
                 json: answer(
-                    at: profile.endpoints["register"]?.answerID ?? places["id"],
-                    planned.unusableID ?? .string(id)
+                    at: profile.endpoints["register"]?.responseIDPointer ?? templatePointers["id"],
+                    plannedResponse.unusableID ?? .string(id)
                 )
             )
         case "login":
             let account = text("account")
             var id = idByAccount[account] ?? text("id")
             var action = idByAccount[account] == nil ? "claimed" : "recovered"
-            if case .recovered(let user) = planned {
+            if case .recovered(let user) = plannedResponse {
                 id = ids(user)
                 action = "recovered"
             }
-            if planned == .claimed {
+            if plannedResponse == .claimed {
                 id = text("id")
                 action = "claimed"
             }
             idByAccount[account] = id
             var body = answer(
-                at: profile.endpoints["login"]?.answerID,
-                planned.unusableID ?? .string(id)
+                at: profile.endpoints["login"]?.responseIDPointer,
+                plannedResponse.unusableID ?? .string(id)
             )
             body.set(JSONPointer(tokens: ["action"]), to: .string(action))
             return HTTPMessage.Response(200, json: body)
@@ -174,9 +177,9 @@ package struct AppBackend: Hashable, Sendable {
         }
     }
 
-    private func answer(at place: JSONPointer?, _ id: JSONValue?) -> JSONValue {
+    private func answer(at idPointer: JSONPointer?, _ id: JSONValue?) -> JSONValue {
         var body = JSONValue.object(["ok": true])
-        if let id { body.set(place ?? JSONPointer(tokens: ["appUserId"]), to: id) }
+        if let id { body.set(idPointer ?? JSONPointer(tokens: ["appUserId"]), to: id) }
         return body
     }
 }

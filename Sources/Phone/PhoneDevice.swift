@@ -80,7 +80,7 @@ extension DespiaState {
         case .reinstall: return carryOut(.reinstall, on: phone, at: now)
         case .secondPhone: return carryOut(.addDevice(phone), on: "phone", at: now)
         case .cloned:
-            let install = show("phone")["installUuid"]?.string
+            let install = deviceStateJSON("phone")["installUuid"]?.string
             return carryOut(.setInstallID(install), on: phone, at: now)
         case .loseID: return carryOut(.fillVault([context.key(.id): nil]), on: phone, at: now)
         case .complete: return close(.complete, phone, product, context, at: now)
@@ -98,7 +98,7 @@ extension DespiaState {
         _ context: StepContext,
         at now: Instant
     ) -> [JSONValue] {
-        let sheet = Operation.closeSheet(
+        let sheet = Operation.closePaywallSheet(
             ending,
             product: product,
             environment: context.environment
@@ -125,7 +125,7 @@ extension DespiaState.StepContext {
                 entry.isAnonymous
                     ? "$RCAnonymousID:" + namespace.hex("history", user, count: 32)
                     : user
-            ), "isAnonymous": .bool(entry.isAnonymous && entry.isFlagged),
+            ), "isAnonymous": .bool(entry.isAnonymous && entry.isMarkedAnonymous),
             "isActive": .bool(entry.isActive),
             "willRenew": .bool(entry.isActive), "purchaseDate": .string(purchased.description),
             "originalPurchaseDate": .string(purchased.description),

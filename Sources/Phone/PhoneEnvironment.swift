@@ -10,13 +10,13 @@ package protocol PhoneEnvironment: Sendable {
     var profile: Profile { get }
     var namespace: Namespace { get }
     /// The journal entries of this run so far.
-    var record: [Exchange] { get }
+    var recordedExchanges: [Exchange] { get }
     /// The names of all phones in the run.
     var phones: [String] { get }
 
     mutating func assign(_ id: String, to user: String)
     mutating func write(_ userAction: UserAction, on phone: String, at time: Int64)
-    mutating func recordScreen(_ shown: JSONValue, of phone: String, at time: Int64)
+    mutating func recordScreen(_ screenState: JSONValue, of phone: String, at time: Int64)
     /// Records the current data of a phone, such as its vault, in the journal.
     mutating func recordPhoneData(_ phone: String, at time: Int64)
 
@@ -89,7 +89,7 @@ extension PhoneEnvironment {
     /// Returns the commands, calls and page contents in the journal, starting at the entry with an
     /// index.
     package func timeline(from index: Int = 0) -> ClientTimeline {
-        ClientTimeline(Array(record.dropFirst(index)), profile: profile)
+        ClientTimeline(Array(recordedExchanges.dropFirst(index)), profile: profile)
     }
 
     package func key(_ role: PhoneChange.VaultRole) -> String {

@@ -15,7 +15,7 @@ package protocol PhoneExecutor {
     mutating func assign(_ id: String, to user: String)
     /// Records the reason why the run is inconclusive.
     mutating func fail(_ text: String)
-    mutating func note(_ userAction: UserAction, on phone: String)
+    mutating func recordUserAction(_ userAction: UserAction, on phone: String)
 
     /// Marks the start of a user action.
     ///
@@ -101,7 +101,7 @@ package enum PhoneExecution {
         case .despia:
             executor.begin(action)
             await userAction(action, by: &executor)
-            if !action.isAtOnce { await executor.settle(after: action) }
+            if !action.isNextStepImmediate { await executor.settle(after: action) }
             await executor.end(action)
             name(action, by: &executor)
         }
@@ -123,7 +123,7 @@ package enum PhoneExecution {
             await executor.closePages(of: phone)
             await executor.open(1, on: phone, isReload: true)
         case .kill:
-            executor.note(UserAction("kill"), on: phone)
+            executor.recordUserAction(UserAction("kill"), on: phone)
             await executor.closePages(of: phone)
         case .upgrade: await executor.tap(.upgrade, on: phone)
         case .upgradeTwice:
@@ -151,7 +151,7 @@ package enum PhoneExecution {
         // purchase.
         case .refresh: await call(["onRevenueCatPurchase"], action, by: &executor)
         case .wait:
-            executor.note(UserAction("wait"), on: phone)
+            executor.recordUserAction(UserAction("wait"), on: phone)
             await executor.advanceTime(action.time ?? .zero)
         case .signUp, .signIn, .google, .forgotPassword, .deleteAccount:
             executor.fail("'app: \(action.name.rawValue)' needs an app with accounts on \(phone)")
@@ -173,7 +173,7 @@ package enum PhoneExecution {
         _ action: AppAction,
         by executor: inout some PhoneExecutor
     ) async {
-        executor.note(UserAction(action.name.rawValue), on: action.phone)
+        executor.recordUserAction(UserAction(action.name.rawValue), on: action.phone)
         let arguments = JSONValue.array(action.argument.map { [$0] } ?? [])
         let calls = names.map { name -> JSONValue in
             ["kind": "callback", "name": .string(name), "arguments": arguments, "delay": 1]
@@ -183,7 +183,7 @@ package enum PhoneExecution {
 
     /// Assigns the user ID that the app has after an action to the user name in the contract.
     private static func name(_ action: AppAction, by executor: inout some PhoneExecutor) {
-        guard let user = action.anonymous else { return }
+        guard let user = action.anonymousUser else { return }
         if let id = executor.timeline.finalID(of: action.phone) {
             executor.assign(id, to: user)
         } else {
@@ -199,7 +199,7 @@ package enum PhoneExecution {
         by executor: inout some PhoneExecutor
     ) async {
         if let act = change.act, act.closesSheet {
-            executor.note(UserAction(act.rawValue), on: change.phone)
+            executor.recordUserAction(UserAction(act.rawValue), on: change.phone)
         }
         let replies = await executor.apply(change, product: product)
         if change.act == .reinstall { await executor.removeApp(change.phone) }
@@ -219,10 +219,10 @@ extension PhoneChange.OwnerAction {
 }
 
 /// Watches for the point within a user action at which the contract kills the page.
-package struct KillWatch: Hashable, Sendable {
+package struct KillPointTracker: Hashable, Sendable {
     package private(set) var point: AppAction.KillPoint?
     /// The names of the phones whose page is killed before it sends anything else.
-    private var dyingPhones: Set<String> = []
+    private var phonesBeingKilled: Set<String> = []
 
     package init() {}
 
@@ -231,10 +231,10 @@ package struct KillWatch: Hashable, Sendable {
 
     package mutating func end(_ phone: String) {
         point = nil
-        dyingPhones.remove(phone)
+        phonesBeingKilled.remove(phone)
     }
 
-    package func isDying(_ phone: String) -> Bool { dyingPhones.contains(phone) }
+    package func isBeingKilled(_ phone: String) -> Bool { phonesBeingKilled.contains(phone) }
 
     /// Records that the app's backend responded to a call of a route.
     ///
@@ -242,7 +242,7 @@ package struct KillWatch: Hashable, Sendable {
     package mutating func answered(_ route: String, on phone: String) -> Bool {
         switch point {
         case .loggedIn:
-            if route == "login" { dyingPhones.insert(phone) }
+            if route == "login" { phonesBeingKilled.insert(phone) }
             return false
         case .registered: return route == "register"
         case .idWritten, nil: return false

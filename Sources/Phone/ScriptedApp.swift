@@ -12,7 +12,7 @@ internal import Providers
 package struct ScriptedApp: Sendable {
     package enum Input: Hashable, Sendable {
         /// The native side assigned a value to a global variable of the page.
-        case assigned(String, JSONValue)
+        case globalAssigned(String, JSONValue)
         /// The native side called a function of the page with arguments.
         case called(String, [JSONValue])
         /// The backend responded to the call with this number.
@@ -48,9 +48,9 @@ package struct ScriptedApp: Sendable {
         /// User IDs that a logout gave up and that must not be used again.
         var retiredIDs: Set<String> = []
         /// The user IDs whose registration failed and must be retried.
-        var pending: [String] = []
+        var pendingRegistrationIDs: [String] = []
         /// Flags that only the variants with faults use.
-        var defectFlags: Set<String> = []
+        var behaviorFlags: Set<String> = []
 
         package init() {}
     }
@@ -62,13 +62,13 @@ package struct ScriptedApp: Sendable {
     let policy: Policy
     let keys: [PhoneChange.VaultRole: String]
     let userAgent: String
-    var ids: IDSource
+    var idSource: IDSource
     var globals: [String: (value: JSONValue, at: Int64)] = [:]
     var flows: [Flow] = []
     var output: [Output] = []
     var lastCommandAt = Int64.min
     var callCount = 0
-    var answers: [Int: (status: Int?, body: JSONValue)] = [:]
+    var responses: [Int: (status: Int?, body: JSONValue)] = [:]
 
     var id: String?
     var registeredID: String?
@@ -81,7 +81,7 @@ package struct ScriptedApp: Sendable {
     var subscription: (status: String, product: String?)?
 
     /// The maximum time for which a tap to buy waits until the app is ready, in milliseconds.
-    static let paywallWaitMax: Int64 = 8_000
+    static let paywallWaitMaxMilliseconds: Int64 = 8_000
     static let retryCountMax = 6
 
     // MARK: Lifecycle
@@ -107,7 +107,7 @@ package struct ScriptedApp: Sendable {
         self.policy = policy
         self.keys = keys
         self.userAgent = userAgent
-        ids = IDSource(seed: seed, text: "scripted-app")
+        idSource = IDSource(seed: seed, text: "scripted-app")
         for member in globals.members { self.globals[member.key] = (member.value, 0) }
     }
 
@@ -144,9 +144,9 @@ package struct ScriptedApp: Sendable {
 
     package mutating func handle(_ input: Input, at now: Int64) -> [Output] {
         switch input {
-        case .assigned(let name, let value): assign(name, value, at: now)
+        case .globalAssigned(let name, let value): assign(name, value, at: now)
         case .called(let name, let arguments): called(name, arguments, at: now)
-        case .answered(let number, let status, let body): answers[number] = (status, body)
+        case .answered(let number, let status, let body): responses[number] = (status, body)
         case .upgrade: upgrade(at: now)
         case .restore: begin(.restore, at: now)
         case .logout: begin(.logout, at: now)
@@ -217,10 +217,12 @@ package struct ScriptedApp: Sendable {
     ]
 
     /// Returns whether the page defines a function with this name on its window.
-    func has(_ function: String) -> Bool { policy.purchaseCallbacks(self).contains(function) }
+    func hasCallback(_ function: String) -> Bool {
+        policy.purchaseCallbacks(self).contains(function)
+    }
 
     private mutating func called(_ name: String, _ arguments: [JSONValue], at now: Int64) {
-        guard has(name) else { return }
+        guard hasCallback(name) else { return }
         policy.handlePurchaseCallback(&self, arguments, now)
     }
 

@@ -66,6 +66,6 @@ extension ScriptedApp {
     ) -> Wait {
         callCount += 1
         output.append(.call(callCount, route: route, values: values))
-        return .answer(callCount, until: now + policy.callTimeout)
+        return .answer(callCount, until: now + policy.callTimeoutMilliseconds)
     }
 }

@@ -5,10 +5,10 @@ internal import Conformance
 extension ScriptedApp {
     /// One action of a flow, such as a read of the vault or a registration.
     enum FlowAction: Hashable {
-        case install, readVault, readHistory, chooseID, lock, write, confirmWrite, alias
+        case readInstallID, readVault, readHistory, chooseID, lock, write, confirmWrite, sendAlias
         case register, finishStart, markBusy, readLock, login, decideReplacement, unlock, createID,
             selectHistoryUser, adoptID, markIdle
-        case waitForPaywall, openPaywall, pause, retry, askAccess, showStatus
+        case waitForPaywall, openPaywall, retryPause, retry, askAccess, showStatus
     }
 
     /// The condition for which an action of a flow waits.
@@ -28,12 +28,12 @@ extension ScriptedApp {
         var id: String?
         var vaultID: String?
         var history: [JSONObject]?
-        var isFromHistory = false
-        var tryCount = 0
+        var isIDFromHistory = false
+        var attemptCount = 0
         var account: String?
         var password = ""
         var agrees = false
-        var isLocked = false
+        var isIdentityLocked = false
         var startedAt: Int64 = 0
 
         init(_ actions: [FlowAction], at now: Int64) {
@@ -43,12 +43,12 @@ extension ScriptedApp {
     }
 
     mutating func runFlows(at now: Int64) -> [Output] {
-        var isMoving = true
-        while isMoving {
-            isMoving = false
+        var hasProgress = true
+        while hasProgress {
+            hasProgress = false
             for index in flows.indices where index < flows.count {
                 while index < flows.count, isWaitOver(flows[index].wait, at: now) {
-                    isMoving = true
+                    hasProgress = true
                     var flow = flows[index]
                     let wait = flow.wait
                     flow.wait = nil
@@ -69,9 +69,10 @@ extension ScriptedApp {
         switch wait {
         case nil: true
         case .time(let wakeTime): now >= wakeTime
-        case .answer(let number, let until): answers[number] != nil || now >= until
+        case .answer(let number, let until): responses[number] != nil || now >= until
         case .global(let name, let since, let until):
-            now >= until || Self.noticeTime(globals[name], since: since).map { now >= $0 } ?? false
+            now >= until
+                || Self.valueNoticeTime(globals[name], since: since).map { now >= $0 } ?? false
         }
     }
 
@@ -79,7 +80,7 @@ extension ScriptedApp {
     ///
     /// The app polls the variable every 100 ms, starting with the command (Despia fact sheet,
     /// section 1.4).
-    static func noticeTime(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64? {
+    static func valueNoticeTime(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64? {
         guard let global, isReady(global.value) else { return nil }
         return since + (max(0, global.at - since) + 99) / 100 * 100
     }
@@ -105,7 +106,7 @@ extension ScriptedApp {
         case .time(let wakeTime): wakeTime
         case .answer(_, let until): until
         case .global(let name, let since, let until):
-            min(until, noticeTime(globals[name], since: since) ?? until)
+            min(until, valueNoticeTime(globals[name], since: since) ?? until)
         }
     }
 
@@ -119,14 +120,14 @@ extension ScriptedApp {
         at now: Int64
     ) -> Bool {
         switch action {
-        case .install: return install(&flow, after: wait, at: now)
+        case .readInstallID: return readInstallID(&flow, after: wait, at: now)
         case .readVault: return readVault(&flow, after: wait, at: now)
         case .readHistory: return readHistory(&flow, after: wait, at: now)
         case .chooseID: chooseID(&flow, at: now)
-        case .lock: if policy.locksID(flow) { write(.lock, "true", at: now) }
+        case .lock: if policy.mustLockID(flow) { write(.lock, "true", at: now) }
         case .write: policy.write(&self, flow, now)
         case .confirmWrite: return confirmWrite(&flow, after: wait, at: now)
-        case .alias: policy.alias(&self, flow, now)
+        case .sendAlias: policy.sendAlias(&self, flow, now)
         case .register: return register(&flow, after: wait, at: now)
         case .finishStart: policy.finishStart(&self, flow)
         case .markBusy:
@@ -138,11 +139,11 @@ extension ScriptedApp {
                     read(.lock),
                     key(.lock),
                     at: now,
-                    for: policy.vaultReadTimeout
+                    for: policy.vaultReadTimeoutMilliseconds
                 )
                 return false
             }
-            flow.isLocked = globals[name]?.value == "true"
+            flow.isIdentityLocked = globals[name]?.value == "true"
         case .login: return login(&flow, after: wait, at: now)
         case .decideReplacement: decideReplacement(&flow)
         case .unlock: policy.unlock(&self, now)
@@ -152,9 +153,9 @@ extension ScriptedApp {
         case .markIdle: isBusy = false
         case .waitForPaywall: return waitForPaywall(&flow, at: now)
         case .openPaywall: openPaywall(flow, at: now)
-        case .pause:
+        case .retryPause:
             guard wait != nil else {
-                flow.wait = .time(now + policy.pause(flow.tryCount))
+                flow.wait = .time(now + policy.retryPause(flow.attemptCount))
                 return false
             }
         case .retry: return retry(&flow, after: wait, at: now)

@@ -15,7 +15,7 @@ extension ScriptedApp {
             )
             return false
         }
-        let answer = answers.removeValue(forKey: number)
+        let answer = responses.removeValue(forKey: number)
         let returned = answer?.body["appUserId"]?.string
         if (200..<300).contains(answer?.status ?? 0), let returned, policy.isUsableID(returned) {
             flow.id = returned
@@ -35,7 +35,7 @@ extension ScriptedApp {
     mutating func decideReplacement(_ flow: inout Flow) {
         // A locked user ID owns purchases, so the login does not replace it without the user's
         // agreement (C-29).
-        if flow.isLocked, flow.id != id, !policy.mayReplace(flow) {
+        if flow.isIdentityLocked, flow.id != id, !policy.mayReplaceStoredID(flow) {
             error = "This device holds purchases of another user"
             flow.actions = [.decideReplacement, .markIdle]
             return
@@ -69,7 +69,7 @@ extension ScriptedApp {
             return
         }
         flow.id = found
-        flow.isFromHistory = true
+        flow.isIDFromHistory = true
         storage.pendingUserID = found
     }
 

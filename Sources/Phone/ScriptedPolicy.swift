@@ -13,15 +13,17 @@ extension ScriptedApp {
 
         // Flows: the actions of each flow in their order.
         var start: [FlowAction] = [
-            .install, .readVault, .readHistory, .chooseID, .lock, .write, .confirmWrite, .alias,
+            .readInstallID, .readVault, .readHistory, .chooseID, .lock, .write, .confirmWrite,
+            .sendAlias,
             .register, .finishStart,
         ]
         var restore: [FlowAction] =
-            [.markBusy, .readHistory, .selectHistoryUser, .lock] + Self.tail
-        var logout: [FlowAction] = [.markBusy, .unlock, .createID] + Self.tail
-        var login: [FlowAction] = [.markBusy, .readLock, .login, .decideReplacement] + Self.tail
-        private static let tail: [FlowAction] = [
-            .write, .confirmWrite, .alias, .register, .adoptID, .markIdle,
+            [.markBusy, .readHistory, .selectHistoryUser, .lock] + Self.registrationActions
+        var logout: [FlowAction] = [.markBusy, .unlock, .createID] + Self.registrationActions
+        var login: [FlowAction] =
+            [.markBusy, .readLock, .login, .decideReplacement] + Self.registrationActions
+        private static let registrationActions: [FlowAction] = [
+            .write, .confirmWrite, .sendAlias, .register, .adoptID, .markIdle,
         ]
 
         // The bridge and the backend. All times are in milliseconds.
@@ -30,12 +32,12 @@ extension ScriptedApp {
         var encoded = App.encoded
         var decoded = App.decoded
         /// The timeout of a read from the vault or the purchase history (C-05), in milliseconds.
-        var vaultReadTimeout: Int64 = 1_500
+        var vaultReadTimeoutMilliseconds: Int64 = 1_500
         /// The timeout of one attempt to read the install ID, in milliseconds.
-        var installIDTimeout: Int64 = 700
+        var installIDTimeoutMilliseconds: Int64 = 700
         /// The time after which the app continues without the response to a backend call (C-20), in
         /// milliseconds.
-        var callTimeout: Int64 = 4_000
+        var callTimeoutMilliseconds: Int64 = 4_000
         /// Handles a reply of the native side for which no flow waits.
         ///
         /// The app ignores such a reply (C-34).
@@ -60,7 +62,7 @@ extension ScriptedApp {
         var installIDReadsMax = 8
         /// Returns whether a user ID from the purchase history is usable (C-06).
         var isUsableOwnerID: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
-        var isNamed = App.isNamed
+        var entryNamesUser = App.entryNamesUser
         var isProductionEntry = App.isProductionEntry
         var sortedEntries = App.sortedEntries
         var storedID: @Sendable (App) -> String? = { $0.storedID }
@@ -68,10 +70,10 @@ extension ScriptedApp {
         /// Returns whether a flow locks its user ID.
         ///
         /// It does so for an ID from a purchase (C-07).
-        var locksID: @Sendable (Flow) -> Bool = { $0.isFromHistory }
+        var mustLockID: @Sendable (Flow) -> Bool = { $0.isIDFromHistory }
         var write: @Sendable (inout App, Flow, Int64) -> Void = { $0.write($1, at: $2) }
-        var isWritten = App.isWritten
-        var alias: @Sendable (inout App, Flow, Int64) -> Void = { $0.alias($1.id, at: $2) }
+        var isIDStoredInVault = App.isIDStoredInVault
+        var sendAlias: @Sendable (inout App, Flow, Int64) -> Void = { $0.sendAlias($1.id, at: $2) }
         var finishStart: @Sendable (inout App, Flow) -> Void = { $0.finishStart($1) }
 
         // Registration.
@@ -87,18 +89,22 @@ extension ScriptedApp {
         /// Returns the delay before a registration retry, in milliseconds.
         ///
         /// It is half a second at first and doubles each time, up to eight seconds (C-13).
-        var pause: @Sendable (Int) -> Int64 = { 500 << min($0, 4) }
-        var keepPending: @Sendable (inout App, String) -> Void = { $0.keepPending($1) }
+        var retryPause: @Sendable (Int) -> Int64 = { 500 << min($0, 4) }
+        var addPendingRegistration: @Sendable (inout App, String) -> Void = {
+            $0.addPendingRegistration($1)
+        }
         var scheduleRetry: @Sendable (inout App, Int64) -> Void = { $0.scheduleRetry(at: $1) }
         /// Returns whether a user ID is the current ID, or the ID that a login is about to set.
         ///
         /// The registration of any other ID is obsolete (C-11).
-        var isCurrent: @Sendable (App, String) -> Bool = {
+        var isCurrentUserID: @Sendable (App, String) -> Bool = {
             $1 == ($0.storage.pendingUserID ?? $0.id ?? $1)
         }
         /// Returns whether another user ID waits for registration after a retry whose user ID
         /// became obsolete (C-13).
-        var isNextPending: @Sendable (App) -> Bool = { !$0.storage.pending.isEmpty }
+        var hasNextPendingRegistration: @Sendable (App) -> Bool = {
+            !$0.storage.pendingRegistrationIDs.isEmpty
+        }
         /// Returns whether a retry still needs to register a user ID, because the backend may not
         /// know it.
         var needsRetry: @Sendable (App, String) -> Bool = { $0.isUnconfirmed($1) }
@@ -115,14 +121,14 @@ extension ScriptedApp {
         /// Returns whether a login may replace a locked user ID.
         ///
         /// It may when the user agrees (C-29).
-        var mayReplace: @Sendable (Flow) -> Bool = { $0.agrees }
+        var mayReplaceStoredID: @Sendable (Flow) -> Bool = { $0.agrees }
         var storePendingID: @Sendable (inout App, Flow) -> Void = { $0.storePendingID($1) }
         /// Removes the lock of the user ID at a logout (C-30).
         var unlock: @Sendable (inout App, Int64) -> Void = { $0.write(.lock, "false", at: $1) }
         /// Returns a new user ID for a logout.
         ///
         /// It cannot be guessed from the previous ID (C-30).
-        var newLogoutID: @Sendable (inout App, Int64) -> String = { app, _ in app.ids.uuid() }
+        var newLogoutID: @Sendable (inout App, Int64) -> String = { app, _ in app.idSource.uuid() }
         var endEmptyRestore: @Sendable (inout App, inout Flow) -> Void = { $0.endEmptyRestore(&$1) }
         var mayReplaceUser: @Sendable (App, Flow) -> Bool = { $0.mayReplaceUser($1) }
         var adoptID: @Sendable (inout App, Flow) -> Void = { $0.adoptID($1) }

@@ -32,18 +32,18 @@ extension ScriptedApp {
     /// Records the result of a registration, and schedules a retry if the backend did not confirm
     /// the registration.
     mutating func recordRegistrationResult(_ number: Int, _ id: String, at now: Int64) {
-        let answer = answers.removeValue(forKey: number)
+        let answer = responses.removeValue(forKey: number)
         if policy.isConfirmed(answer?.status, answer?.body["appUserId"]?.string, id) {
             // The registration of a previous user ID does not confirm the current user ID.
-            guard policy.isCurrent(self, id) else {
-                storage.pending.removeAll { $0 == id }
+            guard policy.isCurrentUserID(self, id) else {
+                storage.pendingRegistrationIDs.removeAll { $0 == id }
                 return
             }
             registeredID = id
-            storage.pending = []
+            storage.pendingRegistrationIDs = []
             return
         }
-        policy.keepPending(&self, id)
+        policy.addPendingRegistration(&self, id)
         if !flows.contains(where: { $0.actions.contains(.retry) }) {
             policy.scheduleRetry(&self, now)
         }
@@ -70,44 +70,58 @@ extension ScriptedApp {
     ///
     /// A login registers a known user ID again.
     func isUnconfirmed(_ id: String) -> Bool {
-        registeredID != id || storage.pending.contains(id)
+        registeredID != id || storage.pendingRegistrationIDs.contains(id)
     }
 
-    mutating func keepPending(_ id: String) {
-        if !storage.pending.contains(id) { storage.pending.append(id) }
+    mutating func addPendingRegistration(_ id: String) {
+        if !storage.pendingRegistrationIDs.contains(id) {
+            storage.pendingRegistrationIDs.append(id)
+        }
     }
 
-    mutating func scheduleRetry(at now: Int64) { flows.append(Flow([.pause, .retry], at: now)) }
+    mutating func scheduleRetry(at now: Int64) {
+        flows.append(Flow([.retryPause, .retry], at: now))
+    }
 
     mutating func retry(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
-        guard let current = flow.id ?? storage.pending.last else { return true }
+        guard let registrationID = flow.id ?? storage.pendingRegistrationIDs.last else {
+            return true
+        }
         guard case .answer(let number, _)? = wait else {
-            guard policy.isCurrent(self, current), policy.needsRetry(self, current) else {
+            guard policy.isCurrentUserID(self, registrationID),
+                policy.needsRetry(self, registrationID)
+            else {
                 // The registration of a newer user ID may have failed while this retry waited.
-                if flow.id != nil, policy.isNextPending(self) {
-                    (flow.id, flow.tryCount) = (nil, 0)
+                if flow.id != nil, policy.hasNextPendingRegistration(self) {
+                    (flow.id, flow.attemptCount) = (nil, 0)
                     flow.actions = [.retry, .retry]
                 }
                 return true
             }
-            flow.id = current
-            guard !isRegistering(of: current) else {
-                flow.actions = [.retry, .pause, .retry]
+            flow.id = registrationID
+            guard !isRegistering(of: registrationID) else {
+                flow.actions = [.retry, .retryPause, .retry]
                 return true
             }
-            flow.wait = call("register", policy.registration(self, current, "retry"), at: now)
+            flow.wait = call(
+                "register",
+                policy.registration(self, registrationID, "retry"),
+                at: now
+            )
             return false
         }
-        policy.recordRetryResult(&self, number, current, now)
-        if !policy.isCurrent(self, current), policy.isNextPending(self) {
+        policy.recordRetryResult(&self, number, registrationID, now)
+        if !policy.isCurrentUserID(self, registrationID), policy.hasNextPendingRegistration(self) {
             // The user ID changed while the registration was in progress.
-            (flow.id, flow.tryCount) = (nil, 0)
-            flow.actions = [.retry, .pause, .retry]
+            (flow.id, flow.attemptCount) = (nil, 0)
+            flow.actions = [.retry, .retryPause, .retry]
             return true
         }
-        guard isUnconfirmed(current), flow.tryCount < Self.retryCountMax else { return true }
-        flow.tryCount += 1
-        flow.actions = [.retry, .pause, .retry]
+        guard isUnconfirmed(registrationID), flow.attemptCount < Self.retryCountMax else {
+            return true
+        }
+        flow.attemptCount += 1
+        flow.actions = [.retry, .retryPause, .retry]
         return true
     }
 }

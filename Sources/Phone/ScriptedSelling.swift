@@ -4,15 +4,15 @@ internal import Conformance
 extension ScriptedApp {
     /// Waits until a paywall may open, because no change of the user ID is in progress.
     ///
-    /// The app gives up after `paywallWaitMax` (C-16 to C-20).
+    /// The app gives up after `paywallWaitMaxMilliseconds` (C-16 to C-20).
     mutating func waitForPaywall(_ flow: inout Flow, at now: Int64) -> Bool {
         if policy.mayOpenPaywall(self) { return true }
-        guard now < flow.startedAt + Self.paywallWaitMax else {
+        guard now < flow.startedAt + Self.paywallWaitMaxMilliseconds else {
             error = "Please try again later"
             flow.actions = [.waitForPaywall]
             return true
         }
-        flow.wait = .time(min(now + 50, flow.startedAt + Self.paywallWaitMax))
+        flow.wait = .time(min(now + 50, flow.startedAt + Self.paywallWaitMaxMilliseconds))
         return false
     }
 
@@ -40,13 +40,13 @@ extension ScriptedApp {
     mutating func askAccess(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         switch wait {
         case .answer(let number, _)?:
-            let answer = answers.removeValue(forKey: number)
+            let answer = responses.removeValue(forKey: number)
             if answer?.body["access"] == true {
                 hasAccess = true
                 return true
             }
-            flow.tryCount += 1
-            if flow.tryCount >= 6 { return true }
+            flow.attemptCount += 1
+            if flow.attemptCount >= 6 { return true }
             flow.wait = .time(now + 500)
         case .time?, .global?, nil:
             flow.wait = call("access", ["id": id ?? ""], at: now)

@@ -7,10 +7,10 @@ extension ScriptedApp {
     /// Waits for the install ID, which may arrive late.
     ///
     /// The app requests the install ID when it does not arrive (C-15).
-    mutating func install(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
+    mutating func readInstallID(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.hasInstallID(self) { return true }
-        flow.tryCount += 1
-        guard flow.tryCount <= policy.installIDReadsMax else {
+        flow.attemptCount += 1
+        guard flow.attemptCount <= policy.installIDReadsMax else {
             isLoading = false
             error = "This device could not be identified"
             flow.actions = [.markIdle]
@@ -19,8 +19,8 @@ extension ScriptedApp {
         // Every second attempt only waits, because a request would clear a value that has just
         // arrived by itself.
         flow.wait =
-            flow.tryCount.isMultiple(of: 2)
-            ? sendAndWait("get-uuid://", "uuid", at: now, for: policy.installIDTimeout)
+            flow.attemptCount.isMultiple(of: 2)
+            ? sendAndWait("get-uuid://", "uuid", at: now, for: policy.installIDTimeoutMilliseconds)
             : .global("uuid", since: now, until: now + 700)
         return false
     }
@@ -33,9 +33,14 @@ extension ScriptedApp {
     func installID() -> String { globals["uuid"]?.value.string ?? "undefined" }
 
     mutating func readVault(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
-        flow.tryCount = 0
+        flow.attemptCount = 0
         guard case .global(let name, _, _)? = wait else {
-            flow.wait = sendAndWait(read(.id), key(.id), at: now, for: policy.vaultReadTimeout)
+            flow.wait = sendAndWait(
+                read(.id),
+                key(.id),
+                at: now,
+                for: policy.vaultReadTimeoutMilliseconds
+            )
             return false
         }
         policy.recordVaultID(&self, &flow, globals[name]?.value)
@@ -69,7 +74,7 @@ extension ScriptedApp {
                 "getpurchasehistory://",
                 "restoredData",
                 at: now,
-                for: policy.vaultReadTimeout
+                for: policy.vaultReadTimeoutMilliseconds
             )
             return false
         }
@@ -89,13 +94,13 @@ extension ScriptedApp {
     func userInHistory(_ history: [JSONObject]?, isButton: Bool) -> String? {
         let entries = (history ?? []).filter { entry in
             guard let user = entry["externalUserId"]?.string else { return false }
-            return policy.isUsableOwnerID(user) && policy.isNamed(entry, user)
+            return policy.isUsableOwnerID(user) && policy.entryNamesUser(entry, user)
                 && policy.isProductionEntry(entry)
         }
         return policy.sortedEntries(entries, isButton).first?["externalUserId"]?.string
     }
 
-    static func isNamed(_ entry: JSONObject, user: String) -> Bool {
+    static func entryNamesUser(_ entry: JSONObject, user: String) -> Bool {
         entry["isAnonymous"] != true && !user.hasPrefix("$RCAnonymousID:")
     }
 
@@ -104,17 +109,17 @@ extension ScriptedApp {
     /// Sorts entries of the purchase history: active entries before inactive entries, each with the
     /// latest first.
     static func sortedEntries(_ entries: [JSONObject], isButton: Bool) -> [JSONObject] {
-        func rank(_ entry: JSONObject) -> (Int, String) {
+        func sortKey(_ entry: JSONObject) -> (Int, String) {
             (entry["isActive"] == true ? 1 : 0, entry["purchaseDate"]?.string ?? "")
         }
-        return entries.sorted { rank($0) > rank($1) }
+        return entries.sorted { sortKey($0) > sortKey($1) }
     }
 
     mutating func chooseID(_ flow: inout Flow, at now: Int64) {
         if flow.id == nil, let found = userInHistory(flow.history, isButton: false) {
             flow.id = found
             flow.source = "restore"
-            flow.isFromHistory = true
+            flow.isIDFromHistory = true
         }
         if flow.id == nil, let kept = policy.storedID(self) {
             flow.id = kept
@@ -133,29 +138,39 @@ extension ScriptedApp {
     /// Returns the user ID of a new user: the install ID, or a random ID if a logout has given up
     /// the install ID (C-31).
     mutating func newID() -> String {
-        storage.retiredIDs.contains(installID()) ? ids.uuid() : installID()
+        storage.retiredIDs.contains(installID()) ? idSource.uuid() : installID()
     }
 
     /// Reads the written user ID back from the vault, and writes it again if the write was lost
     /// (C-09).
     mutating func confirmWrite(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
-        if policy.isWritten(flow) { return true }
+        if policy.isIDStoredInVault(flow) { return true }
         guard case .global(let name, _, _)? = wait else {
-            flow.wait = sendAndWait(read(.id), key(.id), at: now, for: policy.vaultReadTimeout)
+            flow.wait = sendAndWait(
+                read(.id),
+                key(.id),
+                at: now,
+                for: policy.vaultReadTimeoutMilliseconds
+            )
             return false
         }
         if globals[name]?.value.string.map(policy.decoded) == flow.id {
             flow.vaultID = flow.id
             return true
         }
-        flow.tryCount += 1
-        if flow.tryCount > 3 { return true }
+        flow.attemptCount += 1
+        if flow.attemptCount > 3 { return true }
         if let id = flow.id { write(.id, id, at: now) }
-        flow.wait = sendAndWait(read(.id), key(.id), at: now, for: policy.vaultReadTimeout)
+        flow.wait = sendAndWait(
+            read(.id),
+            key(.id),
+            at: now,
+            for: policy.vaultReadTimeoutMilliseconds
+        )
         return false
     }
 
-    static func isWritten(_ flow: Flow) -> Bool { flow.id == flow.vaultID }
+    static func isIDStoredInVault(_ flow: Flow) -> Bool { flow.id == flow.vaultID }
 
     /// Stores the user ID in the vault before the app sends it to any server (C-08).
     mutating func write(_ flow: Flow, at now: Int64) {
@@ -163,7 +178,7 @@ extension ScriptedApp {
     }
 
     /// Sets the OneSignal alias to the user ID (C-10).
-    mutating func alias(_ id: String?, at now: Int64) {
+    mutating func sendAlias(_ id: String?, at now: Int64) {
         send("setonesignalplayerid://?user_id=\(policy.encoded(id ?? ""))", at: now)
     }
 

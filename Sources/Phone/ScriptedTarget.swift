@@ -27,30 +27,30 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     private struct Page: Sendable {
         let number: Int
         let launch: PhoneLaunch
-        let opened: Int64
+        let openedAt: Int64
         var app: ScriptedApp
         var scheduledWakes: Set<Int64> = []
     }
 
     package var world: Environment
     /// The reason why the run is inconclusive; nil when it is conclusive so far.
-    package private(set) var trouble: String?
+    package private(set) var runProblem: String?
     private let defects: Set<ClientDefect>
     private let seed: UInt64
     private var queue: [ScheduledEvent] = []
-    private var orderCount = 0
+    private var lastEventOrder = 0
     /// The virtual time, in milliseconds since the contract's first step.
-    private var now: Int64 = 0
+    private var nowMilliseconds: Int64 = 0
     /// The open pages of each phone; usually one page.
     private var pages: [String: [Page]] = [:]
     private var pageCount = 0
     private var storages: [String: ScriptedApp.Storage] = [:]
-    private var killWatch = KillWatch()
+    private var killPointTracker = KillPointTracker()
 
     /// The duration of a call to the app's backend, in milliseconds.
-    private static var callTime: Int64 { 60 }
+    private static var callDuration: Int64 { 60 }
     /// The time to wait for the app's reaction to a user action, in milliseconds.
-    private static var settleTimeout: Int64 { 90_000 }
+    private static var settleTimeoutMilliseconds: Int64 { 90_000 }
 
     /// Creates an executor of phone steps.
     ///
@@ -65,7 +65,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     }
 
     /// The virtual time, in microseconds since the contract's first step.
-    package var time: Int64 { now * 1000 }
+    package var time: Int64 { nowMilliseconds * 1000 }
 
     /// Runs until no event is pending, and records the final state of every page and phone in the
     /// journal.
@@ -88,7 +88,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
             let (name, delay) = (member.key, member.value.int64 ?? 0)
             guard delay > 0, let value = globals[name] else { continue }
             globals[name] = nil
-            add(now + delay, phone, number, .assign(name, value))
+            add(nowMilliseconds + delay, phone, number, .assign(name, value))
         }
         var generator = SeededGenerator(seed: seed, text: "\(phone)/\(number)")
         let app = ScriptedApp(
@@ -99,13 +99,13 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
             defects: defects,
             seed: generator.next()
         )
-        let page = Page(number: number, launch: launch, opened: now, app: app)
+        let page = Page(number: number, launch: launch, openedAt: nowMilliseconds, app: app)
         pages[phone, default: []].append(page)
         await change(phone, number) { $0.start(at: $1) }
     }
 
     private mutating func kill(_ phone: String) {
-        killWatch.end(phone)
+        killPointTracker.end(phone)
         world.write(UserAction("kill"), on: phone, at: time)
         pages[phone] = nil
     }
@@ -113,14 +113,22 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     // MARK: Events
 
     private mutating func add(_ time: Int64, _ phone: String, _ page: Int, _ event: Event) {
-        orderCount += 1
+        lastEventOrder += 1
         queue.append(
-            ScheduledEvent(time: time, order: orderCount, phone: phone, page: page, event: event)
+            ScheduledEvent(
+                time: time,
+                order: lastEventOrder,
+                phone: phone,
+                page: page,
+                event: event
+            )
         )
     }
 
     /// Runs until the app has reacted to all events so far.
-    private mutating func settle() async { await run(until: now + Self.settleTimeout) }
+    private mutating func settle() async {
+        await run(until: nowMilliseconds + Self.settleTimeoutMilliseconds)
+    }
 
     private mutating func run(until end: Int64) async {
         while !Task.isCancelled,
@@ -129,7 +137,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
             }), queue[next].time <= end
         {
             let scheduled = queue.remove(at: next)
-            now = max(now, scheduled.time)
+            nowMilliseconds = max(nowMilliseconds, scheduled.time)
             await deliver(scheduled.event, scheduled.phone, scheduled.page)
         }
     }
@@ -146,14 +154,14 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         switch event {
         case .dispatch(let text): await dispatch(text, page)
         case .assign(let name, let value):
-            await change(phone, number) { $0.handle(.assigned(name, value), at: $1) }
+            await change(phone, number) { $0.handle(.globalAssigned(name, value), at: $1) }
         case .call(let name, let arguments):
-            world.write(.called(name, exists: page.app.has(name)), on: phone, at: time)
+            world.write(.called(name, exists: page.app.hasCallback(name)), on: phone, at: time)
             await change(phone, number) { $0.handle(.called(name, arguments), at: $1) }
         case .answer(let call, let route, let sequence, let outcome):
             world.complete(sequence, outcome, at: time)
-            if killWatch.answered(route, on: phone) { return kill(phone) }
-            let (status, body) = Self.received(outcome)
+            if killPointTracker.answered(route, on: phone) { return kill(phone) }
+            let (status, body) = Self.statusAndBody(outcome)
             await change(phone, number) {
                 $0.handle(.answered(call, status: status, body), at: $1)
             }
@@ -164,22 +172,24 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
 
     /// Returns the status and the body of a response as the app receives them; a nil status when
     /// there is no response.
-    private static func received(_ outcome: Exchange.Outcome) -> (status: Int?, body: JSONValue) {
+    private static func statusAndBody(_ outcome: Exchange.Outcome) -> (
+        status: Int?, body: JSONValue
+    ) {
         guard case .answered(let response) = outcome else { return (nil, .null) }
         return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
     }
 
     private mutating func dispatch(_ text: String, _ page: Page) async {
         let phone = page.launch.page.name
-        if killWatch.isDying(phone) { return kill(phone) }
+        if killPointTracker.isBeingKilled(phone) { return kill(phone) }
         let reply = world.command(
             text,
             from: page.launch.page,
-            pageTime: now - page.opened,
+            pageTime: nowMilliseconds - page.openedAt,
             at: time
         )
         schedule(reply["replies"]?.array ?? [], on: phone, pages: [page.number])
-        if killWatch.killsAfter(BridgeCommand(text), idKey: world.key(.id)) { kill(phone) }
+        if killPointTracker.killsAfter(BridgeCommand(text), idKey: world.key(.id)) { kill(phone) }
     }
 
     /// Schedules the replies of the native side, which set global variables or call functions of
@@ -192,7 +202,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
                 reply["kind"] == "callback"
                 ? .call(name, reply["arguments"]?.array ?? [])
                 : .assign(name, reply["value"] ?? .null)
-            for number in pages { add(now + delay, phone, number, event) }
+            for number in pages { add(nowMilliseconds + delay, phone, number, event) }
         }
     }
 
@@ -203,21 +213,25 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         _ number: Int,
         _ body: (inout ScriptedApp, Int64) -> [ScriptedApp.Output]
     ) async {
-        guard var list = pages[phone], let index = list.firstIndex(where: { $0.number == number })
+        guard var phonePages = pages[phone],
+            let index = phonePages.firstIndex(where: { $0.number == number })
         else { return }
         // Two pages of one phone share its web storage.
-        if list.count > 1, let storage = storages[phone] { list[index].app.storage = storage }
-        let outputs = body(&list[index].app, now)
-        storages[phone] = list[index].app.storage
-        let page = list[index]
-        if let wake = page.app.nextWakeTime, !page.scheduledWakes.contains(wake) {
-            list[index].scheduledWakes.insert(wake)
-            add(max(now, wake), phone, number, .wake)
+        if phonePages.count > 1, let storage = storages[phone] {
+            phonePages[index].app.storage = storage
         }
-        pages[phone] = list
+        let outputs = body(&phonePages[index].app, nowMilliseconds)
+        storages[phone] = phonePages[index].app.storage
+        let page = phonePages[index]
+        if let wake = page.app.nextWakeTime, !page.scheduledWakes.contains(wake) {
+            phonePages[index].scheduledWakes.insert(wake)
+            add(max(nowMilliseconds, wake), phone, number, .wake)
+        }
+        pages[phone] = phonePages
         for output in outputs {
             switch output {
-            case .command(let text, let at): add(max(now, at), phone, number, .dispatch(text))
+            case .command(let text, let at):
+                add(max(nowMilliseconds, at), phone, number, .dispatch(text))
             case .call(let call, let route, let values): await send(call, route, values, page)
             case .error(let text): world.write(.pageError(text), on: phone, at: time)
             }
@@ -231,20 +245,20 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         _ page: Page
     ) async {
         let phone = page.launch.page.name
-        if killWatch.isDying(phone) { return kill(phone) }
-        let made = await world.call(route, values, from: page.launch.page, at: time)
-        guard let (sequence, answer) = made else { return }
+        if killPointTracker.isBeingKilled(phone) { return kill(phone) }
+        let madeCall = await world.call(route, values, from: page.launch.page, at: time)
+        guard let (sequence, answer) = madeCall else { return }
         switch answer {
         case .answered(let response, let delay):
             add(
-                now + Self.callTime + delay.milliseconds,
+                nowMilliseconds + Self.callDuration + delay.milliseconds,
                 phone,
                 page.number,
                 .answer(call, route: route, sequence: sequence, .answered(response))
             )
         case .reset:
             add(
-                now + Self.callTime,
+                nowMilliseconds + Self.callDuration,
                 phone,
                 page.number,
                 .answer(call, route: route, sequence: sequence, .failed(.closed, "planned reset"))
@@ -260,13 +274,13 @@ extension ScriptedTarget: PhoneExecutor {
 
     package mutating func assign(_ id: String, to user: String) { world.assign(id, to: user) }
 
-    package mutating func fail(_ text: String) { trouble = trouble ?? text }
+    package mutating func fail(_ text: String) { runProblem = runProblem ?? text }
 
-    package mutating func note(_ userAction: UserAction, on phone: String) {
+    package mutating func recordUserAction(_ userAction: UserAction, on phone: String) {
         world.write(userAction, on: phone, at: time)
     }
 
-    package mutating func begin(_ action: AppAction) { killWatch.begin(action) }
+    package mutating func begin(_ action: AppAction) { killPointTracker.begin(action) }
 
     /// Does not clear the kill point, because the app may reach the kill point of an action during
     /// the next action.
@@ -290,7 +304,7 @@ extension ScriptedTarget: PhoneExecutor {
     }
 
     package mutating func tap(_ tap: Tap, on phone: String) async {
-        note(UserAction(tap.name), on: phone)
+        recordUserAction(UserAction(tap.name), on: phone)
         for page in pages[phone] ?? [] {
             await deliver(.input(Self.input(tap)), phone, page.number)
         }
@@ -312,9 +326,9 @@ extension ScriptedTarget: PhoneExecutor {
     }
 
     package mutating func advanceTime(_ time: Duration) async {
-        let end = now + time.milliseconds
+        let end = nowMilliseconds + time.milliseconds
         await run(until: end)
-        now = max(now, end)
+        nowMilliseconds = max(nowMilliseconds, end)
     }
 
     package mutating func waitBetweenTaps() async { await advanceTime(.milliseconds(50)) }
@@ -337,7 +351,7 @@ extension ScriptedTarget: PhoneExecutor {
     /// wait for the last retry.
     package mutating func settle(after action: AppAction) async {
         guard action.name.isLaunch || action.name == .reload else { return await settle() }
-        await run(until: now + world.profile.app.startup.milliseconds + 500)
+        await run(until: nowMilliseconds + world.profile.app.startupTimeout.milliseconds + 500)
     }
 
     package mutating func settle(after act: PhoneChange.OwnerAction) async { await settle() }

@@ -13,7 +13,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     package private(set) var despia: DespiaState
     package var backend: AppBackend
     package private(set) var exchanges: [Exchange] = []
-    private var loadCounts: [String: Int] = [:]
+    private var pageLoadCounts: [String: Int] = [:]
 
     /// Creates an environment in which no phone has launched the app yet.
     ///
@@ -38,7 +38,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         backend = AppBackend(profile: profile)
     }
 
-    package var record: [Exchange] { exchanges }
+    package var recordedExchanges: [Exchange] { exchanges }
 
     package mutating func assign(_ id: String, to user: String) {
         namespace.assign(id, to: user)
@@ -53,7 +53,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     ) -> [JSONValue] {
         let context = DespiaState.StepContext(namespace: namespace, base: base, profile: profile)
         let replies = despia.apply(change, product: product, in: context, at: instant(time))
-        for action in despia.takeActions() where action.kind == .purchase {
+        for action in despia.takePendingStoreActions() where action.kind == .purchase {
             backend.recordPurchase(action.product, of: action.user)
         }
         return replies
@@ -86,11 +86,11 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     ) -> PhoneLaunch {
         // The phone's data is recorded before the first launch, so that later changes by the app
         // are visible.
-        if loadCounts[phone] == nil { recordPhoneData(phone, at: time) }
-        loadCounts[phone, default: 0] += 1
-        let device = despia.show(phone)
+        if pageLoadCounts[phone] == nil { recordPhoneData(phone, at: time) }
+        pageLoadCounts[phone, default: 0] += 1
+        let device = despia.deviceStateJSON(phone)
         write(UserAction(isReload ? "reload" : "launch"), on: phone, at: time)
-        let page = PhoneRef(phone, load: "\(loadCounts[phone] ?? 1)")
+        let page = PhoneRef(phone, load: "\(pageLoadCounts[phone] ?? 1)")
         return PhoneLaunch(page: page, device: device)
     }
 
@@ -103,7 +103,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     }
 
     package mutating func recordPhoneData(_ phone: String, at time: Int64) {
-        let shown = despia.show(phone)
+        let shown = despia.deviceStateJSON(phone)
         add(.observation(of: phone, shown, namespace: namespace.name, at: instant(time)), time)
     }
 
@@ -134,7 +134,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         let reply = despia.take(body, at: instant(time))
         // Discards calls of the RevenueCat SDK other than a purchase, because they are not calls of
         // the app.
-        _ = despia.takeActions()
+        _ = despia.takePendingStoreActions()
         complete(sequence, .answered(HTTPMessage.Response(200, json: reply)), at: time)
         return reply
     }

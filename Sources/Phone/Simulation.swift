@@ -22,20 +22,20 @@ package enum Simulation {
         var generator = SeededGenerator(seed: 0, text: name)
         let seed = generator.next()
         let world = SimulatedPhones(name: name, profile: profile, base: base, seed: seed)
-        var stage = ScriptedTarget(world, defects: defects, seed: seed)
-        for step in plan.steps where stage.trouble == nil {
-            await PhoneExecution.carryOut(step, by: &stage)
+        var target = ScriptedTarget(world, defects: defects, seed: seed)
+        for step in plan.steps where target.runProblem == nil {
+            await PhoneExecution.carryOut(step, by: &target)
         }
-        await stage.finish()
+        await target.finish()
         return RunRecord(
             plan: plan,
-            namespace: stage.namespace,
+            namespace: target.namespace,
             base: base,
             began: base,
-            ended: stage.world.instant(stage.time),
-            exchanges: stage.world.exchanges,
-            settling: .notNeeded,
-            trouble: stage.trouble.map { .faultMissed($0) }
+            ended: target.world.instant(target.time),
+            exchanges: target.world.exchanges,
+            settleEvidence: .notNeeded,
+            runProblem: target.runProblem.map { .faultMissed($0) }
         )
     }
 }

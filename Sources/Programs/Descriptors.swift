@@ -10,7 +10,7 @@ package enum Descriptors {
     /// needs.
     ///
     /// A larger limit slows down old programs that close every possible descriptor.
-    private static let wanted: rlim_t = 65_536
+    private static let requestedCount: rlim_t = 65_536
 
     /// Opens `/dev/null` for each standard stream that the parent process has closed.
     ///
@@ -27,15 +27,17 @@ package enum Descriptors {
     /// Raises the soft limit on open descriptors to the hard limit, but not beyond the number that
     /// a run needs.
     package static func raiseLimit() {
-        guard var limits = limits(), limits.rlim_cur < min(limits.rlim_max, wanted) else { return }
-        limits.rlim_cur = min(limits.rlim_max, wanted)
+        guard var limits = limits(), limits.rlim_cur < min(limits.rlim_max, requestedCount) else {
+            return
+        }
+        limits.rlim_cur = min(limits.rlim_max, requestedCount)
         // If the system refuses, the old limit stays in use.
         setLimits(&limits)
     }
 
     /// The soft limit on open descriptors; nil when the system does not report it.
     package static var limit: Int? {
-        limits().map { Int(min($0.rlim_cur, wanted)) }
+        limits().map { Int(min($0.rlim_cur, requestedCount)) }
     }
 
     /// Returns the number of cases that may run at once within a limit on open descriptors.
@@ -45,11 +47,11 @@ package enum Descriptors {
     /// several times as many.
     ///
     /// - Parameters:
-    ///   - wanted: The requested number to run at once.
+    ///   - requestedCount: The requested number to run at once.
     ///   - limit: The soft limit on open descriptors.
     /// - Returns: The number that may run at once, at least 1.
-    package static func caseCountMax(_ wanted: Int, limit: Int) -> Int {
-        min(wanted, max(1, (limit - 56) / 12))
+    package static func caseCountMax(_ requestedCount: Int, limit: Int) -> Int {
+        min(requestedCount, max(1, (limit - 56) / 12))
     }
 
     /// Returns the number of backends that may run at once within a limit on open descriptors.
@@ -57,11 +59,11 @@ package enum Descriptors {
     /// For each backend, this process has separate fakes and connections.
     ///
     /// - Parameters:
-    ///   - wanted: The requested number to run at once.
+    ///   - requestedCount: The requested number to run at once.
     ///   - limit: The soft limit on open descriptors.
     /// - Returns: The number that may run at once, at least 1.
-    package static func backendCountMax(_ wanted: Int, limit: Int) -> Int {
-        min(wanted, max(1, (limit - 128) / 48))
+    package static func backendCountMax(_ requestedCount: Int, limit: Int) -> Int {
+        min(requestedCount, max(1, (limit - 128) / 48))
     }
 
     private static func limits() -> rlimit? {

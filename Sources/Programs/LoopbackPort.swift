@@ -11,15 +11,15 @@ package enum LoopbackPort {
     /// Closed connections do not count. A port that the current user may not open does not count as
     /// in use.
     package static func isInUse(_ port: UInt16) -> Bool {
-        var four = sockaddr_in()
-        four.sin_family = sa_family_t(AF_INET)
-        four.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        four.sin_port = port.bigEndian
-        var six = sockaddr_in6()
-        six.sin6_family = sa_family_t(AF_INET6)
-        six.sin6_addr = in6addr_loopback
-        six.sin6_port = port.bigEndian
-        return isTaken(&four, AF_INET) || isTaken(&six, AF_INET6)
+        var ipv4Address = sockaddr_in()
+        ipv4Address.sin_family = sa_family_t(AF_INET)
+        ipv4Address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        ipv4Address.sin_port = port.bigEndian
+        var ipv6Address = sockaddr_in6()
+        ipv6Address.sin6_family = sa_family_t(AF_INET6)
+        ipv6Address.sin6_addr = in6addr_loopback
+        ipv6Address.sin6_port = port.bigEndian
+        return isTaken(&ipv4Address, AF_INET) || isTaken(&ipv6Address, AF_INET6)
     }
 
     private static func isTaken<Address>(_ address: inout Address, _ family: Int32) -> Bool {
@@ -35,11 +35,11 @@ package enum LoopbackPort {
         // If the system lacks this address family, no program listens there.
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        var isOn: Int32 = 1
+        var optionValue: Int32 = 1
         let length = socklen_t(MemoryLayout<Int32>.size)
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, length)
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &optionValue, length)
         if family == AF_INET6 {
-            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &isOn, length)
+            setsockopt(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &optionValue, length)
         }
         let size = socklen_t(MemoryLayout<Address>.size)
         return withUnsafePointer(to: &address) { pointer in

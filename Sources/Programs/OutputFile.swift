@@ -66,18 +66,20 @@ package struct OutputFile: Hashable, Sendable {
     /// - Throws: `WriteError`, after the temporary file was removed.
     package func write(_ bytes: [UInt8]) throws(WriteError) {
         switch try target() {
-        case .descriptor(let number): try finish(SystemWrite.all(bytes, to: number))
-        case .special(let path): try finish(overwrite(path, isRegular: false, bytes))
+        case .descriptor(let number): try throwIfFailed(SystemWrite.writeAll(bytes, to: number))
+        case .special(let path): try throwIfFailed(overwrite(path, isRegular: false, bytes))
         case .missing(let path):
             try makeFolder(of: path)
-            try finish(replace(path, nil, bytes))
+            try throwIfFailed(replace(path, nil, bytes))
         case .regular(let path, let state):
             guard access(path, W_OK) == 0 else { throw error(errno) }
             if !Self.isWrittenInPlace(state) {
                 let code = replace(path, state, bytes)
-                guard [EACCES, EPERM, EROFS, EBUSY].contains(code) else { return try finish(code) }
+                guard [EACCES, EPERM, EROFS, EBUSY].contains(code) else {
+                    return try throwIfFailed(code)
+                }
             }
-            try finish(overwrite(path, isRegular: true, bytes))
+            try throwIfFailed(overwrite(path, isRegular: true, bytes))
         }
     }
 
@@ -97,7 +99,7 @@ package struct OutputFile: Hashable, Sendable {
         let path: String
         switch try target() {
         case .descriptor(let number):
-            return try finish(SystemWrite.all(Array(text.utf8), to: number))
+            return try throwIfFailed(SystemWrite.writeAll(Array(text.utf8), to: number))
         case .special(let found), .regular(let found, _): path = found
         case .missing(let found):
             try makeFolder(of: found)
@@ -106,10 +108,10 @@ package struct OutputFile: Hashable, Sendable {
         let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, permissions.fileMode)
         guard file >= 0 else { throw error(errno) }
         let end = lseek(file, 0, SEEK_END)
-        var code = SystemWrite.all(Array(text.utf8), to: file)
+        var code = SystemWrite.writeAll(Array(text.utf8), to: file)
         if code != 0, end >= 0 { _ = ftruncate(file, end) }
         if close(file) != 0, code == 0 { code = errno }
-        try finish(code)
+        try throwIfFailed(code)
     }
 
     /// Writes a temporary file in the same folder, and renames it to the path.
@@ -121,7 +123,7 @@ package struct OutputFile: Hashable, Sendable {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         let file = open(temporary, flags, permissions.fileMode)
         guard file >= 0 else { return errno }
-        var code = SystemWrite.all(bytes, to: file)
+        var code = SystemWrite.writeAll(bytes, to: file)
         if let old {
             // This fails without harm for a group to which the owner does not belong.
             _ = fchown(file, uid_t.max, old.st_gid)
@@ -143,7 +145,7 @@ package struct OutputFile: Hashable, Sendable {
         let file = open(path, flags)
         guard file >= 0 else { return errno }
         if isRegular, permissions == .ownerOnly { _ = fchmod(file, permissions.fileMode) }
-        var code = SystemWrite.all(bytes, to: file)
+        var code = SystemWrite.writeAll(bytes, to: file)
         if code != 0, isRegular { _ = ftruncate(file, 0) }
         if close(file) != 0, code == 0 { code = errno }
         return code
@@ -234,11 +236,11 @@ package struct OutputFile: Hashable, Sendable {
     }
 
     /// The number of symbolic links after which a path counts as a cycle.
-    private static let linkMax = 40
+    private static let symbolicLinksMax = 40
 
     private func target() throws(WriteError) -> Target {
         var path = path
-        for _ in 0..<Self.linkMax {
+        for _ in 0..<Self.symbolicLinksMax {
             if let number = Self.descriptor(path) { return .descriptor(number) }
             var state = stat()
             guard lstat(path, &state) == 0 else {
@@ -250,14 +252,14 @@ package struct OutputFile: Hashable, Sendable {
             case S_IFDIR: throw error(EISDIR)
             // Links below /proc may lead to objects without a path, such as a pipe.
             case S_IFLNK where !path.hasPrefix("/proc/"):
-                path = PathName(PathName(path).folder).appending(try link(path))
+                path = PathName(PathName(path).folder).appending(try symbolicLinkTarget(path))
             default: return .special(path)
             }
         }
         throw error(ELOOP)
     }
 
-    private func link(_ path: String) throws(WriteError) -> String {
+    private func symbolicLinkTarget(_ path: String) throws(WriteError) -> String {
         var characters = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &characters, characters.count)
         guard count >= 0 else { throw error(errno) }
@@ -276,7 +278,7 @@ package struct OutputFile: Hashable, Sendable {
         }
     }
 
-    private func finish(_ code: Int32) throws(WriteError) {
+    private func throwIfFailed(_ code: Int32) throws(WriteError) {
         // A reader that closes its pipe has read everything that it needs.
         guard code != 0, code != EPIPE else { return }
         throw error(code)

@@ -33,18 +33,18 @@ package struct ProgramOutput: Sendable {
         command.output = .descriptor(pipe.writing)
         let program = try StartedProgram(command)
         try? writing.close()
-        let limit = Task {
+        let timeoutTask = Task {
             try await ContinuousClock().sleep(for: within)
             program.signal(SIGKILL)
             return true
         }
-        async let printed = all(of: reading)
+        async let outputBytes = all(of: reading)
         let end = await program.ended()
         // Child processes that are still running would keep the pipe open.
         program.finish()
-        let bytes = await printed
-        limit.cancel()
-        let hasTimedOut = (try? await limit.value) ?? false
+        let bytes = await outputBytes
+        timeoutTask.cancel()
+        let hasTimedOut = (try? await timeoutTask.value) ?? false
         return ProgramOutput(bytes: bytes, end: end, hasTimedOut: hasTimedOut)
     }
 

@@ -13,7 +13,7 @@ enum Spawn {
     ///
     /// A background process of the script waits until the lifeline pipe is closed, which happens
     /// when Assay ends. It then kills the whole group.
-    private static let guarded =
+    private static let lifelineScript =
         "(read -r _ <&9; kill -KILL 0) </dev/null >/dev/null 2>&1 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- & "
         + "exec 9<&-; exec \"$0\" \"$@\""
     /// A shell script that changes to the program's folder and becomes the program.
@@ -28,13 +28,13 @@ enum Spawn {
         _ command: ProgramCommand,
         lifeline: Int32?
     ) throws(StartedProgram.StartError) -> pid_t {
-        func fail(_ code: Int32) -> StartedProgram.StartError {
+        func startError(_ code: Int32) -> StartedProgram.StartError {
             .init(program: command.path, reason: String(cString: strerror(code)))
         }
         // If the program is missing, the guarding shell would report it only in the standard error
         // of the program.
-        guard access(command.path, X_OK) == 0 else { throw fail(errno) }
-        guard ProgramCommand.isProgram(command.path) else { throw fail(EACCES) }
+        guard access(command.path, X_OK) == 0 else { throw startError(errno) }
+        guard ProgramCommand.isProgram(command.path) else { throw startError(EACCES) }
         if let folder = command.folder {
             var info = stat()
             guard stat(folder, &info) == 0 else {
@@ -52,7 +52,7 @@ enum Spawn {
         var attributes = attributes()
         defer { posix_spawnattr_destroy(&attributes) }
         let words =
-            (lifeline == nil ? [] : ["/bin/sh", "-c", guarded])
+            (lifeline == nil ? [] : ["/bin/sh", "-c", lifelineScript])
             + (command.folder.map { ["/bin/sh", "-c", changeFolderScript, $0] } ?? [])
             + [command.path] + command.arguments
         let environment = command.environment ?? ProgramCommand.inheritedEnvironment
@@ -69,7 +69,7 @@ enum Spawn {
             &arguments,
             &variables
         )
-        guard result == 0 else { throw fail(result) }
+        guard result == 0 else { throw startError(result) }
         return process
     }
 
@@ -121,7 +121,7 @@ private struct FileActions {
     /// Copies of descriptors, with numbers that the program does not use.
     ///
     /// With them, no descriptor is overwritten before it is copied to its number in the program.
-    private var copies: [Int32] = []
+    private var copiedDescriptors: [Int32] = []
 
     init() {
         posix_spawn_file_actions_init(&actions)
@@ -129,7 +129,7 @@ private struct FileActions {
 
     mutating func destroy() {
         posix_spawn_file_actions_destroy(&actions)
-        for copy in copies { close(copy) }
+        for copy in copiedDescriptors { close(copy) }
     }
 
     /// Adds the descriptors of a command; returns false when no descriptor is left.
@@ -155,10 +155,10 @@ private struct FileActions {
     /// With inherited descriptors, the program would keep connections open after this process ends.
     /// Some libraries do not set the flag (`FD_CLOEXEC`) that closes a socket when a program
     /// starts.
-    private mutating func closeAll(but kept: Set<Int32>) {
+    private mutating func closeAll(but keptDescriptors: Set<Int32>) {
         #if canImport(Glibc)
-        let last = max(2, kept.max() ?? 0)
-        for number in 3..<max(3, last) where !kept.contains(number) {
+        let last = max(2, keptDescriptors.max() ?? 0)
+        for number in 3..<max(3, last) where !keptDescriptors.contains(number) {
             posix_spawn_file_actions_addclose(&actions, number)
         }
         if let closeFrom = Self.closeFrom {
@@ -207,7 +207,7 @@ private struct FileActions {
     private mutating func copy(_ descriptor: Int32) -> Int32? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 10)
         guard copy >= 0 else { return nil }
-        copies.append(copy)
+        copiedDescriptors.append(copy)
         return copy
     }
 }

@@ -70,7 +70,7 @@ package final class StartedProgram: Sendable {
     }
 
     /// The ID of the process, which is also the ID of its process group.
-    package let identifier: Int32
+    package let processID: Int32
     private let record = Record()
 
     /// Starts a program.
@@ -83,13 +83,13 @@ package final class StartedProgram: Sendable {
         }
         defer { if let lifeline { close(lifeline.reading) } }
         do throws(StartError) {
-            identifier = try Spawn.start(command, lifeline: lifeline?.reading)
+            processID = try Spawn.start(command, lifeline: lifeline?.reading)
         } catch {
             if let lifeline { close(lifeline.writing) }
             throw error
         }
         record.locked { $0.lifeline = lifeline?.writing ?? -1 }
-        Self.watch(identifier, record)
+        Self.watch(processID, record)
     }
 
     deinit { finish() }
@@ -143,7 +143,7 @@ package final class StartedProgram: Sendable {
     /// Sends a signal to all remaining processes of the program's group.
     package func signal(_ number: Int32) {
         record.locked { state in
-            if !state.isReaped { kill(-identifier, number) }
+            if !state.isReaped { kill(-processID, number) }
         }
     }
 
@@ -151,13 +151,13 @@ package final class StartedProgram: Sendable {
     ///
     /// Ended processes that wait for their parent do not count on systems with `/proc`.
     package var hasProcessGroup: Bool {
-        guard kill(-identifier, 0) == 0 || errno == EPERM else { return false }
-        return Self.runs(inGroup: identifier) ?? !record.locked { $0.isReaped }
+        guard kill(-processID, 0) == 0 || errno == EPERM else { return false }
+        return Self.hasRunningProcess(inGroup: processID) ?? !record.locked { $0.isReaped }
     }
 
     /// Returns whether `/proc` lists a running process of a process group; nil on systems without
     /// `/proc`.
-    private static func runs(inGroup group: pid_t) -> Bool? {
+    private static func hasRunningProcess(inGroup group: pid_t) -> Bool? {
         // The folder cannot be listed on a system without `/proc`.
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc"),
             names.contains("self")
@@ -191,9 +191,9 @@ package final class StartedProgram: Sendable {
     package func finish() {
         let end: End? = record.locked { state in
             guard !state.isReaped else { return nil }
-            kill(-identifier, SIGKILL)
+            kill(-processID, SIGKILL)
             var status: Int32 = 0
-            while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+            while waitpid(processID, &status, 0) < 0, errno == EINTR {}
             state.isReaped = true
             if state.lifeline >= 0 { close(state.lifeline) }
             state.lifeline = -1

@@ -12,7 +12,7 @@ package enum SystemWrite {
     ///   - bytes: The bytes to write.
     ///   - descriptor: An open descriptor.
     /// - Returns: The error number of the system; 0 when all bytes were written.
-    package static func all(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

@@ -18,7 +18,7 @@ package final class WorkFolder: Sendable {
     }
 
     package let path: String
-    private let lock: Int32
+    private let lockDescriptor: Int32
     private let isRemoved = Atomic<Bool>(false)
 
     private static let prefix = "assay-"
@@ -44,18 +44,18 @@ package final class WorkFolder: Sendable {
         }
         // The file is locked before it gets its final name, so that it is never found without a
         // lock.
-        let lock = openFile(path + "/new", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0,
-            Self.sign(lock), rename(path + "/new", path + Self.ownerName) == 0
+        let lockDescriptor = openFile(path + "/new", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard lockDescriptor >= 0, flock(lockDescriptor, LOCK_EX | LOCK_NB) == 0,
+            Self.writeSignature(lockDescriptor), rename(path + "/new", path + Self.ownerName) == 0
         else {
             let reason = String(cString: strerror(errno))
-            if lock >= 0 { close(lock) }
+            if lockDescriptor >= 0 { close(lockDescriptor) }
             try? FileManager.default.removeItem(atPath: path)
             throw MakeError(description: "cannot write into the folder '\(path)': \(reason)")
         }
         self.path = path
-        self.lock = lock
-        Self.open.withLock { $0[path] = lock }
+        self.lockDescriptor = lockDescriptor
+        Self.open.withLock { $0[path] = lockDescriptor }
     }
 
     deinit { remove() }
@@ -65,7 +65,7 @@ package final class WorkFolder: Sendable {
         guard !isRemoved.exchange(true, ordering: .relaxed) else { return }
         _ = Self.open.withLock { $0.removeValue(forKey: path) }
         try? FileManager.default.removeItem(atPath: path)
-        close(lock)
+        close(lockDescriptor)
     }
 
     /// Removes all work folders of this process, before it exits without cleanup.
@@ -80,7 +80,7 @@ package final class WorkFolder: Sendable {
     /// The content of the lock file, which no other program writes by accident.
     private static let signature = Array("assay work folder\n".utf8)
 
-    private static func sign(_ file: Int32) -> Bool {
+    private static func writeSignature(_ file: Int32) -> Bool {
         write(file, signature, signature.count) == signature.count
     }
 

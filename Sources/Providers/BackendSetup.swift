@@ -38,19 +38,19 @@ package struct WebhookTarget: Sendable {
     package var url: String
     /// The complete value of the `Authorization` header that each webhook request carries.
     package var authorization: Secret?
-    package var signing: Secret?
+    package var signingSecret: Secret?
 
-    package init(url: String, authorization: Secret? = nil, signing: Secret? = nil) {
+    package init(url: String, authorization: Secret? = nil, signingSecret: Secret? = nil) {
         self.url = url
         self.authorization = authorization.flatMap { $0.isEmpty ? nil : $0 }
-        self.signing = signing.flatMap { $0.isEmpty ? nil : $0 }
+        self.signingSecret = signingSecret.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
 extension Exchange.Party {
     /// Returns the name that a profile gives to a secret of this provider.
     ///
-    /// The role is `key`, `signing` or `authorization`; the result is nil when a profile has no
+    /// The role is `key`, `signingSecret` or `authorization`; the result is nil when a profile has no
     /// such secret.
     package func secret(_ role: String) -> Profile.SecretName? {
         Profile.SecretName(rawValue: "\(self)-\(role)")

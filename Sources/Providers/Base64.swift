@@ -1,20 +1,20 @@
 /// Base64 encoding and decoding for tokens and keys, without Foundation.
 package enum Base64 {
-    private static let standard = Array(
+    private static let standardAlphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
     )
-    private static let urlSafe = Array(
+    private static let urlSafeAlphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
     )
 
     /// Encodes bytes with the URL-safe alphabet and without padding, as JSON web tokens require
     /// (RFC 7515, section 2).
     package static func url(_ bytes: some Collection<UInt8>) -> String {
-        encode(bytes, urlSafe, isPadded: false)
+        encode(bytes, urlSafeAlphabet, isPadded: false)
     }
 
     package static func text(_ bytes: some Collection<UInt8>) -> String {
-        encode(bytes, standard, isPadded: true)
+        encode(bytes, standardAlphabet, isPadded: true)
     }
 
     private static func encode(
@@ -24,17 +24,19 @@ package enum Base64 {
     ) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count * 4 / 3 + 4)
-        var word: UInt32 = 0
-        var bits = 0
+        var bitBuffer: UInt32 = 0
+        var bufferedBitCount = 0
         for byte in bytes {
-            word = word << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                output.append(alphabet[Int(word >> UInt32(bits) & 63)])
+            bitBuffer = bitBuffer << 8 | UInt32(byte)
+            bufferedBitCount += 8
+            while bufferedBitCount >= 6 {
+                bufferedBitCount -= 6
+                output.append(alphabet[Int(bitBuffer >> UInt32(bufferedBitCount) & 63)])
             }
         }
-        if bits > 0 { output.append(alphabet[Int(word << UInt32(6 - bits) & 63)]) }
+        if bufferedBitCount > 0 {
+            output.append(alphabet[Int(bitBuffer << UInt32(6 - bufferedBitCount) & 63)])
+        }
         while isPadded, output.count % 4 != 0 { output.append(UInt8(ascii: "=")) }
         return String(decoding: output, as: UTF8.self)
     }
@@ -44,8 +46,8 @@ package enum Base64 {
     /// Returns nil when a character belongs to neither alphabet.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         var output: [UInt8] = []
-        var word: UInt32 = 0
-        var bits = 0
+        var bitBuffer: UInt32 = 0
+        var bufferedBitCount = 0
         var count = 0
         for byte in text.utf8 where byte != UInt8(ascii: "=") {
             let value: UInt8
@@ -57,12 +59,12 @@ package enum Base64 {
             case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
             default: return nil
             }
-            word = word << 6 | UInt32(value)
-            bits += 6
+            bitBuffer = bitBuffer << 6 | UInt32(value)
+            bufferedBitCount += 6
             count += 1
-            if bits >= 8 {
-                bits -= 8
-                output.append(UInt8(truncatingIfNeeded: word >> UInt32(bits)))
+            if bufferedBitCount >= 8 {
+                bufferedBitCount -= 8
+                output.append(UInt8(truncatingIfNeeded: bitBuffer >> UInt32(bufferedBitCount)))
             }
         }
         return count % 4 == 1 ? nil : output

@@ -19,9 +19,9 @@ package struct CertificateAuthority: Sendable {
     package let certificateBytes: [UInt8]
     /// The private key that belongs to the certificates of all hosts, in PEM format.
     package let leafPrivateKey: Secret
-    private let key: P256.Signing.PrivateKey
+    private let authorityKey: P256.Signing.PrivateKey
     private let leafPublicKey: P256.Signing.PublicKey
-    private let name: DistinguishedName
+    private let authorityName: DistinguishedName
     private let validityStart: Date
 
     /// The common name of the certificate authority, as lists of trusted certificates show it.
@@ -31,37 +31,37 @@ package struct CertificateAuthority: Sendable {
     ///
     /// It is long because a backend under test may move its own clock ahead by months (the `clock`
     /// of a profile).
-    private static let validity: TimeInterval = 5 * 365 * 86_400
+    private static let validityInSeconds: TimeInterval = 5 * 365 * 86_400
 
     /// - Parameter now: The time at which the authority is created; its certificates are valid from
     ///   one day earlier.
     /// - Throws: An error when the system provides no random numbers.
     package init(at now: Instant) throws {
-        let key = P256.Signing.PrivateKey()
-        self.key = key
+        let authorityKey = P256.Signing.PrivateKey()
+        self.authorityKey = authorityKey
         let leafPrivateKey = P256.Signing.PrivateKey()
         self.leafPrivateKey = Secret(leafPrivateKey.pemRepresentation)
         leafPublicKey = leafPrivateKey.publicKey
-        name = try DistinguishedName { CommonName(Self.commonName) }
+        authorityName = try DistinguishedName { CommonName(Self.commonName) }
         validityStart = Date(timeIntervalSince1970: Double(now.seconds) - 86_400)
         let extensions = try Certificate.Extensions {
             Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
             Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-            SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
+            SubjectKeyIdentifier(hash: Certificate.PublicKey(authorityKey.publicKey))
         }
-        let own = try Certificate(
+        let authorityCertificate = try Certificate(
             version: .v3,
             serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
+            publicKey: Certificate.PublicKey(authorityKey.publicKey),
             notValidBefore: validityStart,
-            notValidAfter: validityStart.addingTimeInterval(Self.validity),
-            issuer: name,
-            subject: name,
+            notValidAfter: validityStart.addingTimeInterval(Self.validityInSeconds),
+            issuer: authorityName,
+            subject: authorityName,
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: extensions,
-            issuerPrivateKey: Certificate.PrivateKey(key)
+            issuerPrivateKey: Certificate.PrivateKey(authorityKey)
         )
-        let document = try own.serializeAsPEM()
+        let document = try authorityCertificate.serializeAsPEM()
         certificate = document.pemString + "\n"
         certificateBytes = document.derBytes
     }
@@ -78,7 +78,7 @@ package struct CertificateAuthority: Sendable {
             // Some clients reject certificates that are valid for more than 825 days. A much
             // shorter validity would expire for a clock that a test moves ahead by a year.
             notValidAfter: validityStart.addingTimeInterval(800 * 86_400),
-            issuer: name,
+            issuer: authorityName,
             subject: try DistinguishedName { CommonName(String(host.prefix(64))) },
             signatureAlgorithm: .ecdsaWithSHA256,
             extensions: try Certificate.Extensions {
@@ -88,11 +88,11 @@ package struct CertificateAuthority: Sendable {
                 SubjectAlternativeNames([.dnsName(host)])
                 AuthorityKeyIdentifier(
                     keyIdentifier: SubjectKeyIdentifier(
-                        hash: Certificate.PublicKey(key.publicKey)
+                        hash: Certificate.PublicKey(authorityKey.publicKey)
                     ).keyIdentifier
                 )
             },
-            issuerPrivateKey: Certificate.PrivateKey(key)
+            issuerPrivateKey: Certificate.PrivateKey(authorityKey)
         )
         return try certificate.serializeAsPEM().pemString + "\n"
     }

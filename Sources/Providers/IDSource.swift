@@ -10,12 +10,14 @@ package struct IDSource: Hashable, Codable, Sendable {
         generator = SeededGenerator(seed: seed, text: text)
     }
 
-    package mutating func hex(_ count: Int) -> String { draw(count, from: "0123456789abcdef") }
+    package mutating func hex(_ count: Int) -> String {
+        drawString(count, from: "0123456789abcdef")
+    }
 
-    package mutating func digits(_ count: Int) -> String { draw(count, from: "0123456789") }
+    package mutating func digits(_ count: Int) -> String { drawString(count, from: "0123456789") }
 
-    package mutating func letters(_ count: Int) -> String {
-        draw(count, from: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+    package mutating func alphanumerics(_ count: Int) -> String {
+        drawString(count, from: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
     }
 
     /// Returns the next version 4 UUID of this generator, in lower case.
@@ -41,10 +43,10 @@ package struct IDSource: Hashable, Codable, Sendable {
         }
     }
 
-    package mutating func draw(_ count: Int, from alphabet: String) -> String {
-        let letters = Array(alphabet.utf8)
+    package mutating func drawString(_ count: Int, from alphabet: String) -> String {
+        let alphanumerics = Array(alphabet.utf8)
         let bytes = (0..<count).map { _ in
-            letters[Int.random(in: 0..<letters.count, using: &generator)]
+            alphanumerics[Int.random(in: 0..<alphanumerics.count, using: &generator)]
         }
         return String(decoding: bytes, as: UTF8.self)
     }

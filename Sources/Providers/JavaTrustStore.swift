@@ -47,18 +47,18 @@ package enum JavaTrustStore {
 
     /// Returns the certificates of a PEM file in DER format; skips the other contents of the file.
     package static func certificates(inPEM text: String) -> [[UInt8]] {
-        var found: [[UInt8]] = []
-        var body: String?
+        var derCertificates: [[UInt8]] = []
+        var base64Body: String?
         for line in text.split(whereSeparator: \.isNewline) {
             if line.hasPrefix("-----BEGIN CERTIFICATE-----") {
-                body = ""
+                base64Body = ""
             } else if line.hasPrefix("-----END CERTIFICATE-----") {
-                if let bytes = body.flatMap(Base64.bytes) { found.append(bytes) }
-                body = nil
+                if let bytes = base64Body.flatMap(Base64.bytes) { derCertificates.append(bytes) }
+                base64Body = nil
             } else {
-                body?.append(contentsOf: line)
+                base64Body?.append(contentsOf: line)
             }
         }
-        return found
+        return derCertificates
     }
 }

@@ -30,9 +30,9 @@ package struct LiveReadPlan: Sendable {
     /// The requests that supply path parameters.
     ///
     /// Each one needs only parameters that earlier requests supply.
-    package let sources: [ParameterSource]
+    package let parameterSources: [ParameterSource]
     /// The query string that an operation requires, by the operation's path: `?app_id={app_id}`.
-    package let queries: [String: String]
+    package let queryByPath: [String: String]
     /// The JSON members whose value is an object with names chosen by users, for example tags.
     package let userNamedMembers: Set<String>
     /// The JSON members that the service leaves out while they have no value, as it documents.

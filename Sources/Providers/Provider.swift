@@ -19,7 +19,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// architecture document).
     static var defaultPort: Int { get }
     /// The names of the headers and JSON members in the service's messages that contain secrets.
-    static var secrets: ProviderSecrets { get }
+    static var secrets: SecretFieldNames { get }
     /// The hosts of the real service.
     static var hosts: [ServiceHost] { get }
     /// Hints that reveal, in the files of a backend, that the backend uses this service.
@@ -52,7 +52,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        planned: ProviderPlan.Answer
+        plannedResponse: ProviderPlan.Answer
     ) -> Reply
 
     /// Whether web pages of other origins must not send this request, because the request
@@ -62,7 +62,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool
 
     /// Returns the service's own error response with this HTTP status.
-    func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
+    func failureResponse(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
     /// Returns the service's own response to a call that came too soon.
     ///
@@ -71,7 +71,7 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// Returns the service's own error response with this error code; nil when the service has no
     /// such code.
-    func failure(code: String) -> HTTPMessage.Response?
+    func failureResponse(code: String) -> HTTPMessage.Response?
 
     /// The secrets that users entered into the fake, by the names that a profile gives to them.
     var enteredSecrets: [(name: String, secret: Secret)] { get }
@@ -101,7 +101,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     // MARK: Consequences
 
     /// Copies data from the other fakes that the response to this request may depend on.
-    static func prepare(
+    static func copyDataFromOtherFakes(
         _ services: inout Services,
         for request: HTTPMessage.Request,
         at now: Instant
@@ -159,7 +159,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
 
     /// Returns the retry schedule that the service uses for this delivery.
-    func schedule(of delivery: WebhookDelivery) -> RetrySchedule
+    func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule
 }
 
 /// An event of a service that was found outside of a webhook delivery, for example in a log.
@@ -187,7 +187,7 @@ package struct EventSummary: Hashable, Sendable {
 /// The names of a service's headers and JSON members that contain secrets.
 ///
 /// Headers are in lower case, and members are in the service's spelling.
-package struct ProviderSecrets: Hashable, Sendable {
+package struct SecretFieldNames: Hashable, Sendable {
     package var headers: [String]
     package var members: [String]
 
@@ -213,7 +213,7 @@ package struct WebhookAttempt: Sendable {
 }
 
 extension Provider {
-    package static var secrets: ProviderSecrets { ProviderSecrets() }
+    package static var secrets: SecretFieldNames { SecretFieldNames() }
     package static var hosts: [ServiceHost] { [] }
     package static var hints: ProviderHints { ProviderHints() }
     package static var affectsOtherFakes: Bool { false }
@@ -242,10 +242,10 @@ extension Provider {
 
     /// Returns the service's usual response to a request, without a planned fault.
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
-        respond(to: request, at: now, planned: .asUsual)
+        respond(to: request, at: now, plannedResponse: .asUsual)
     }
 
-    package func failure(
+    package func failureResponse(
         _ status: Int,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
@@ -256,7 +256,7 @@ extension Provider {
         _ milliseconds: Int64,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
-        var response = failure(429, of: request)
+        var response = failureResponse(429, of: request)
         response.fields.removeAll { $0.name.lowercased() == "retry-after" }
         response.fields.append(HTTPMessage.Field("Retry-After", "\(milliseconds / 1000)"))
         return response
@@ -264,7 +264,7 @@ extension Provider {
 
     package func isClosedToForeignPages(_: HTTPMessage.Request) -> Bool { false }
 
-    package func failure(code: String) -> HTTPMessage.Response? { nil }
+    package func failureResponse(code: String) -> HTTPMessage.Response? { nil }
 
     package static func call(in exchange: Exchange) -> ProviderCall? { nil }
 
@@ -272,7 +272,7 @@ extension Provider {
 
     package mutating func take(key: Secret?) {}
 
-    package static func prepare(
+    package static func copyDataFromOtherFakes(
         _: inout Services,
         for _: HTTPMessage.Request,
         at _: Instant
@@ -292,5 +292,5 @@ extension Provider {
     /// Returns a schedule without retries.
     ///
     /// This is the default for a provider that sends no events.
-    package func schedule(of delivery: WebhookDelivery) -> RetrySchedule { .never }
+    package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule { .never }
 }

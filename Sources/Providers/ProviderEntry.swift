@@ -8,7 +8,7 @@ package final class ProviderEntry: Sendable {
     package let party: Exchange.Party
     package let title: String
     package let defaultPort: Int
-    package let secrets: ProviderSecrets
+    package let secrets: SecretFieldNames
     package let hosts: [ServiceHost]
     package let hints: ProviderHints
     package let affectsOtherFakes: Bool
@@ -38,23 +38,23 @@ package final class ProviderEntry: Sendable {
     let respond:
         @Sendable (inout Services, HTTPMessage.Request, Instant, ProviderPlan.Answer) -> Reply
     let isClosedToForeignPages: @Sendable (Services, HTTPMessage.Request) -> Bool
-    let failure: @Sendable (Services, Int, HTTPMessage.Request) -> HTTPMessage.Response
+    let failureResponse: @Sendable (Services, Int, HTTPMessage.Request) -> HTTPMessage.Response
     /// Returns the service's response to a call that came too soon.
     ///
     /// The number is the requested pause in milliseconds.
     let busy: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
-    let refusal: @Sendable (Services, String) -> HTTPMessage.Response?
-    let prepare: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void
+    let plannedRefusal: @Sendable (Services, String) -> HTTPMessage.Response?
+    let copyDataFromOtherFakes: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
     let nextChangeTime: @Sendable (Services) -> Instant?
     let renewalCount: @Sendable (Services, Instant) -> Int
     let attempt: @Sendable (Services, WebhookDelivery, Instant) -> WebhookAttempt?
-    let schedule: @Sendable (Services, WebhookDelivery) -> RetrySchedule
+    let retrySchedule: @Sendable (Services, WebhookDelivery) -> RetrySchedule
     let call: @Sendable (Exchange) -> ProviderCall?
     let copyConfiguration: @Sendable (inout Services, Services) -> Void
     let take: @Sendable (inout Services, Secret?) -> Void
 
-    package init<Kind: Provider>(_ place: any WritableKeyPath<Services, Kind> & Sendable) {
+    package init<Kind: Provider>(_ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable) {
         party = Kind.party
         title = Kind.title
         defaultPort = Kind.defaultPort
@@ -63,35 +63,37 @@ package final class ProviderEntry: Sendable {
         hints = Kind.hints
         affectsOtherFakes = Kind.affectsOtherFakes
         controls = Kind.controls
-        let own = SwitchGroup(Kind.party.description) {
-            $0[keyPath: place].settings
+        let settingsGroup = SwitchGroup(Kind.party.description) {
+            $0[keyPath: stateKeyPath].settings
         } write: {
-            $0[keyPath: place].settings = $1
+            $0[keyPath: stateKeyPath].settings = $1
         }
-        switches = [own] + Kind.additionalSwitches
+        switches = [settingsGroup] + Kind.additionalSwitches
         webhookEndpoint = Kind.webhookEndpoint
         operations = { Kind.operations }
         liveReadPlan = { Kind.liveReadPlan }
         caller = { Kind.caller(of: $0) }
         environment = { Kind.environment($0) }
-        enteredSecrets = { $0[keyPath: place].enteredSecrets }
-        connect = { $0[keyPath: place].connect($1) }
+        enteredSecrets = { $0[keyPath: stateKeyPath].enteredSecrets }
+        connect = { $0[keyPath: stateKeyPath].connect($1) }
         event = { Kind.event(in: $0) }
-        subscribers = { $0[keyPath: place].subscribers(at: $1) }
+        subscribers = { $0[keyPath: stateKeyPath].subscribers(at: $1) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
-        respond = { $0[keyPath: place].respond(to: $1, at: $2, planned: $3) }
-        isClosedToForeignPages = { $0[keyPath: place].isClosedToForeignPages($1) }
-        failure = { $0[keyPath: place].failure($1, of: $2) }
-        busy = { $0[keyPath: place].busy($1, of: $2) }
-        refusal = { $0[keyPath: place].failure(code: $1) }
-        prepare = { Kind.prepare(&$0, for: $1, at: $2) }
+        respond = { $0[keyPath: stateKeyPath].respond(to: $1, at: $2, plannedResponse: $3) }
+        isClosedToForeignPages = { $0[keyPath: stateKeyPath].isClosedToForeignPages($1) }
+        failureResponse = { $0[keyPath: stateKeyPath].failureResponse($1, of: $2) }
+        busy = { $0[keyPath: stateKeyPath].busy($1, of: $2) }
+        plannedRefusal = { $0[keyPath: stateKeyPath].failureResponse(code: $1) }
+        copyDataFromOtherFakes = { Kind.copyDataFromOtherFakes(&$0, for: $1, at: $2) }
         settle = { Kind.settle(&$0, at: $1) }
-        nextChangeTime = { $0[keyPath: place].nextChangeTime }
-        renewalCount = { $0[keyPath: place].renewalCount(by: $1) }
-        attempt = { $0[keyPath: place].attempt(at: $1, now: $2) }
-        schedule = { $0[keyPath: place].schedule(of: $1) }
+        nextChangeTime = { $0[keyPath: stateKeyPath].nextChangeTime }
+        renewalCount = { $0[keyPath: stateKeyPath].renewalCount(by: $1) }
+        attempt = { $0[keyPath: stateKeyPath].attempt(at: $1, now: $2) }
+        retrySchedule = { $0[keyPath: stateKeyPath].retrySchedule(of: $1) }
         call = { Kind.call(in: $0) }
-        copyConfiguration = { $0[keyPath: place].copyConfiguration(from: $1[keyPath: place]) }
-        take = { $0[keyPath: place].take(key: $1) }
+        copyConfiguration = {
+            $0[keyPath: stateKeyPath].copyConfiguration(from: $1[keyPath: stateKeyPath])
+        }
+        take = { $0[keyPath: stateKeyPath].take(key: $1) }
     }
 }

@@ -8,12 +8,12 @@ package struct ProviderTable: Sendable {
     ///
     /// The fakes pass on their pending events in this order.
     package let entries: [ProviderEntry]
-    private let byParty: [Exchange.Party: ProviderEntry]
+    private let entriesByParty: [Exchange.Party: ProviderEntry]
 
     /// - Parameter entries: The entries of the table, with at most one entry for each party.
     package init(_ entries: [ProviderEntry]) {
         self.entries = entries
-        byParty = Dictionary(entries.map { ($0.party, $0) }) { first, _ in first }
+        entriesByParty = Dictionary(entries.map { ($0.party, $0) }) { first, _ in first }
     }
 
     /// The table of all providers that Assay imitates.
@@ -30,12 +30,12 @@ package struct ProviderTable: Sendable {
     }
 
     /// Returns the table's entry for a party; nil when the party is not a provider.
-    package subscript(party: Exchange.Party) -> ProviderEntry? { byParty[party] }
+    package subscript(party: Exchange.Party) -> ProviderEntry? { entriesByParty[party] }
 
     /// Returns the provider with this name in the spelling of flags and of the control API; nil
     /// when no provider has this name.
     package func named(_ name: String) -> ProviderEntry? {
-        Exchange.Party(named: name).flatMap { byParty[$0] }
+        Exchange.Party(named: name).flatMap { entriesByParty[$0] }
     }
 
     /// The names of all providers as prose writes them, separated by commas.
@@ -48,7 +48,7 @@ package struct ProviderTable: Sendable {
     /// request for the provider that received it.
     package func recognizingCall(_ exchange: Exchange) -> Exchange {
         var exchange = exchange
-        exchange.call = byParty[exchange.to]?.call(exchange)
+        exchange.call = entriesByParty[exchange.to]?.call(exchange)
         return exchange
     }
 

@@ -6,24 +6,24 @@ internal import Conformance
 /// milliseconds. Each fake refuses such a date with the error of the service that it imitates.
 /// Later calculations therefore never see such a date.
 struct RequestDate: Hashable, Sendable {
-    static let range = Instant(milliseconds: 0)...Instant.given.upperBound
+    static let acceptedRange = Instant(milliseconds: 0)...Instant.given.upperBound
     /// The range of allowed dates as a string for error messages.
-    static let rangeText = "1970-01-01 to 2100-01-01"
+    static let acceptedRangeText = "1970-01-01 to 2100-01-01"
 
     let instant: Instant
 
-    /// Creates the date of an instant; nil when the instant is outside the allowed `range`.
+    /// Creates the date of an instant; nil when the instant is outside the allowed `acceptedRange`.
     init?(_ instant: Instant) {
-        guard Self.range.contains(instant) else { return nil }
+        guard Self.acceptedRange.contains(instant) else { return nil }
         self.instant = instant
     }
 
-    /// Creates a date from milliseconds since 1970; nil when it is outside the allowed `range`.
+    /// Creates a date from milliseconds since 1970; nil when it is outside the allowed `acceptedRange`.
     init?(milliseconds: Int64) {
         self.init(Instant(milliseconds: milliseconds))
     }
 
-    /// Creates a date from seconds since 1970; nil when it is outside the allowed `range`.
+    /// Creates a date from seconds since 1970; nil when it is outside the allowed `acceptedRange`.
     init?(seconds: Int64) {
         self.init(Instant(milliseconds: seconds.multiplyingSaturated(1000)))
     }

@@ -5,8 +5,8 @@ extension HTTPMessage.Request {
     ///
     /// A `+` is decoded as a space.
     package var query: [(name: String, value: String)] {
-        guard let mark = target.firstIndex(of: "?") else { return [] }
-        let text = target[target.index(after: mark)...].prefix { $0 != "#" }
+        guard let questionMarkIndex = target.firstIndex(of: "?") else { return [] }
+        let text = target[target.index(after: questionMarkIndex)...].prefix { $0 != "#" }
         return FormText.pairs(text)
     }
 
@@ -32,7 +32,7 @@ extension HTTPMessage.Request {
         FormText.pairs(String(decoding: body, as: UTF8.self))
     }
 
-    package var isForm: Bool {
+    package var hasFormBody: Bool {
         self[field: "content-type"]?.lowercased().hasPrefix("application/x-www-form-urlencoded")
             ?? false
     }

@@ -5,11 +5,11 @@ package struct ServiceHost: Hashable, Sendable {
     /// The name of the host, in lower case.
     package let name: String
     /// The prefix that the fake puts before the paths of this host, for example the host's name.
-    package let prefix: String
+    package let pathPrefix: String
     /// The prefixes of the paths on this host that belong to the service.
     ///
     /// If nil, all paths belong to it.
-    package let paths: [String]?
+    package let pathPrefixes: [String]?
     /// Whether the host belongs to this service alone, so that a backend's file that names the host
     /// means this service.
     ///
@@ -18,18 +18,18 @@ package struct ServiceHost: Hashable, Sendable {
 
     /// - Parameters:
     ///   - name: The name of the host, in lower case.
-    ///   - prefix: The prefix that the fake puts before the paths of this host.
-    ///   - paths: The prefixes of the paths that belong to the service; nil: all paths.
+    ///   - pathPrefix: The prefix that the fake puts before the paths of this host.
+    ///   - pathPrefixes: The prefixes of the paths that belong to the service; nil: all paths.
     ///   - isExclusive: Whether the host belongs to this service alone.
     package init(
         _ name: String,
-        prefix: String = "",
-        paths: [String]? = nil,
+        pathPrefix: String = "",
+        pathPrefixes: [String]? = nil,
         isExclusive: Bool = true
     ) {
         self.name = name
-        self.prefix = prefix
-        self.paths = paths
+        self.pathPrefix = pathPrefix
+        self.pathPrefixes = pathPrefixes
         self.isExclusive = isExclusive
     }
 
@@ -37,8 +37,8 @@ package struct ServiceHost: Hashable, Sendable {
     ///
     /// Returns nil when the path does not belong to the service.
     package func target(for target: String) -> String? {
-        guard paths?.contains(where: target.hasPrefix) ?? true else { return nil }
-        return prefix + target
+        guard pathPrefixes?.contains(where: target.hasPrefix) ?? true else { return nil }
+        return pathPrefix + target
     }
 }
 

@@ -58,14 +58,14 @@ private enum PathPart: Sendable {
 }
 
 /// The values of an operation's path parameters in one request.
-struct PathValues: Sendable {
+struct PathParameterValues: Sendable {
     fileprivate let parts: [PathPart]
     fileprivate let segments: [String]
 
     /// Returns the value of a path parameter; nil when the operation's path has no such parameter.
-    subscript(wanted: String) -> String? {
+    subscript(parameterName: String) -> String? {
         for (part, segment) in zip(parts, segments) {
-            guard case .name(let name, let verb) = part, name == wanted else { continue }
+            guard case .name(let name, let verb) = part, name == parameterName else { continue }
             return verb.isEmpty ? segment : String(segment.dropLast(verb.count))
         }
         return nil
@@ -152,9 +152,11 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         self.rows = rows
         var rowsByLastSegment: [String: [Row]] = [:]
         var rowsBySegmentCount: [Int: [Row]] = [:]
-        func names(_ row: Row) -> Int { row.parts.count { $0.text == nil } }
+        func parameterCount(_ row: Row) -> Int { row.parts.count { $0.text == nil } }
         let sorted = rows.enumerated()
-            .sorted { (names($0.element), $0.offset) < (names($1.element), $1.offset) }
+            .sorted {
+                (parameterCount($0.element), $0.offset) < (parameterCount($1.element), $1.offset)
+            }
         for row in sorted.map(\.element) {
             if let last = row.parts.last?.text {
                 rowsByLastSegment[last, default: []].append(row)
@@ -171,15 +173,15 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     func find(
         _ method: String,
         _ segments: [String]
-    ) -> (call: Call?, values: PathValues)? {
+    ) -> (call: Call?, values: PathParameterValues)? {
         guard let last = segments.last else { return nil }
         for row in rowsByLastSegment[last] ?? [] where row.method == method && row.matches(segments)
         {
-            return (row.call, PathValues(parts: row.parts, segments: segments))
+            return (row.call, PathParameterValues(parts: row.parts, segments: segments))
         }
         for row in rowsBySegmentCount[segments.count] ?? []
         where row.method == method && row.matches(segments) {
-            return (row.call, PathValues(parts: row.parts, segments: segments))
+            return (row.call, PathParameterValues(parts: row.parts, segments: segments))
         }
         return nil
     }

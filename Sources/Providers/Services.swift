@@ -103,10 +103,10 @@ package struct Services: Hashable, Codable, Sendable {
             as: number,
             changed: { party in
                 body.map { body in
-                    var shown = table[party]?.event(body) ?? EventSummary(body: body)
+                    var summary = table[party]?.event(body) ?? EventSummary(body: body)
                     // Send exactly the given body, without adding the service's envelope to it.
-                    shown.body = body
-                    return shown
+                    summary.body = body
+                    return summary
                 }
             },
             at: now
@@ -125,12 +125,12 @@ package struct Services: Hashable, Codable, Sendable {
         guard let provider = table[party] else {
             return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
         }
-        let planned = planned(party, request)
-        if let reply = refusal(provider, planned, request) { return reply }
-        provider.prepare(&self, request, now)
-        var reply = provider.respond(&self, request, now, planned)
-        switch planned {
-        case .loseAnswer: reply.sendMode = .reset
+        let plannedResponse = plannedResponse(party, request)
+        if let reply = plannedRefusal(provider, plannedResponse, request) { return reply }
+        provider.copyDataFromOtherFakes(&self, request, now)
+        var reply = provider.respond(&self, request, now, plannedResponse)
+        switch plannedResponse {
+        case .loseResponse: reply.sendMode = .reset
         case .half: reply.sendMode = .half
         case .slow(let milliseconds): reply.sendMode = .slow(milliseconds)
         case .malformed: reply.response.body = Array("<html>".utf8)
@@ -144,26 +144,26 @@ package struct Services: Hashable, Codable, Sendable {
     /// Returns the planned response to a call that must have no effect on the fake.
     ///
     /// Returns nil when the call is carried out.
-    private func refusal(
+    private func plannedRefusal(
         _ provider: ProviderEntry,
-        _ planned: ProviderPlan.Answer,
+        _ plannedResponse: ProviderPlan.Answer,
         _ request: HTTPMessage.Request
     ) -> Reply? {
         let name = provider.party.description
         func unansweredReply(_ sendMode: Reply.SendMode) -> Reply {
             Reply(HTTPMessage.Response(500), .inferred, of: name, sendMode: sendMode)
         }
-        switch planned {
+        switch plannedResponse {
         case .status(let status):
-            return Reply(provider.failure(self, status, request), .documented, of: name)
+            return Reply(provider.failureResponse(self, status, request), .documented, of: name)
         case .busy(let milliseconds):
             return Reply(provider.busy(self, milliseconds, request), .documented, of: name)
         case .code(let code):
-            return provider.refusal(self, code).map { Reply($0, .documented, of: name) }
+            return provider.plannedRefusal(self, code).map { Reply($0, .documented, of: name) }
         case .reset: return unansweredReply(.reset)
         case .hang(let milliseconds): return unansweredReply(.hang(milliseconds))
         case .never: return unansweredReply(.never)
-        case .asUsual, .noSubscribers, .invalidAliases, .loseAnswer, .malformed, .half, .slow:
+        case .asUsual, .noSubscribers, .invalidAliases, .loseResponse, .malformed, .half, .slow:
             return nil
         }
     }
@@ -171,7 +171,7 @@ package struct Services: Hashable, Codable, Sendable {
     /// Returns the planned response to a call and uses it up.
     ///
     /// A call that the plan does not count gets the usual response.
-    private mutating func planned(
+    private mutating func plannedResponse(
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request
     ) -> ProviderPlan.Answer {
@@ -199,7 +199,8 @@ package struct Services: Hashable, Codable, Sendable {
     ///
     /// Nil when there is no such time.
     package var nextChangeTime: Instant? {
-        ([queue.nextDue] + table.entries.map { $0.nextChangeTime(self) }).compactMap { $0 }.min()
+        ([queue.nextDueTime] + table.entries.map { $0.nextChangeTime(self) }).compactMap { $0 }
+            .min()
     }
 
     /// The largest number of subscription renewals that one move of the clock may cause.
@@ -216,7 +217,7 @@ package struct Services: Hashable, Codable, Sendable {
         table[delivery.provider]?.attempt(self, delivery, now)
     }
 
-    package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        table[delivery.provider]?.schedule(self, delivery) ?? .never
+    package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule {
+        table[delivery.provider]?.retrySchedule(self, delivery) ?? .never
     }
 }

@@ -21,7 +21,7 @@ package struct SubscriberSummary: Hashable, Sendable {
         package let environment: String
         package let state: State
         /// The time at which the customer first bought the product.
-        package let firstPurchased: Instant
+        package let firstPurchaseTime: Instant
         /// The start of the latest period of the purchase.
         package let periodStart: Instant
         /// The time at which access ends unless it is extended.
@@ -34,13 +34,13 @@ package struct SubscriberSummary: Hashable, Sendable {
             store: String,
             environment: String,
             state: State,
-            firstPurchased: Instant,
+            firstPurchaseTime: Instant,
             periodStart: Instant,
             accessEnd: Instant?
         ) {
             (self.product, self.store, self.environment) = (product, store, environment)
-            (self.state, self.firstPurchased, self.periodStart, self.accessEnd) = (
-                state, firstPurchased, periodStart, accessEnd
+            (self.state, self.firstPurchaseTime, self.periodStart, self.accessEnd) = (
+                state, firstPurchaseTime, periodStart, accessEnd
             )
         }
     }

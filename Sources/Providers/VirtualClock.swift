@@ -16,18 +16,18 @@ package struct VirtualClock: Hashable, Codable, Sendable {
 
     package init() {}
 
-    package func now(at wall: Instant) -> Instant { frozen ?? wall + offset }
+    package func now(at realTime: Instant) -> Instant { frozen ?? realTime + offset }
 
-    package mutating func set(to now: Instant, at wall: Instant) {
+    package mutating func set(to now: Instant, at realTime: Instant) {
         if frozen != nil { frozen = now }
-        offset = now - wall
+        offset = now - realTime
     }
 
     /// Freezes the clock at its current time, or lets a frozen clock continue from that time.
-    package mutating func freeze(_ isFrozen: Bool, at wall: Instant) {
-        let current = now(at: wall)
+    package mutating func setFrozen(_ isFrozen: Bool, at realTime: Instant) {
+        let current = now(at: realTime)
         frozen = isFrozen ? current : nil
-        offset = current - wall
+        offset = current - realTime
     }
 
     private enum CodingKeys: String, CodingKey { case offset, frozen }

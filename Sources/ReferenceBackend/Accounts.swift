@@ -92,14 +92,14 @@ struct Accounts: Sendable {
     /// result of the first (S-27).
     static func completeLogin(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
         try await accounts.store.pool.write { db in
-            if let userOwned = try accounts.userOwned(db, by: login.accountID) {
-                return try accounts.recover(db, userOwned, login)
+            if let ownedUser = try accounts.ownedUser(db, by: login.accountID) {
+                return try accounts.recover(db, ownedUser, login)
             }
             return try accounts.store.policies.accounts.claim(accounts, db, login)
         }
     }
 
-    func userOwned(_ db: Database, by accountID: String) throws -> User? {
+    func ownedUser(_ db: Database, by accountID: String) throws -> User? {
         try User.fetchOne(
             db,
             sql: "SELECT users.* FROM accounts JOIN users ON users.id = accounts.userID "

@@ -13,12 +13,12 @@ struct Authenticity: Sendable {
         var isSigned = Authenticity.isSigned
         /// The maximum difference between the time in the signature and the clock, in seconds, as
         /// in RevenueCat's documented example.
-        var ageMax: Int64 = 300
+        var ageMaxInSeconds: Int64 = 300
     }
 
     func accepts(authorization value: String?, signature: String?, body: Data) -> Bool {
         if let authorization, !policy.isAuthorized(value, authorization) { return false }
-        if let signingKey, !policy.isSigned(signature, body, signingKey, policy.ageMax) {
+        if let signingKey, !policy.isSigned(signature, body, signingKey, policy.ageMaxInSeconds) {
             return false
         }
         return true
@@ -34,25 +34,26 @@ struct Authenticity: Sendable {
     /// period and the raw body.
     ///
     /// A signature that is too old is not valid.
-    static func isSigned(_ header: String?, body: Data, key: String, ageMax: Int64) -> Bool {
+    static func isSigned(_ header: String?, body: Data, key: String, ageMaxInSeconds: Int64) -> Bool
+    {
         var parts: [Substring: Substring] = [:]
         for part in (header ?? "").split(separator: ",") {
             let pair = part.split(separator: "=", maxSplits: 1)
             if pair.count == 2 { parts[pair[0]] = pair[1] }
         }
         guard let time = parts["t"], let seconds = Int64(time), let hmac = parts["v1"],
-            isRecent(seconds, ageMax: ageMax)
+            isRecent(seconds, ageMaxInSeconds: ageMaxInSeconds)
         else { return false }
         return isEqual(String(hmac), self.hmac(of: Data("\(time).".utf8) + body, key: key))
     }
 
-    /// Returns whether a time differs from the clock by at most `ageMax` seconds, in either
+    /// Returns whether a time differs from the clock by at most `ageMaxInSeconds` seconds, in either
     /// direction.
     ///
     /// The time comes from an unauthenticated sender, so the subtraction must not overflow.
-    static func isRecent(_ seconds: Int64, ageMax: Int64) -> Bool {
-        let (age, isBeyond) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
-        return !isBeyond && age.magnitude <= ageMax.magnitude
+    static func isRecent(_ seconds: Int64, ageMaxInSeconds: Int64) -> Bool {
+        let (age, overflows) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
+        return !overflows && age.magnitude <= ageMaxInSeconds.magnitude
     }
 
     /// Returns the HMAC-SHA256 of a message in hexadecimal digits.

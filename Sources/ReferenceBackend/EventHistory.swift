@@ -31,47 +31,48 @@ struct EventHistory: Sendable {
     private static let purchaseCondition = "userID = ? AND productID = ? AND isSandbox = ?"
 
     /// Stores an event in the history of a purchase.
-    func recordEvent(_ db: Database, _ event: WebhookEvent, of line: PurchaseKey) throws {
+    func recordEvent(_ db: Database, _ event: WebhookEvent, of purchaseKey: PurchaseKey) throws {
         try db.execute(
             sql: "INSERT INTO history (userID, productID, isSandbox, timestamp, event) "
                 + "VALUES (?, ?, ?, ?, ?)",
             arguments: [
-                line.userID, line.productID, line.isSandbox, event.timestamp,
+                purchaseKey.userID, purchaseKey.productID, purchaseKey.isSandbox, event.timestamp,
                 try JSONEncoder().encode(event),
             ]
         )
     }
 
     /// Returns the stored events of a purchase in the order in which they happened.
-    func events(_ db: Database, _ line: PurchaseKey) throws -> [WebhookEvent] {
+    func events(_ db: Database, _ purchaseKey: PurchaseKey) throws -> [WebhookEvent] {
         try Data.fetchAll(
             db,
             sql: "SELECT event FROM history WHERE \(Self.purchaseCondition) ORDER BY timestamp, id",
-            arguments: [line.userID, line.productID, line.isSandbox]
+            arguments: [purchaseKey.userID, purchaseKey.productID, purchaseKey.isSandbox]
         ).map { try JSONDecoder().decode(WebhookEvent.self, from: $0) }
     }
 
     /// Returns the last event of a purchase that satisfies a condition.
     func last(
         _ db: Database,
-        _ line: PurchaseKey,
+        _ purchaseKey: PurchaseKey,
         where condition: (WebhookEvent) -> Bool
     ) throws -> WebhookEvent? {
-        try events(db, line).last(where: condition)
+        try events(db, purchaseKey).last(where: condition)
     }
 
     /// Applies an event that arrived late, together with all newer events of the same purchase.
-    static func applyLateEvent(_ history: EventHistory, _ db: Database, _ line: PurchaseKey) throws
+    static func applyLateEvent(_ history: EventHistory, _ db: Database, _ purchaseKey: PurchaseKey)
+        throws
     {
-        try history.recomputeState(db, line)
+        try history.recomputeState(db, purchaseKey)
     }
 
     /// Recomputes the state of a purchase from its first event on.
-    private func recomputeState(_ db: Database, _ line: PurchaseKey) throws {
-        let events = try events(db, line)
+    private func recomputeState(_ db: Database, _ purchaseKey: PurchaseKey) throws {
+        let events = try events(db, purchaseKey)
         var subscription: Subscription?
         for event in events where !store.policies.delivery.isStale(event, subscription) {
-            var next = subscription ?? line.initialState(event)
+            var next = subscription ?? purchaseKey.initialState(event)
             store.policies.entitlement.apply(event, to: &next)
             subscription = next
         }
@@ -85,7 +86,7 @@ struct EventHistory: Sendable {
         to target: Int64,
         until timestamp: Int64
     ) throws {
-        let moved = try Row.fetchAll(
+        let movedKeys = try Row.fetchAll(
             db,
             sql: "SELECT DISTINCT productID, isSandbox FROM history "
                 + "WHERE userID = ? AND timestamp <= ?",
@@ -96,27 +97,27 @@ struct EventHistory: Sendable {
             }
         }
         // The purchases of which the new owner already had events must be recomputed.
-        let known = try moved.map { try hasEvents(db, $0[1]) }
+        let targetHasEvents = try movedKeys.map { try hasEvents(db, $0[1]) }
         try db.execute(
             sql: "UPDATE history SET userID = ? WHERE userID = ? AND timestamp <= ?",
             arguments: [target, source, timestamp]
         )
-        for (lines, wasKnown) in zip(moved, known) {
-            let isLeft = try hasEvents(db, lines[0])
-            guard isLeft || wasKnown else { continue }
+        for (purchaseKeys, wasKnown) in zip(movedKeys, targetHasEvents) {
+            let hasRemainingEvents = try hasEvents(db, purchaseKeys[0])
+            guard hasRemainingEvents || wasKnown else { continue }
             // Both users now have a part of the events that were stored together, so both purchases
             // are recomputed.
             let recomputeHistory = store.policies.identity.recomputeHistory
-            if isLeft { try recomputeHistory(self, db, lines[0]) }
-            try recomputeHistory(self, db, lines[1])
+            if hasRemainingEvents { try recomputeHistory(self, db, purchaseKeys[0]) }
+            try recomputeHistory(self, db, purchaseKeys[1])
         }
     }
 
-    private func hasEvents(_ db: Database, _ line: PurchaseKey) throws -> Bool {
+    private func hasEvents(_ db: Database, _ purchaseKey: PurchaseKey) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: "SELECT EXISTS (SELECT 1 FROM history WHERE \(Self.purchaseCondition))",
-            arguments: [line.userID, line.productID, line.isSandbox]
+            arguments: [purchaseKey.userID, purchaseKey.productID, purchaseKey.isSandbox]
         ) ?? false
     }
 }

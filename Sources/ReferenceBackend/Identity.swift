@@ -6,12 +6,12 @@ internal import GRDB
 /// All IDs in an event lead to one user, who is created if no ID is known.
 enum Identity {
     struct Policy: Sendable {
-        var isValid = Identity.isValid
+        var isValidUserID = Identity.isValidUserID
         var createUnknownUser = Identity.createUnknownUser
         var mergeUsers = Identity.mergeUsers
         var ownedPurchases = Identity.ownedPurchases
         var removeTransferredPurchases = Identity.removeTransferredPurchases
-        var currentOwner = Identity.currentOwner
+        var currentOwnerID = Identity.currentOwnerID
         var createPreviousOwner = Identity.createPreviousOwner
         var recomputeHistory = EventHistory.applyLateEvent
         var hasNewerState = Identity.hasNewerState
@@ -21,7 +21,7 @@ enum Identity {
     ///
     /// IDs that RevenueCat blocks, IDs that only programming errors produce, and overlong IDs are
     /// not valid (S-21, S-23; RevenueCat fact sheet, section 5.1).
-    static func isValid(_ id: String) -> Bool {
+    static func isValidUserID(_ id: String) -> Bool {
         !id.isEmpty && id.count <= 100 && !id.contains("/") && !blockedIDs.contains(id.lowercased())
     }
 
@@ -37,34 +37,34 @@ enum Identity {
     /// that events created moves to the registered record.
     static func resolveUser(_ store: Store, _ db: Database, _ event: WebhookEvent) throws -> User? {
         let ids = ([event.appUserID, event.originalAppUserID] + event.aliases)
-            .compactMap { $0 }.filter(store.isValid)
+            .compactMap { $0 }.filter(store.isValidUserID)
         guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
         else { return nil }
-        var found = try known(store, db, ids)
+        var users = try known(store, db, ids)
         // The record from a registration is kept. A record that an event created was only a
         // placeholder.
-        found.sort {
+        users.sort {
             ($0.source == User.webhookSource ? 1 : 0) < ($1.source == User.webhookSource ? 1 : 0)
         }
         let policy = store.policies.identity
-        guard let user = try found.first ?? policy.createUnknownUser(store, db, first),
+        guard let user = try users.first ?? policy.createUnknownUser(store, db, first),
             let userID = user.id
         else { return nil }
-        for other in found.dropFirst() { try policy.mergeUsers(store, db, other, userID) }
+        for other in users.dropFirst() { try policy.mergeUsers(store, db, other, userID) }
         for id in ids { try store.linkAlias(db, id, to: userID) }
         return user
     }
 
     /// Returns the users with the given IDs, each user once.
     private static func known(_ store: Store, _ db: Database, _ ids: [String]) throws -> [User] {
-        var found: [User] = []
+        var users: [User] = []
         for id in ids {
             guard let user = try store.user(db, known: id),
-                !found.contains(where: { $0.id == user.id })
+                !users.contains(where: { $0.id == user.id })
             else { continue }
-            found.append(user)
+            users.append(user)
         }
-        return found
+        return users
     }
 
     /// Creates an unknown user, who may have bought something before the app could register.
@@ -82,22 +82,22 @@ enum Identity {
 
     /// Applies a TRANSFER event: moves all purchases of each old owner to the new owner (S-17).
     static func transfer(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
-        guard let winner = event.transferredTo.first(where: store.isValid) else { return }
+        guard let newOwnerID = event.transferredTo.first(where: store.isValidUserID) else { return }
         // All IDs in `transferred_to` belong to one customer (RevenueCat fact sheet, section 2.4).
-        let winners = try known(store, db, event.transferredTo)
-        let target = try winners.first ?? store.insert(db, winner, source: User.webhookSource)
+        let newOwners = try known(store, db, event.transferredTo)
+        let target = try newOwners.first ?? store.insert(db, newOwnerID, source: User.webhookSource)
         guard let targetID = target.id else { return }
-        for other in winners.dropFirst() { try store.merge(db, other, into: targetID) }
+        for other in newOwners.dropFirst() { try store.merge(db, other, into: targetID) }
         for id in event.transferredTo { try store.linkAlias(db, id, to: targetID) }
         try store.policies.identity.createPreviousOwner(store, db, event)
         for id in event.transferredFrom {
             if let source = try store.user(db, known: id)?.id, source != targetID {
-                let currentOwner = try store.policies.identity.currentOwner(
+                let currentOwnerID = try store.policies.identity.currentOwnerID(
                     db,
                     targetID,
                     event.timestamp
                 )
-                try store.move(db, from: source, to: currentOwner, until: event.timestamp)
+                try store.move(db, from: source, to: currentOwnerID, until: event.timestamp)
                 try db.execute(
                     sql: "INSERT INTO transfers (source, target, asOf) VALUES (?, ?, ?) "
                         + "ON CONFLICT DO NOTHING",
@@ -111,8 +111,8 @@ enum Identity {
     /// still arrive.
     static func createPreviousOwner(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
         guard try known(store, db, event.transferredFrom).isEmpty,
-            let loser = event.transferredFrom.first(where: store.isValid),
-            let userID = try store.insert(db, loser, source: User.webhookSource).id
+            let previousOwnerID = event.transferredFrom.first(where: store.isValidUserID),
+            let userID = try store.insert(db, previousOwnerID, source: User.webhookSource).id
         else { return }
         for id in event.transferredFrom { try store.linkAlias(db, id, to: userID) }
     }
@@ -121,18 +121,18 @@ enum Identity {
     ///
     /// Later transfers moved the purchase, even if its event arrives after the transfers (S-09,
     /// S-17).
-    static func currentOwner(_ db: Database, of userID: Int64, since timestamp: Int64) throws
+    static func currentOwnerID(_ db: Database, of userID: Int64, since timestamp: Int64) throws
         -> Int64
     {
-        var (currentOwner, timestamp) = (userID, timestamp)
+        var (currentOwnerID, timestamp) = (userID, timestamp)
         while let transfer = try Row.fetchOne(
             db,
             sql: "SELECT target, asOf FROM transfers WHERE source = ? AND asOf > ? ORDER BY asOf",
-            arguments: [currentOwner, timestamp]
+            arguments: [currentOwnerID, timestamp]
         ) {
-            (currentOwner, timestamp) = (transfer["target"], transfer["asOf"])
+            (currentOwnerID, timestamp) = (transfer["target"], transfer["asOf"])
         }
-        return currentOwner
+        return currentOwnerID
     }
 
     /// Returns whether the new owner already has a newer state of the transferred purchase.

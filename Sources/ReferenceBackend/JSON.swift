@@ -8,11 +8,11 @@ enum JSON {
     /// The maximum size of an accepted body, in bytes.
     ///
     /// RevenueCat's bodies have a few kilobytes.
-    static let bodyMax = 10 << 20
+    static let bodyBytesMax = 10 << 20
 
     /// Decodes the JSON body of a request; nil when the body is not JSON of the given type.
     static func decode<Body: Decodable>(_ request: Request) async throws -> Body? {
-        let buffer = try await request.body.collect(upTo: bodyMax)
+        let buffer = try await request.body.collect(upTo: bodyBytesMax)
         return try? JSONDecoder().decode(Body.self, from: Data(buffer.readableBytesView))
     }
 
@@ -25,7 +25,7 @@ enum JSON {
         )
     }
 
-    static func pathID(_ context: BasicRequestContext) -> String {
+    static func idInPath(_ context: BasicRequestContext) -> String {
         let raw = context.parameters.get("id") ?? ""
         return raw.removingPercentEncoding ?? raw
     }

@@ -6,7 +6,7 @@ enum Notification {
     struct Policy: Sendable {
         var text = Notification.text
         var shouldNotify = Notification.shouldNotify
-        var isMessageTrue = Notification.isMessageTrue
+        var isMessageStillTrue = Notification.isMessageStillTrue
         var recipient = Notification.recipient
     }
 
@@ -20,7 +20,7 @@ enum Notification {
     ) throws {
         let policy = store.policies.notification
         guard policy.shouldNotify(event, isStale), let text = policy.text(event),
-            try policy.isMessageTrue(store, db, event, user)
+            try policy.isMessageStillTrue(store, db, event, user)
         else { return }
         try Outbox.enqueue(
             store,
@@ -42,7 +42,7 @@ enum Notification {
     ///
     /// Access has not ended for a user who still has access by another purchase. A user without
     /// access cannot keep it until the end of a period (S-31).
-    static func isMessageTrue(
+    static func isMessageStillTrue(
         _ store: Store,
         _ db: Database,
         _ event: WebhookEvent,
@@ -50,12 +50,14 @@ enum Notification {
     ) throws -> Bool {
         let isCancelled = onlyStopsRenewal(event)
         guard event.type == "EXPIRATION" || isCancelled else { return true }
-        let all = try Subscription.fetchAll(
+        let subscriptions = try Subscription.fetchAll(
             db,
             sql: "SELECT * FROM subscriptions WHERE userID = ? AND isSandbox = 0",
             arguments: [user.id]
         )
-        let hasAccess = all.contains { store.policies.entitlement.givesAccess($0, WallClock.now()) }
+        let hasAccess = subscriptions.contains {
+            store.policies.entitlement.givesAccess($0, WallClock.now())
+        }
         return hasAccess == isCancelled
     }
 

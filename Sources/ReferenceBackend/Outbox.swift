@@ -28,7 +28,7 @@ final class Outbox: Sendable {
         var dueAt: Int64
     }
 
-    struct OneSignalSettings: Sendable {
+    struct PushServiceSettings: Sendable {
         let baseURL: String
         let appID: String
         let apiKey: String
@@ -46,7 +46,7 @@ final class Outbox: Sendable {
     }
 
     let store: Store
-    let service: OneSignalSettings
+    let service: PushServiceSettings
     let client: HTTPClient
     private let wakeUpSignals: AsyncStream<Void>
     private let wakeUpContinuation: AsyncStream<Void>.Continuation
@@ -57,7 +57,7 @@ final class Outbox: Sendable {
     private static let readRetryDelay: Duration = .milliseconds(100)
     private var policy: Policy { store.policies.outbox }
 
-    init(store: Store, service: OneSignalSettings, client: HTTPClient) {
+    init(store: Store, service: PushServiceSettings, client: HTTPClient) {
         self.store = store
         self.service = service
         self.client = client
@@ -103,8 +103,8 @@ final class Outbox: Sendable {
         bytes[6] = bytes[6] & 0x0f | 0x50
         bytes[8] = bytes[8] & 0x3f | 0x80
         let hex = bytes.hex
-        let cuts = [0, 8, 12, 16, 20, 32]
-        return zip(cuts, cuts.dropFirst()).map { from, to in
+        let groupBoundaries = [0, 8, 12, 16, 20, 32]
+        return zip(groupBoundaries, groupBoundaries.dropFirst()).map { from, to in
             String(hex.dropFirst(from).prefix(to - from))
         }.joined(separator: "-")
     }
@@ -131,7 +131,7 @@ final class Outbox: Sendable {
                         do {
                             // The message is released before the next read of the queue, which
                             // would otherwise skip the message.
-                            defer { self.release(message) }
+                            defer { self.releaseInFlight(message) }
                             try await self.send(message, dueAt: dueAt)
                         } catch {
                             await self.wakeLater()
@@ -150,7 +150,7 @@ final class Outbox: Sendable {
         wake()
     }
 
-    private func release(_ message: Message) {
+    private func releaseInFlight(_ message: Message) {
         _ = messageIDsInFlight.withLockedValue { $0.remove(message.id) }
     }
 
@@ -171,9 +171,11 @@ final class Outbox: Sendable {
         // read again.
         guard try await isWaiting(message.id) else { return }
         var message = message
-        var wait = dueAt - WallClock.now()
+        var waitInMilliseconds = dueAt - WallClock.now()
         while !Task.isCancelled {
-            if wait > 0 { try? await Task.sleep(for: .milliseconds(wait)) }
+            if waitInMilliseconds > 0 {
+                try? await Task.sleep(for: .milliseconds(waitInMilliseconds))
+            }
             let result = await policy.sendOnce(self, message, .seconds(2))
             message.attemptCount += 1
             switch policy.nextAction(result, message.attemptCount) {
@@ -181,8 +183,8 @@ final class Outbox: Sendable {
                 await finish(message, state)
                 return
             case .retry(let pause):
-                wait = pause
-                await postpone(message, by: wait)
+                waitInMilliseconds = pause
+                await postpone(message, by: waitInMilliseconds)
             }
         }
     }
@@ -226,11 +228,11 @@ final class Outbox: Sendable {
         }
     }
 
-    private func postpone(_ message: Message, by wait: Int64) async {
+    private func postpone(_ message: Message, by waitInMilliseconds: Int64) async {
         try? await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE outbox SET attemptCount = ?, dueAt = ? WHERE id = ?",
-                arguments: [message.attemptCount, WallClock.now() + wait, message.id]
+                arguments: [message.attemptCount, WallClock.now() + waitInMilliseconds, message.id]
             )
         }
     }
@@ -262,12 +264,12 @@ final class Outbox: Sendable {
         guard let response = try? await outbox.client.execute(request, timeout: timeout),
             let reply = try? await response.body.collect(upTo: 1 << 20)
         else { return .failed(retryAfter: nil) }
-        let wait = response.headers.first(name: "retry-after").flatMap(milliseconds)
+        let waitInMilliseconds = response.headers.first(name: "retry-after").flatMap(milliseconds)
         return policy.result(
             message,
-            OneSignalResponse(
+            PushServiceResponse(
                 status: response.status.code,
-                retryAfter: wait,
+                retryAfter: waitInMilliseconds,
                 body: Data(reply.readableBytesView)
             )
         )
@@ -279,13 +281,13 @@ final class Outbox: Sendable {
         Int64(retryAfter).map { min(max($0, 0), 86_400) * 1000 }
     }
 
-    static func authorization(_ service: OneSignalSettings) -> String { "Key " + service.apiKey }
+    static func authorization(_ service: PushServiceSettings) -> String { "Key " + service.apiKey }
 
     /// Returns the body of the request to OneSignal.
     ///
     /// It addresses one user by the ID with which the app logs in, and has one idempotency key for
     /// all attempts.
-    static func body(_ message: Message, _ service: OneSignalSettings) -> [String: Any] {
+    static func body(_ message: Message, _ service: PushServiceSettings) -> [String: Any] {
         [
             "app_id": service.appID,
             "target_channel": "push",
@@ -296,7 +298,7 @@ final class Outbox: Sendable {
     }
 
     /// The parts of a OneSignal response that the outbox uses.
-    struct OneSignalResponse: Sendable {
+    struct PushServiceResponse: Sendable {
         let status: UInt
         /// The delay in milliseconds that OneSignal asked for; nil without a delay.
         let retryAfter: Int64?
@@ -311,7 +313,7 @@ final class Outbox: Sendable {
     ///
     /// A 200 response counts as accepted only if it has an ID, because without an ID the message
     /// reached no device (S-30).
-    static func result(_ message: Message, _ reply: OneSignalResponse) -> Result {
+    static func result(_ message: Message, _ reply: PushServiceResponse) -> Result {
         switch reply.status {
         case 200..<300:
             let id = reply.json["id"] as? String ?? ""

@@ -22,11 +22,11 @@ struct ProbeRoutes: Sendable {
         router.post("test/clock") { request, _ in try await setClock(request) }
         let probeResponse = store.policies.probes.probeResponse
         router.get("test/users/:id") { _, context in
-            let id = JSON.pathID(context)
+            let id = JSON.idInPath(context)
             return try await probeResponse(.user, id) { try await user(of: id) }
         }
         router.get("test/subscriptions/:id") { _, context in
-            let id = JSON.pathID(context)
+            let id = JSON.idInPath(context)
             return try await probeResponse(.subscription, id) { try await subscription(of: id) }
         }
     }
@@ -41,9 +41,9 @@ struct ProbeRoutes: Sendable {
     static func probeResponse(
         _ kind: ProbeKind,
         of id: String,
-        make: @Sendable () async throws -> Response
+        makeResponse: @Sendable () async throws -> Response
     ) async throws -> Response {
-        try await make()
+        try await makeResponse()
     }
 
     /// Makes every change of the users' data fail in the middle of its transaction, or ends this
@@ -90,11 +90,11 @@ struct ProbeRoutes: Sendable {
     }
 
     private func user(of id: String) async throws -> Response {
-        let found = try await store.pool.read { db -> (User, String?)? in
+        let storedRows = try await store.pool.read { db -> (User, String?)? in
             guard let user = try store.user(db, known: id) else { return nil }
             return (user, try accounts.owner(db, of: user.id))
         }
-        guard let (user, owner) = found else {
+        guard let (user, owner) = storedRows else {
             return JSON.response(.notFound, ["error": "unknown_user"])
         }
         return JSON.response(
@@ -121,7 +121,7 @@ struct ProbeRoutes: Sendable {
     /// The result may also be a grant from Purchasely.
     private func subscription(of id: String) async throws -> Response {
         let now = WallClock.now()
-        let found = try await store.pool.read { db -> ([Subscription], [Grant])? in
+        let storedRows = try await store.pool.read { db -> ([Subscription], [Grant])? in
             guard let userID = try store.user(db, known: id)?.id else { return nil }
             let subscriptions = try Subscription.fetchAll(
                 db,
@@ -135,7 +135,8 @@ struct ProbeRoutes: Sendable {
             )
             return (subscriptions, grants)
         }
-        guard let (subscriptions, grants) = found, !(subscriptions.isEmpty && grants.isEmpty) else {
+        guard let (subscriptions, grants) = storedRows, !(subscriptions.isEmpty && grants.isEmpty)
+        else {
             return JSON.response(.notFound, ["error": "no_subscription"])
         }
         let primarySubscription = primarySubscription(subscriptions, at: now)
@@ -161,9 +162,9 @@ struct ProbeRoutes: Sendable {
         -> Subscription?
     {
         subscriptions.max { left, right in
-            let mine = givesAccess(left, now)
-            let theirs = givesAccess(right, now)
-            guard mine == theirs else { return theirs }
+            let leftGivesAccess = givesAccess(left, now)
+            let rightGivesAccess = givesAccess(right, now)
+            guard leftGivesAccess == rightGivesAccess else { return rightGivesAccess }
             return (left.expiresAt ?? .max, left.asOf) < (right.expiresAt ?? .max, right.asOf)
         }
     }

@@ -16,7 +16,7 @@ struct PurchaselyWebhookRoute: Sendable {
     struct Policy: Sendable {
         var isSigned = PurchaselyWebhookRoute.isSigned
         /// The maximum difference between the signed time and the clock, in seconds.
-        var ageMax: Int64 = 900
+        var ageMaxInSeconds: Int64 = 900
         var read = PurchaselyWebhookRoute.read
         var unreadableBodyResponse = PurchaselyWebhookRoute.unreadableBodyResponse
         var successResponse = PurchaselyWebhookRoute.successResponse
@@ -32,19 +32,21 @@ struct PurchaselyWebhookRoute: Sendable {
 
     func respond(to request: Request) async -> Response {
         do {
-            let body = Data(try await request.body.collect(upTo: JSON.bodyMax).readableBytesView)
+            let body = Data(
+                try await request.body.collect(upTo: JSON.bodyBytesMax).readableBytesView
+            )
             let signature = Signature { name in
                 HTTPField.Name(name).flatMap { request.headers[$0] }
             }
-            if let secret, !policy.isSigned(signature, body, secret, policy.ageMax) {
+            if let secret, !policy.isSigned(signature, body, secret, policy.ageMaxInSeconds) {
                 return JSON.response(.unauthorized, ["error": "unauthorized"])
             }
             let event: ReceivedPurchaselyEvent
             do { event = try policy.read(body) } catch {
                 return policy.unreadableBodyResponse(error)
             }
-            let isNew = try await store.pool.write { db in try applyIfNew(db, event) }
-            return await policy.successResponse(isNew, outbox)
+            let isNewEvent = try await store.pool.write { db in try applyIfNew(db, event) }
+            return await policy.successResponse(isNewEvent, outbox)
         } catch {
             return policy.serverErrorResponse(error)
         }
@@ -63,12 +65,12 @@ struct PurchaselyWebhookRoute: Sendable {
         /// The deprecated signature.
         ///
         /// It covers the time but not the body, so it does not authenticate the body.
-        let deprecated: String?
+        let deprecatedHMAC: String?
 
         init(_ field: (String) -> String?) {
             time = field("X-PURCHASELY-TIMESTAMP")
             hmac = field("X-PURCHASELY-REQUEST-SIGNATURE")
-            deprecated = field("X-PURCHASELY-SIGNATURE")
+            deprecatedHMAC = field("X-PURCHASELY-SIGNATURE")
         }
     }
 
@@ -80,10 +82,10 @@ struct PurchaselyWebhookRoute: Sendable {
         _ signature: Signature,
         body: Data,
         secret: String,
-        ageMax: Int64
+        ageMaxInSeconds: Int64
     ) -> Bool {
         guard let time = signature.time, let hmac = signature.hmac, let seconds = Int64(time),
-            Authenticity.isRecent(seconds, ageMax: ageMax)
+            Authenticity.isRecent(seconds, ageMaxInSeconds: ageMaxInSeconds)
         else { return false }
         return Authenticity.isEqual(
             hmac,
@@ -102,7 +104,7 @@ struct PurchaselyWebhookRoute: Sendable {
     /// Returns the status 200 for new events and duplicates alike.
     ///
     /// Push messages are sent separately (P-04).
-    static func successResponse(isNew: Bool, _ outbox: Outbox) async -> Response {
+    static func successResponse(isNewEvent: Bool, _ outbox: Outbox) async -> Response {
         outbox.wake()
         return JSON.response(.ok, ["received": true])
     }
@@ -110,7 +112,7 @@ struct PurchaselyWebhookRoute: Sendable {
     // MARK: Applying
 
     /// The effect of a Purchasely event on the access of its user.
-    enum Effect: Sendable {
+    enum AccessEffect: Sendable {
         case grant
         case revoke
         case nothing
@@ -122,7 +124,7 @@ struct PurchaselyWebhookRoute: Sendable {
     private func applyIfNew(_ db: Database, _ event: ReceivedPurchaselyEvent) throws -> Bool {
         guard try policy.markProcessed(db, event) else { return false }
         let effect = policy.effect(event)
-        guard effect != .nothing, store.isValid(event.subscriberID),
+        guard effect != .nothing, store.isValidUserID(event.subscriberID),
             let user = try store.user(db, known: event.subscriberID)
                 ?? policy.createUnknownUser(store, db, event.subscriberID),
             let userID = user.id
@@ -154,7 +156,7 @@ struct PurchaselyWebhookRoute: Sendable {
     ///
     /// Only ACTIVATE and DEACTIVATE have an effect; the other events give reasons and may arrive in
     /// any order (P-05).
-    static func effect(of event: ReceivedPurchaselyEvent) -> Effect {
+    static func effect(of event: ReceivedPurchaselyEvent) -> AccessEffect {
         switch event.name {
         case "ACTIVATE": .grant
         case "DEACTIVATE": .revoke

@@ -22,17 +22,17 @@ struct ReceivedPurchaselyEvent: Sendable {
 
     /// The error for a body that is not an event, because it is not JSON, or lacks `event_id`,
     /// `event_name` or a user.
-    struct Malformed: Error {}
+    struct MalformedEventError: Error {}
 
-    init(body: Data) throws(Malformed) {
+    init(body: Data) throws(MalformedEventError) {
         guard let event = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let id = event["event_id"] as? String, let name = event["event_name"] as? String
-        else { throw Malformed() }
+        else { throw MalformedEventError() }
         func text(_ key: String) -> String? { event[key] as? String }
         func milliseconds(_ key: String) -> Int64? { (event[key] as? NSNumber)?.int64Value }
         userID = text("user_id")
         guard let subscriberID = text("user_id") ?? text("anonymous_user_id") else {
-            throw Malformed()
+            throw MalformedEventError()
         }
         self.id = id
         self.name = name

@@ -72,7 +72,7 @@ struct Reconciliation: Sendable {
             sql: "SELECT * FROM subscriptions WHERE userID = ?",
             arguments: [userID]
         )
-        for item in subscriber.items {
+        for item in subscriber.currentPurchases {
             var subscription =
                 known.first { item.describes($0) }
                 ?? Subscription(
@@ -90,7 +90,7 @@ struct Reconciliation: Sendable {
             subscription.billingIssue = item.billingIssue
             try subscription.save(db, onConflict: .replace)
         }
-        for old in known where !subscriber.items.contains(where: { $0.describes(old) }) {
+        for old in known where !subscriber.currentPurchases.contains(where: { $0.describes(old) }) {
             // After the refund of a one-time purchase, RevenueCat's REST API no longer returns the
             // purchase. The refund event names its product (RevenueCat fact sheet 4.2).
             guard event.map({ $0.refunds(old) }) ?? true else { continue }
@@ -118,7 +118,9 @@ struct Reconciliation: Sendable {
             )
             for old in known
             where (old.expiresAt == nil || old.refunded)
-                && !subscribers.values.contains(where: { $0.items.contains { $0.describes(old) } })
+                && !subscribers.values.contains(where: {
+                    $0.currentPurchases.contains { $0.describes(old) }
+                })
             {
                 try store.policies.reconciliation.remove(db, old)
             }

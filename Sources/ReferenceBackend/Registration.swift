@@ -23,7 +23,7 @@ struct Registration: Decodable, Sendable {
     static func respond(to request: Request, _ store: Store) async throws -> Response {
         let policy = store.policies.registration
         guard let registration: Registration = try await JSON.decode(request),
-            let id = registration.appUserId, store.isValid(id),
+            let id = registration.appUserId, store.isValidUserID(id),
             let device = registration.deviceId, !device.isEmpty
         else { return policy.invalidRegistrationResponse() }
         let token = try await policy.perform(store, registration, id)

@@ -142,7 +142,7 @@ extension Store {
         )
     }
 
-    func isValid(_ id: String) -> Bool { policies.identity.isValid(id) }
+    func isValidUserID(_ id: String) -> Bool { policies.identity.isValidUserID(id) }
 
     func insert(_ db: Database, _ appUserID: String, source: String) throws -> User {
         let now = WallClock.now()

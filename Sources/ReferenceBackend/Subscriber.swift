@@ -24,9 +24,9 @@ struct Subscriber: Sendable {
         }
     }
 
-    let items: [SubscriberPurchase]
+    let currentPurchases: [SubscriberPurchase]
 
-    init(items: [SubscriberPurchase]) { self.items = items }
+    init(currentPurchases: [SubscriberPurchase]) { self.currentPurchases = currentPurchases }
 
     /// Parses the body of a response; nil for a body that is not a valid response.
     init?(_ body: Data) {
@@ -34,7 +34,7 @@ struct Subscriber: Sendable {
             let subscriber = root["subscriber"] as? [String: Any],
             let subscriptions = subscriber["subscriptions"] as? [String: [String: Any]]
         else { return nil }
-        var items = subscriptions.map { product, fields in
+        var currentPurchases = subscriptions.map { product, fields in
             let plan = fields["product_plan_identifier"] as? String
             return SubscriberPurchase(
                 productID: plan.map { "\(product):\($0)" } ?? product,
@@ -49,11 +49,13 @@ struct Subscriber: Sendable {
         }
         // A one-time purchase is only included if it unlocks an entitlement.
         let entitlements = subscriber["entitlements"] as? [String: [String: Any]] ?? [:]
-        let unlocking = Set(entitlements.values.compactMap { $0["product_identifier"] as? String })
-        let oneTime = subscriber["non_subscriptions"] as? [String: [[String: Any]]] ?? [:]
-        for (product, purchases) in oneTime where unlocking.contains(product) {
+        let unlockingProductIDs = Set(
+            entitlements.values.compactMap { $0["product_identifier"] as? String }
+        )
+        let oneTimePurchases = subscriber["non_subscriptions"] as? [String: [[String: Any]]] ?? [:]
+        for (product, purchases) in oneTimePurchases where unlockingProductIDs.contains(product) {
             guard let last = purchases.last else { continue }
-            items.append(
+            currentPurchases.append(
                 SubscriberPurchase(
                     productID: product,
                     isSandbox: last["is_sandbox"] as? Bool ?? false,
@@ -66,7 +68,7 @@ struct Subscriber: Sendable {
                 )
             )
         }
-        self.items = items
+        self.currentPurchases = currentPurchases
     }
 
     private static func milliseconds(_ value: Any?) -> Int64? {
@@ -88,7 +90,7 @@ struct SubscriberReader: Sendable {
     /// The error when RevenueCat's REST API is unavailable.
     ///
     /// The sender of the event must retry the delivery.
-    struct RevenueCatUnavailable: Error {}
+    struct PurchaseServiceUnavailable: Error {}
 
     let client: HTTPClient
     let baseURL: String
@@ -97,7 +99,7 @@ struct SubscriberReader: Sendable {
     func subscriber(_ id: String) async throws -> Subscriber {
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
         guard let path = id.addingPercentEncoding(withAllowedCharacters: allowed) else {
-            throw RevenueCatUnavailable()
+            throw PurchaseServiceUnavailable()
         }
         var request = HTTPClientRequest(url: baseURL + "/v1/subscribers/" + path)
         request.headers.add(name: "authorization", value: "Bearer " + apiKey)
@@ -105,7 +107,7 @@ struct SubscriberReader: Sendable {
             (200..<300).contains(Int(response.status.code)),
             let body = try? await response.body.collect(upTo: 4 << 20),
             let subscriber = Subscriber(Data(body.readableBytesView))
-        else { throw RevenueCatUnavailable() }
+        else { throw PurchaseServiceUnavailable() }
         return subscriber
     }
 }

@@ -44,8 +44,8 @@ struct TokenVerifier: Sendable {
         init?(_ text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false)
                 .map(String.init)
-            guard parts.count == 3, let header = TokenVerifier.object(parts[0]),
-                let claims = TokenVerifier.object(parts[1]),
+            guard parts.count == 3, let header = TokenVerifier.decodedObject(parts[0]),
+                let claims = TokenVerifier.decodedObject(parts[1]),
                 let signature = TokenVerifier.bytes(parts[2])
             else { return nil }
             algorithm = header["alg"] as? String
@@ -212,21 +212,21 @@ struct TokenVerifier: Sendable {
         if now < known.validUntil, let key = known.keys[id] { return .success(key) }
         guard policy.mayRefetchKeys(now, known) else { return .success(nil) }
         if now < known.validUntil { cache.withLockedValue { $0.lastRefetch = now } }
-        guard let fresh = await fetchKeys() else {
+        guard let fetchedKeys = await fetchKeys() else {
             // The known keys can be used until they expire.
             if now < known.validUntil { return .success(nil) }
             return .failure(KeysUnavailable())
         }
-        cache.withLockedValue { policy.replaceKeys(&$0, fresh) }
-        return .success(fresh.keys[id])
+        cache.withLockedValue { policy.replaceKeys(&$0, fetchedKeys) }
+        return .success(fetchedKeys.keys[id])
     }
 
     /// Replaces the known keys with the fetched keys.
     ///
     /// A key that is missing among the fetched keys was withdrawn (F-05).
-    static func replaceKeys(_ known: inout PublishedKeys, from fresh: PublishedKeys) {
-        known.keys = fresh.keys
-        known.validUntil = fresh.validUntil
+    static func replaceKeys(_ known: inout PublishedKeys, from fetchedKeys: PublishedKeys) {
+        known.keys = fetchedKeys.keys
+        known.validUntil = fetchedKeys.validUntil
     }
 
     /// Returns whether the keys may be fetched again.
@@ -243,7 +243,7 @@ struct TokenVerifier: Sendable {
                 HTTPClientRequest(url: keysURL),
                 timeout: .seconds(3)
             ), response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20),
-            let root = Self.object(Data(body.readableBytesView)),
+            let root = Self.decodedObject(Data(body.readableBytesView)),
             let list = root["keys"] as? [[String: Any]]
         else { return nil }
         var keys = PublishedKeys()
@@ -285,20 +285,22 @@ struct TokenVerifier: Sendable {
         guard let response = try? await verifier.client.execute(request, timeout: .seconds(3)),
             response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20)
         else { return nil }
-        let users = object(Data(body.readableBytesView))?["users"] as? [[String: Any]]
+        let users = decodedObject(Data(body.readableBytesView))?["users"] as? [[String: Any]]
         // A user that Firebase does not know has no session that could be revoked. The route
         // handles unknown users.
         guard let user = users?.first else { return true }
         if user["disabled"] as? Bool == true { return false }
-        let since = (user["validSince"] as? String).flatMap(Double.init) ?? 0
-        return (claims.issuedAt ?? 0) >= since
+        let validSince = (user["validSince"] as? String).flatMap(Double.init) ?? 0
+        return (claims.issuedAt ?? 0) >= validSince
     }
 
     // MARK: Parts
 
-    private static func object(_ part: String) -> [String: Any]? { bytes(part).flatMap(object) }
+    private static func decodedObject(_ part: String) -> [String: Any]? {
+        bytes(part).flatMap(decodedObject)
+    }
 
-    private static func object(_ data: Data) -> [String: Any]? {
+    private static func decodedObject(_ data: Data) -> [String: Any]? {
         try? JSONSerialization.jsonObject(with: data) as? [String: Any]
     }
 

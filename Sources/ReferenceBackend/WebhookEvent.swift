@@ -25,23 +25,23 @@ struct WebhookEvent: Codable, Sendable {
 
     /// The error for a body that is not an event, because it is not JSON, or lacks `event`, `id` or
     /// `type`.
-    struct Malformed: Error {}
+    struct MalformedEventError: Error {}
 
-    init(body: Data) throws(Malformed) {
+    init(body: Data) throws(MalformedEventError) {
         guard let root = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let event = root["event"] as? [String: Any],
             let id = event["id"] as? String, !id.isEmpty,
             let type = event["type"] as? String, !type.isEmpty
-        else { throw Malformed() }
+        else { throw MalformedEventError() }
         self.id = id
         self.type = type
         func text(_ key: String) -> String? { event[key] as? String }
         func milliseconds(_ key: String) -> Int64? { (event[key] as? NSNumber)?.int64Value }
-        func texts(_ key: String) -> [String] { event[key] as? [String] ?? [] }
+        func strings(_ key: String) -> [String] { event[key] as? [String] ?? [] }
         timestamp = milliseconds("event_timestamp_ms") ?? 0
         appUserID = text("app_user_id")
         originalAppUserID = text("original_app_user_id")
-        aliases = texts("aliases")
+        aliases = strings("aliases")
         productID = text("product_id")
         newProductID = text("new_product_id")
         store = text("store")
@@ -51,9 +51,9 @@ struct WebhookEvent: Codable, Sendable {
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
         isFamilyShared = event["is_family_share"] as? Bool ?? false
-        hasEntitlements = !texts("entitlement_ids").isEmpty
-        transferredFrom = texts("transferred_from")
-        transferredTo = texts("transferred_to")
+        hasEntitlements = !strings("entitlement_ids").isEmpty
+        transferredFrom = strings("transferred_from")
+        transferredTo = strings("transferred_to")
     }
 
     /// Whether the purchase is a promotional grant by the developer.

@@ -94,14 +94,14 @@ struct WebhookProcessor: Sendable {
     /// Reads all users that an event names from RevenueCat, by their ID; empty in the style `body`.
     private func subscribers(of event: WebhookEvent) async throws -> [String: Subscriber] {
         guard let reader, event.concernsPurchase || event.type == "TRANSFER" else { return [:] }
-        var found: [String: Subscriber] = [:]
+        var subscribersByID: [String: Subscriber] = [:]
         let ids = [event.appUserID].compactMap { $0 } + event.transferredFrom + event.transferredTo
-        for id in ids.filter(store.isValid) where found[id] == nil {
-            do { found[id] = try await reader.subscriber(id) } catch {
+        for id in ids.filter(store.isValidUserID) where subscribersByID[id] == nil {
+            do { subscribersByID[id] = try await reader.subscriber(id) } catch {
                 try policy.handleUnreadableCustomer(error)
             }
         }
-        return found
+        return subscribersByID
     }
 
     /// Handles a customer who cannot be read from RevenueCat.
@@ -139,12 +139,16 @@ struct WebhookProcessor: Sendable {
         _ event: WebhookEvent,
         _ subscribers: [String: Subscriber]
     ) throws {
-        guard let user = try Identity.resolveUser(store, db, event), let buyer = user.id,
+        guard let user = try Identity.resolveUser(store, db, event), let buyerID = user.id,
             let productID = event.productID
         else { return }
-        let currentOwner = try store.policies.identity.currentOwner(db, buyer, event.timestamp)
+        let currentOwnerID = try store.policies.identity.currentOwnerID(
+            db,
+            buyerID,
+            event.timestamp
+        )
         // In the style `sync`, RevenueCat's response already takes transfers into account.
-        let userID = reader == nil ? currentOwner : buyer
+        let userID = reader == nil ? currentOwnerID : buyerID
         let isSandbox = policy.isSandboxEvent(event)
         let known = try store.fetchSubscription(db, userID, productID, isSandbox)
         let isStale = policy.isStale(event, known)
@@ -154,24 +158,24 @@ struct WebhookProcessor: Sendable {
                 try Reconciliation.replaceState(store, db, subscriber, of: id, event)
             }
             // Facts that only the event contains are stored for the current owner of the purchase.
-            let line = EventHistory.PurchaseKey(
-                userID: currentOwner,
+            let purchaseKey = EventHistory.PurchaseKey(
+                userID: currentOwnerID,
                 productID: productID,
                 isSandbox: isSandbox
             )
-            try recordEvent(db, event, line)
+            try recordEvent(db, event, purchaseKey)
         } else if unlocksAccess {
             let history = EventHistory(store: store)
-            let line = EventHistory.PurchaseKey(
+            let purchaseKey = EventHistory.PurchaseKey(
                 userID: userID,
                 productID: productID,
                 isSandbox: isSandbox
             )
-            try history.recordEvent(db, event, of: line)
+            try history.recordEvent(db, event, of: purchaseKey)
             if isStale {
-                try policy.applyLateEvent(history, db, line)
+                try policy.applyLateEvent(history, db, purchaseKey)
             } else {
-                var subscription = known ?? line.initialState(event)
+                var subscription = known ?? purchaseKey.initialState(event)
                 store.policies.entitlement.apply(event, to: &subscription)
                 try subscription.save(db, onConflict: .replace)
             }
@@ -183,7 +187,7 @@ struct WebhookProcessor: Sendable {
             db,
             event,
             to: user,
-            isStale: isStale || currentOwner != buyer
+            isStale: isStale || currentOwnerID != buyerID
         )
     }
 
@@ -222,15 +226,15 @@ struct WebhookProcessor: Sendable {
     private func recordEvent(
         _ db: Database,
         _ event: WebhookEvent,
-        _ line: EventHistory.PurchaseKey
+        _ purchaseKey: EventHistory.PurchaseKey
     ) throws {
-        try EventHistory(store: store).recordEvent(db, event, of: line)
+        try EventHistory(store: store).recordEvent(db, event, of: purchaseKey)
         guard
             var subscription = try store.fetchSubscription(
                 db,
-                line.userID,
-                line.productID,
-                line.isSandbox
+                purchaseKey.userID,
+                purchaseKey.productID,
+                purchaseKey.isSandbox
             )
         else { return }
         subscription.asOf = max(subscription.asOf, event.timestamp)
@@ -253,12 +257,12 @@ struct WebhookProcessor: Sendable {
 
     private func recomputePendingProduct(_ db: Database, _ subscription: inout Subscription) throws
     {
-        let line = EventHistory.PurchaseKey(
+        let purchaseKey = EventHistory.PurchaseKey(
             userID: subscription.userID,
             productID: subscription.productID,
             isSandbox: subscription.isSandbox
         )
-        let last = try EventHistory(store: store).last(db, line) {
+        let last = try EventHistory(store: store).last(db, purchaseKey) {
             ["INITIAL_PURCHASE", "PRODUCT_CHANGE", "RENEWAL"].contains($0.type)
         }
         if let last {

@@ -25,7 +25,7 @@ struct WebhookRoute: Sendable {
         do {
             for try await part in request.body {
                 body.append(contentsOf: part.readableBytesView)
-                guard body.count <= JSON.bodyMax else {
+                guard body.count <= JSON.bodyBytesMax else {
                     return JSON.response(.contentTooLarge, ["error": "too_large"])
                 }
             }
@@ -34,8 +34,8 @@ struct WebhookRoute: Sendable {
         }
         // When the connection is lost, the task of the request sees an early end of the body
         // without an error.
-        if let declared = request.headers[.contentLength].flatMap({ Int($0) }),
-            body.count < declared
+        if let declaredLength = request.headers[.contentLength].flatMap({ Int($0) }),
+            body.count < declaredLength
         {
             return await policy.truncatedRequestResponse(body, processor.store)
         }
@@ -51,9 +51,9 @@ struct WebhookRoute: Sendable {
         let event: WebhookEvent
         do { event = try policy.read(body) } catch { return policy.unreadableBodyResponse(error) }
         do {
-            let whole = body
+            let completeBody = body
             return try await policy.storeThenRespond(
-                { try await processor.process(event, body: whole) },
+                { try await processor.process(event, body: completeBody) },
                 { outcome in await policy.successResponse(outcome, event, outbox) }
             )
         } catch {

@@ -27,23 +27,28 @@ extension CaseExecution {
     mutating func register(_ user: String) async -> String? {
         let values = templateValues(of: user)
         switch profile.creation {
-        case .command(let words, let pointer):
-            return await runProgram(words, values, id: pointer, user)
+        case .command(let commandWords, let pointer):
+            return await runProgram(commandWords, values, id: pointer, user)
         case .register:
             guard let endpoint = profile.endpoints["register"] else {
                 return "the profile has no endpoint 'register'"
             }
-            return await create(.registration(user: user), endpoint, values, user)
+            return await sendCreationRequest(.registration(user: user), endpoint, values, user)
         case .request(let endpoint):
             // A user whose ID is known registers under this ID, and does not get another one
             // (S-21).
-            if profile.choosesIDs, named.contains(user) {
-                guard let own = profile.registerEndpointAcceptingIDs else {
+            if profile.backendChoosesIDs, named.contains(user) {
+                guard let registerEndpoint = profile.registerEndpointAcceptingIDs else {
                     return "the profile has no endpoint 'register' that takes an ID"
                 }
-                return await create(.registration(user: user), own, values, nil)
+                return await sendCreationRequest(
+                    .registration(user: user),
+                    registerEndpoint,
+                    values,
+                    nil
+                )
             }
-            return await create(.registration(user: user), endpoint, values, user)
+            return await sendCreationRequest(.registration(user: user), endpoint, values, user)
         }
     }
 
@@ -56,9 +61,9 @@ extension CaseExecution {
             "password": namespace.password(of: account),
         ]
         switch profile.accountCreation {
-        case .command(let words, _): return await runProgram(words, values)
+        case .command(let commandWords, _): return await runProgram(commandWords, values)
         case .request(let endpoint):
-            return await create(
+            return await sendCreationRequest(
                 .registration(user: "account " + account),
                 endpoint,
                 values,
@@ -71,22 +76,22 @@ extension CaseExecution {
     /// Runs a program of the profile that creates a user or an account.
     ///
     /// - Parameters:
-    ///   - words: The program and its arguments, with templates such as `{{id}}`.
+    ///   - commandWords: The program and its arguments, with templates such as `{{id}}`.
     ///   - values: The values of the templates.
     ///   - pointer: The JSON path of the user's ID in the output of the program; nil when Assay
     ///     chose the ID.
     ///   - user: The name, in the contract, of the user that the program creates.
     /// - Returns: An error message; nil on success.
     private mutating func runProgram(
-        _ words: [String],
+        _ commandWords: [String],
         _ values: [String: String?],
         id pointer: JSONPointer? = nil,
         _ user: String = ""
     ) async -> String? {
         let output: [UInt8]
         do {
-            let known = NamedValues(texts: values)
-            let filled = try words.map { try known.filled($0) }
+            let namedValues = NamedValues(texts: values)
+            let filled = try commandWords.map { try namedValues.filled($0) }
             output = try await CommandRunner.output(
                 of: filled,
                 within: .seconds(30),
@@ -99,18 +104,18 @@ extension CaseExecution {
         let lines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
         let text = lines.last.map(String.init) ?? ""
         // A printed number is valid JSON; a printed word that is not JSON is the ID itself.
-        let printed = (try? JSONValue(parsing: output)) ?? .string(text)
-        switch printed[pointer] {
+        let outputJSON = (try? JSONValue(parsing: output)) ?? .string(text)
+        switch outputJSON[pointer] {
         case .string(let id) where !id.isEmpty: namespace.assign(id, to: user)
         case .number(let id): namespace.assign(id.description, to: user)
         case let other:
             let found = other?.text ?? "nothing"
-            return "'\(words[0])' printed no user ID at \"\(pointer)\": found \(found)"
+            return "'\(commandWords[0])' printed no user ID at \"\(pointer)\": found \(found)"
         }
         return nil
     }
 
-    private mutating func create(
+    private mutating func sendCreationRequest(
         _ purpose: Exchange.Purpose,
         _ endpoint: Profile.Endpoint,
         _ values: [String: String?],
@@ -145,12 +150,14 @@ extension CaseExecution {
         _ user: String
     ) -> String? {
         let answer = try? JSONValue(parsing: response.body)
-        if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }) {
+        if let proof = endpoint.responseProofPointer.flatMap({ answer?[$0]?.string }) {
             proofs[user] = proof
         }
         // The register route of the identity guide returns the ID that it was given. Other routes
         // choose one.
-        guard case .request = profile.creation, let pointer = endpoint.answerID else { return nil }
+        guard case .request = profile.creation, let pointer = endpoint.responseIDPointer else {
+            return nil
+        }
         switch answer?[pointer] {
         case .string(let id): namespace.assign(id, to: user)
         case .number(let id): namespace.assign(id.description, to: user)
@@ -199,12 +206,12 @@ extension CaseExecution {
                 )
             )
         }
-        if trouble != nil { return }
-        let isDatabaseFaultPlanned = calls.contains { $0.storeFails == true }
+        if runProblem != nil { return }
+        let isDatabaseFaultPlanned = calls.contains { $0.hasDatabaseFailure == true }
         if isDatabaseFaultPlanned, await injectDatabaseFault() == false { return }
         if held.isEmpty {
             if calls.count > 1 {
-                await backend.client.warm(lanes: calls.count, path: backend.readyPath)
+                await backend.client.openConnections(lanes: calls.count, path: backend.readyPath)
             }
             await send(prepared, firstLane: 0)
         } else {
@@ -234,7 +241,7 @@ extension CaseExecution {
 
     /// Returns the response with its body decoded and without `Content-Encoding`, as recordings
     /// store it.
-    private static func decoded(_ outcome: Exchange.Outcome) -> Exchange.Outcome {
+    private static func outcomeWithDecodedBody(_ outcome: Exchange.Outcome) -> Exchange.Outcome {
         guard case .answered(var response) = outcome,
             let encoding = response[field: "content-encoding"],
             let decodedBody = BodyDecoding.decodedBody(
@@ -252,7 +259,7 @@ extension CaseExecution {
     /// Firebase.
     private func token(of user: String) -> String? {
         seed(user)
-        return run.forge.text(TokenSpec(), user: namespace.id(of: user), at: run.backendNow)
+        return run.tokenForge.text(TokenSpec(), user: namespace.id(of: user), at: run.backendNow)
     }
 
     /// Sends a request that the contract contains literally, and stores values from its response
@@ -286,13 +293,15 @@ extension CaseExecution {
             let sequence = world.journal.begin(
                 exchange(.app, .appCall(request.name), message)
             )
-            let outcome = Self.decoded(await backend.client.send(message, within: within))
+            let outcome = Self.outcomeWithDecodedBody(
+                await backend.client.send(message, within: within)
+            )
             world.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
-            var learned = self
-            let isMatch = learned.storeValues(from: response, request.answer)
+            var updatedExecution = self
+            let isMatch = updatedExecution.storeValues(from: response, request.answer)
             if isMatch || !isRead || settleTimeout.isOver || Task.isCancelled {
-                self = learned
+                self = updatedExecution
                 return
             }
             await settleTimeout.pause(pause)
@@ -301,7 +310,7 @@ extension CaseExecution {
     }
 
     private mutating func storeOwnershipProof(_ call: Call, _ endpoint: Profile.Endpoint) {
-        guard let pointer = endpoint.answerProof else { return }
+        guard let pointer = endpoint.responseProofPointer else { return }
         let exchange = world.journal.read {
             $0.exchanges(in: namespace.name, from: firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
@@ -333,14 +342,16 @@ extension CaseExecution {
 
     private mutating func authorization(_ call: Call) async -> [HTTPMessage.Field] {
         guard var spec = call.token, call.route == .protected else { return [] }
-        if let earlier = spec.onceOver, let (token, end) = expiringTokens[earlier] {
+        if let earlierCall = spec.callWithExpiredToken,
+            let (token, end) = expiringTokens[earlierCall]
+        {
             await awaitEnd(end, call)
             return [HTTPMessage.Field("Authorization", "Bearer " + token)]
         }
         var end: Int64?
         if spec.expires == .soon {
             let soon = await nearlyExpiredEnd(call)
-            spec.claims.merge(claims(endingAt: soon)) { said, _ in said }
+            spec.claims.merge(claims(endingAt: soon)) { existing, _ in existing }
             end = soon
         }
         values.namespace = namespace
@@ -350,16 +361,16 @@ extension CaseExecution {
         }
         spec.raw = spec.raw.map { values.fill($0) }
         let user = call.user.map { namespace.id(of: $0) } ?? ""
-        let forge = run.forge
-        if spec.signing == .withdrawnKey, forge.withdrawn == nil {
-            trouble =
-                trouble
+        let tokenForge = run.tokenForge
+        if spec.signing == .withdrawnKey, tokenForge.withdrawnKey == nil {
+            runProblem =
+                runProblem
                 ?? .faultMissed(
                     "the token needs a withdrawn signing key, and there is none; run the step "
                         + "'firebase: rotate-keys' twice before this call"
                 )
         }
-        guard let token = forge.text(spec, user: user, at: run.backendNow) else { return [] }
+        guard let token = tokenForge.text(spec, user: user, at: run.backendNow) else { return [] }
         if let end { expiringTokens[call.name] = (token, end) }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }

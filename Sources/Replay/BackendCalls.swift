@@ -33,12 +33,12 @@ extension RunExecutor {
         // The journal is followed before the calls are counted, so that no call is missed in
         // between.
         let entries = journal.follow()
-        @Sendable func haveArrived() -> Bool { journal.read { calls.count(in: $0) } >= count }
-        if haveArrived() { return true }
+        @Sendable func haveCallsArrived() -> Bool { journal.read { calls.count(in: $0) } >= count }
+        if haveCallsArrived() { return true }
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 for await number in entries
-                where calls.contains(journal.read { $0.exchange(number) }) && haveArrived() {
+                where calls.contains(journal.read { $0.exchange(number) }) && haveCallsArrived() {
                     return true
                 }
                 return false

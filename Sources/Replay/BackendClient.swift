@@ -12,18 +12,18 @@ package final class BackendClient: Transport {
     /// The largest body of a response, in bytes.
     ///
     /// A response with a larger body counts as incomplete.
-    private static let bodyMax = 16 << 20
+    private static let bodyBytesMax = 16 << 20
     /// The number of bytes of a response body that are kept.
     ///
     /// The responses of probes are never longer. A backend that sends megabytes must not fill
     /// Assay's memory.
-    private static let storedBodyMax = 256 << 10
+    private static let storedBodyBytesMax = 256 << 10
 
     /// The longest time to establish a connection, in seconds.
     ///
     /// A busy machine drops the first connection attempts, and the system tries again after 1, 3, 7
     /// and 15 s. A closed port refuses a connection at once.
-    private static let connectMax: Int64 = 30
+    private static let connectSecondsMax: Int64 = 30
 
     private static let deadlines = Deadlines(RealClock())
 
@@ -54,7 +54,7 @@ package final class BackendClient: Transport {
         address = Locked(base.hasSuffix("/") ? String(base.dropLast()) : base)
         var configuration = HTTPClient.Configuration(
             redirectConfiguration: .disallow,
-            timeout: .init(connect: .seconds(Self.connectMax)),
+            timeout: .init(connect: .seconds(Self.connectSecondsMax)),
             decompression: .disabled
         )
         configuration.httpVersion = .http1Only
@@ -110,7 +110,7 @@ package final class BackendClient: Transport {
     /// Opens a connection on each of the first lanes by sending a harmless GET request.
     ///
     /// Concurrent requests then need no handshake. Requests on different lanes share no connection.
-    package func warm(lanes count: Int, path: String) async {
+    package func openConnections(lanes count: Int, path: String) async {
         await withTaskGroup(of: Void.self) { group in
             for lane in 0..<min(count, lanes.count) {
                 group.addTask {
@@ -138,7 +138,7 @@ package final class BackendClient: Transport {
                 message,
                 deadline: .now() + .milliseconds(within.milliseconds)
             )
-            let body = try await Self.collect(response.body, until: deadline)
+            let body = try await Self.collectBody(response.body, until: deadline)
             if fault == .truncatedRequest { return .requestCut }
             return .answered(
                 HTTPMessage.Response(
@@ -204,42 +204,42 @@ package final class BackendClient: Transport {
     /// Returns the whole body of a response, or throws when it is incomplete at the deadline.
     ///
     /// The HTTP client applies its own deadline only to the status and the headers.
-    private static func collect(
+    private static func collectBody(
         _ body: HTTPClientResponse.Body,
         until deadline: Duration
     ) async throws -> ByteBuffer {
-        let isLate = Locked(false)
-        let reading = RealClock().task { () -> Result<ByteBuffer, any Error> in
-            do { return .success(try await collect(body)) } catch { return .failure(error) }
+        let isDeadlineOver = Locked(false)
+        let readingTask = RealClock().task { () -> Result<ByteBuffer, any Error> in
+            do { return .success(try await collectBody(body)) } catch { return .failure(error) }
         }
         let id = deadlines.add(deadline) {
-            isLate.withLock { $0 = true }
-            reading.cancel()
+            isDeadlineOver.withLock { $0 = true }
+            readingTask.cancel()
         }
         defer { deadlines.remove(id) }
         do {
-            return try await reading.joined().get()
-        } catch  where isLate.withLock({ $0 }) {
+            return try await readingTask.joined().get()
+        } catch  where isDeadlineOver.withLock({ $0 }) {
             throw HTTPClientError.deadlineExceeded
         }
     }
 
-    private static func collect(_ body: HTTPClientResponse.Body) async throws -> ByteBuffer {
-        var kept = ByteBuffer()
+    private static func collectBody(_ body: HTTPClientResponse.Body) async throws -> ByteBuffer {
+        var storedBody = ByteBuffer()
         var count = 0
         for try await part in body {
             count += part.readableBytes
-            guard count <= bodyMax else { throw BodyTooLongError() }
+            guard count <= bodyBytesMax else { throw BodyTooLongError() }
             var part = part
-            let room = storedBodyMax - kept.readableBytes
-            if var slice = part.readSlice(length: min(room, part.readableBytes)) {
-                kept.writeBuffer(&slice)
+            let remainingBytes = storedBodyBytesMax - storedBody.readableBytes
+            if var slice = part.readSlice(length: min(remainingBytes, part.readableBytes)) {
+                storedBody.writeBuffer(&slice)
             }
         }
-        return kept
+        return storedBody
     }
 
-    /// The error of a response whose body is longer than `bodyMax`.
+    /// The error of a response whose body is longer than `bodyBytesMax`.
     private struct BodyTooLongError: Error {}
 
     private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
@@ -247,12 +247,12 @@ package final class BackendClient: Transport {
         if let text = CertificateTrust.text(error) { return .failed(.refused, text) }
         switch error {
         case is BodyTooLongError:
-            return .failed(.closed, "the response has more than \(bodyMax >> 20) MB")
+            return .failed(.closed, "the response has more than \(bodyBytesMax >> 20) MB")
         case let error as HTTPClientError
         where error == .deadlineExceeded || error == .readTimeout:
             return .failed(.timedOut, "no complete response within \(within.milliseconds) ms")
         case let error as HTTPClientError where error == .connectTimeout:
-            return .failed(.refused, "no connection within \(connectMax) s")
+            return .failed(.refused, "no connection within \(connectSecondsMax) s")
         case let error as HTTPClientError
         where error == .remoteConnectionClosed:
             return .failed(.closed, "the connection was closed without a complete response")

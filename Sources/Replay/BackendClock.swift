@@ -21,7 +21,7 @@ extension CaseExecution {
     mutating func syncBackendClock(at ahead: Duration) async -> Bool {
         guard let text = await setClock(ahead: ahead) else { return true }
         // Only the first problem of a run is reported.
-        trouble = trouble ?? .faultMissed(text)
+        runProblem = runProblem ?? .faultMissed(text)
         return false
     }
 
@@ -29,20 +29,22 @@ extension CaseExecution {
     ///
     /// Returns nil if the clock shows the wanted time, or if it was never set and need not be.
     func setClock(ahead: Duration) async -> String? {
-        let wanted = (ahead, backend.history)
-        let known = run.clockSetting.withLock { $0 }
+        let wantedSetting = (ahead, backend.history)
+        let knownSetting = run.clockSetting.withLock { $0 }
         // The clock of a new backend process shows the time of this machine.
-        if known == wanted || (known.ahead, ahead) == (.zero, .zero) { return nil }
-        guard let act = profile.clock else { return nil }
+        if knownSetting == wantedSetting || (knownSetting.ahead, ahead) == (.zero, .zero) {
+            return nil
+        }
+        guard let clockOperation = profile.clock else { return nil }
         let time = world.now + ahead
         let values = NamedValues([
             "now": .string(time.description), "now-ms": .integer(time.milliseconds),
             "ahead": .integer(ahead.components.seconds),
         ])
-        let text = await problem(of: act, values, "set the clock \(ahead.offsetText)")
+        let text = await problem(of: clockOperation, values, "set the clock \(ahead.offsetText)")
         // A failed attempt may have set the clock all the same, so its time is unknown.
-        let unsure = (ahead == .zero ? known.ahead : ahead, -1)
-        run.clockSetting.withLock { $0 = text == nil ? wanted : unsure }
+        let unknownSetting = (ahead == .zero ? knownSetting.ahead : ahead, -1)
+        run.clockSetting.withLock { $0 = text == nil ? wantedSetting : unknownSetting }
         return text.map { "the clock could not be set with the profile's 'clock': \($0)" }
     }
 }
@@ -51,7 +53,7 @@ extension CasePlan {
     /// The case with a list of the times to which its steps set the backend's clock.
     ///
     /// If no time passes in the case, it is the unchanged case.
-    var settingClock: CasePlan {
+    var withClockTimes: CasePlan {
         guard subject.hasPlannedDelays, !subject.requiresMachineTime else { return self }
         var stops: Set<Duration> = [.zero]
         for delivery in subject.deliveries {

@@ -75,11 +75,11 @@ package final class BackendProcess: BackendProgram {
         shell.output = .appending(path: outputPath)
         shell.errors = .sameAsOutput
         shell.endsWithParent = true
-        var merged = ProgramCommand.inheritedEnvironment
-        merged.merge(environment) { $1 }
-        merged["ASSAY_PROCESS"] = processMarker
-        if let timeZone { merged["TZ"] = timeZone }
-        shell.environment = merged
+        var mergedEnvironment = ProgramCommand.inheritedEnvironment
+        mergedEnvironment.merge(environment) { $1 }
+        mergedEnvironment["ASSAY_PROCESS"] = processMarker
+        if let timeZone { mergedEnvironment["TZ"] = timeZone }
+        shell.environment = mergedEnvironment
         let size = outputSize
         let program: StartedProgram
         do throws(StartedProgram.StartError) {
@@ -109,13 +109,13 @@ package final class BackendProcess: BackendProgram {
     /// A process that does not exit within the grace period is killed.
     package func stop(_ signal: Restart.Signal, grace: Duration?) async {
         guard let program else { return }
-        let number = signal == .kill ? SIGKILL : stopSettings.signal.number
+        let signalNumber = signal == .kill ? SIGKILL : stopSettings.signal.signalNumber
         // If another server holds the port on behalf of the backend, the port stays in use.
         let ports = listeningPorts
         let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
-        for process in markedProcesses(outside: program) { kill(process, number) }
-        program.signal(number)
-        let limit = Task {
+        for process in markedProcesses(outside: program) { kill(process, signalNumber) }
+        program.signal(signalNumber)
+        let killTimer = Task {
             try await RealClock().sleep(for: grace ?? stopSettings.within)
             program.signal(SIGKILL)
         }
@@ -124,7 +124,7 @@ package final class BackendProcess: BackendProgram {
         } onCancel: {
             program.signal(SIGKILL)
         }
-        limit.cancel()
+        killTimer.cancel()
         program.finish()
         killLeftoverProcesses()
         await waitUntilGone(program, waitsForPort: waitsForPort)
@@ -140,8 +140,8 @@ package final class BackendProcess: BackendProgram {
         let end = clock.now + Self.cleanupTimeMax
         var pause = Duration.milliseconds(1)
         while clock.now < end, !Task.isCancelled {
-            let isHeld = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
-            if !isHeld, !program.hasProcessGroup, markedProcesses.isEmpty { return }
+            let isPortInUse = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
+            if !isPortInUse, !program.hasProcessGroup, markedProcesses.isEmpty { return }
             // A process may have started a child process while it was being killed.
             killLeftoverProcesses()
             await clock.pause(pause)
@@ -171,7 +171,7 @@ package final class BackendProcess: BackendProgram {
     }
 
     /// The number of bytes that are read at the beginning and at the end of a long output file.
-    private static let chunkSizeMax = 256 << 10
+    private static let chunkBytesMax = 256 << 10
 
     /// Returns the whole lines of the output file after `start` bytes, without the middle of a long
     /// file.
@@ -183,13 +183,13 @@ package final class BackendProcess: BackendProgram {
         // An output file that is smaller than before has been emptied.
         let start = start <= size ? start : 0
         let length = size - start
-        let piece = UInt64(Self.chunkSizeMax)
+        let chunkSize = UInt64(Self.chunkBytesMax)
         let bytes: [UInt8]
-        if length <= 2 * piece {
-            bytes = Self.read(handle, at: start, 2 * Self.chunkSizeMax)
+        if length <= 2 * chunkSize {
+            bytes = Self.read(handle, at: start, 2 * Self.chunkBytesMax)
         } else {
-            let head = Self.read(handle, at: start, Self.chunkSizeMax)
-            let tail = Self.read(handle, at: size - piece, Self.chunkSizeMax)
+            let head = Self.read(handle, at: start, Self.chunkBytesMax)
+            let tail = Self.read(handle, at: size - chunkSize, Self.chunkBytesMax)
             let newline = UInt8(ascii: "\n")
             let headEnd = head.lastIndex(of: newline) ?? head.startIndex
             let tailStart = tail.firstIndex(of: newline) ?? tail.startIndex
@@ -209,15 +209,15 @@ package final class BackendProcess: BackendProgram {
         return Array(data)
     }
 
-    /// Empties the output file when it exceeds `outputMax`, so that the backend cannot fill the
+    /// Empties the output file when it exceeds `outputBytesMax`, so that the backend cannot fill the
     /// disk.
     private func truncateOutput() {
-        guard outputSize > Self.outputMax else { return }
+        guard outputSize > Self.outputBytesMax else { return }
         // The file is open for appending, so later output begins at the new end.
         truncate(outputPath, 0)
     }
 
-    private static let outputMax: UInt64 = 64 << 20
+    private static let outputBytesMax: UInt64 = 64 << 20
 
     /// Kills all remaining processes of the backend, including those that have left its process
     /// group.
@@ -230,11 +230,11 @@ package final class BackendProcess: BackendProgram {
     /// Empty on systems without `/proc`.
     private var markedProcesses: [pid_t] {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        let wanted = Data("ASSAY_PROCESS=\(processMarker)".utf8)
+        let markerEntry = Data("ASSAY_PROCESS=\(processMarker)".utf8)
         return folders.compactMap { name in
             guard let process = pid_t(name), process != getpid(),
                 let environment = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
-                environment.range(of: wanted) != nil
+                environment.range(of: markerEntry) != nil
             else { return nil }
             return process
         }
@@ -242,14 +242,14 @@ package final class BackendProcess: BackendProgram {
 
     /// Returns the processes of the backend that have left its process group.
     private func markedProcesses(outside program: StartedProgram) -> [pid_t] {
-        markedProcesses.filter { getpgid($0) != program.identifier }
+        markedProcesses.filter { getpgid($0) != program.processID }
     }
 
     package var listeningPorts: [Int] { ListeningPorts.of(markedProcesses) }
 }
 
 extension Profile.Stop.Signal {
-    fileprivate var number: Int32 {
+    fileprivate var signalNumber: Int32 {
         switch self {
         case .terminate: SIGTERM
         case .interrupt: SIGINT

@@ -61,19 +61,19 @@ final class BackendRestarter: Sendable {
     /// It may help if the backend has responded to an event since its last start. A backend that
     /// responded only before its last start is restarted until two restarts in a row have had no
     /// effect. A backend that never responded is not restarted.
-    var mayRecover: Bool {
-        guard let answered = lastAnsweredSequence else { return false }
+    var mayRestartHelp: Bool {
+        guard let answeredSequence = lastAnsweredSequence else { return false }
         return state.withLock {
-            answered >= $0.firstSequence || $0.failedRestartCount < Self.failedRestartMax
+            answeredSequence >= $0.firstSequence || $0.failedRestartCount < Self.failedRestartMax
         }
     }
 
     /// Counts the restarts in a row that had no effect, just before the backend is restarted again.
     func countFailedRestart() {
-        let answered = lastAnsweredSequence ?? -1
+        let answeredSequence = lastAnsweredSequence ?? -1
         state.withLock { state in
-            let hasAnswered = answered >= state.firstSequence
-            state.failedRestartCount = hasAnswered ? 0 : state.failedRestartCount + 1
+            let hasAnsweredSinceStart = answeredSequence >= state.firstSequence
+            state.failedRestartCount = hasAnsweredSinceStart ? 0 : state.failedRestartCount + 1
         }
     }
 
@@ -152,7 +152,7 @@ final class BackendRestarter: Sendable {
             guard state.history == history else { return state.restartTask }
             state.history += 1
             let process = executor.backend.process
-            let end = ProcessExit(
+            let processExit = ProcessExit(
                 exit: process?.exitDescription ?? "it stopped responding to events",
                 caseIDs: state.caseIDs.keys.sorted(),
                 requests: lastRequests(),
@@ -161,30 +161,32 @@ final class BackendRestarter: Sendable {
             // If the new process fails because the stopped process still holds the port, the
             // backend is not at fault.
             if executor.backend.history <= 1 || process?.hasPortConflict != true {
-                state.exits.append(end)
+                state.exits.append(processExit)
             }
-            let task = executor.clock.task { await self.restart(end, forget) }
+            let task = executor.clock.task { await self.restart(processExit, forget) }
             state.restartTask = task
             return task
         }
         await task?.joined()
     }
 
-    private func restart(_ end: ProcessExit, _ forget: @Sendable () -> Void) async {
+    private func restart(_ processExit: ProcessExit, _ forget: @Sendable () -> Void) async {
         guard executor.backend.process != nil else {
             state.withLock { state in
                 state.unavailableReason =
-                    end.exit + ", and Assay cannot restart a backend that it did not start"
+                    processExit.exit + ", and Assay cannot restart a backend that it did not start"
                 state.restartTask = nil
             }
             return
         }
         do throws(BackendUnderTest.UnreachableError) {
             try await executor.backend.restart(.kill)
-            report(.backendRestarted(end.exit))
+            report(.backendRestarted(processExit.exit))
         } catch {
             report(.backendRestarted(error.description))
-            state.withLock { $0.unavailableReason = "\(end.exit), and it could not be restarted" }
+            state.withLock {
+                $0.unavailableReason = "\(processExit.exit), and it could not be restarted"
+            }
         }
         // A baseline run (a case without faults) that was in progress met a closed port, so it is
         // discarded.
@@ -218,26 +220,27 @@ extension BackendRestarter {
     ///
     /// Source: clause S-33. The backend must keep running whatever requests it receives.
     func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] {
-        let accused = Set(
+        let reportingCaseIDs = Set(
             results.filter { result in
                 result.findings.contains { [.backendExited, .responseLate].contains($0.code) }
             }.map(\.contract.caseID)
         )
-        let open = exits.filter { accused.isDisjoint(with: $0.caseIDs) }
-        guard let first = open.first else { return [] }
-        let times = open.count == 1 ? "" : ", \(open.count) times in all"
+        let unexplainedExits = exits.filter { reportingCaseIDs.isDisjoint(with: $0.caseIDs) }
+        guard let first = unexplainedExits.first else { return [] }
+        let timesText =
+            unexplainedExits.count == 1 ? "" : ", \(unexplainedExits.count) times in all"
         let among =
             first.caseIDs.isEmpty
             ? "while no case was running"
             : "while these cases were running: \(first.caseIDs.joined(separator: ", "))"
         var result = CaseResult(
-            contract: RunInvariant.keepsRunning.contract,
+            contract: RunInvariant.backendKeepsRunning.contract,
             verdict: .failed,
             findings: [
                 Finding(
                     .backendExited,
                     expected: "the backend keeps running during the whole suite",
-                    actual: "\(first.exit)\(times), \(among)",
+                    actual: "\(first.exit)\(timesText), \(among)",
                     evidence: first.requests.suffix(1).map(\.sequence)
                 )
             ],

@@ -41,7 +41,7 @@ package struct BackendTarget: SuiteTarget {
         if plans.contains(where: { $0.subject.observes }) {
             sight = await calibration.sight()
             report(.calibrated(sight))
-            if options.checksBackendFirst, plans.contains(where: \.takesEvents) {
+            if options.checksBackendFirst, plans.contains(where: \.sendsWebhook) {
                 let preflight = Preflight(executor: executor, names: calibration.names)
                 skipReasons = await preflight.skipReasons()
             }
@@ -65,7 +65,7 @@ extension CasePlan {
     }
 
     /// Whether the case sends a webhook of RevenueCat to the backend.
-    fileprivate var takesEvents: Bool {
+    fileprivate var sendsWebhook: Bool {
         subject.deliveries.contains { $0.provider == .revenueCat }
     }
 }
@@ -85,38 +85,38 @@ struct CalibratedTarget: OpenTarget {
     /// A case that searches for crash points becomes one case for each point.
     func expanded(_ plan: CasePlan) async -> [CasePlan] {
         let plans = await crashPointCases(plan)
-        return executor.profile.clock == nil ? plans : plans.map(\.settingClock)
+        return executor.profile.clock == nil ? plans : plans.map(\.withClockTimes)
     }
 
     private func crashPointCases(_ plan: CasePlan) async -> [CasePlan] {
         guard case .crashPoints(let faults) = plan.contract.search, !Task.isCancelled,
-            let golden = await cases.baselines(plan).first,
+            let goldenRun = await cases.baselines(plan).first,
             // A golden run (the run without a fault) that failed has only some of the calls. The
             // case itself reports the failure.
-            golden.trouble == nil
+            goldenRun.runProblem == nil
         else { return [plan] }
-        let points = CasePlan.crashPoints(in: golden, faults: faults)
+        let points = CasePlan.crashPoints(in: goldenRun, faults: faults)
         // Without any call, one case remains, and a rule reports why the fault never took effect.
         return points.isEmpty ? [plan] : points.map { plan.injectingFault(at: $0) }
     }
 
     func phases(of plans: [CasePlan]) async -> [SuitePhase] {
-        let isSerialised =
+        let servesOneRequestAtATime =
             plans.contains { $0.subject.sendsConcurrentCopies }
-            ? await executor.isSerialised() : false
+            ? await executor.servesOneRequestAtATime() : false
         return plans.map { plan in
             if plan.subject.affectsAllUsers { return .first }
             if plan.subject.degradesBackend { return .last }
-            let starvesOthers = isSerialised && plan.subject.sendsConcurrentCopies
-            let isAlone =
+            let starvesOthers = servesOneRequestAtATime && plan.subject.sendsConcurrentCopies
+            let isExclusive =
                 plan.subject.mustRunExclusively || plan.subject.sendsRequestBurst || starvesOthers
             if plan.subject.clock != nil { return .withClockAhead }
-            return isAlone ? .exclusive : .concurrent
+            return isExclusive ? .exclusive : .concurrent
         }
     }
 
-    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
-        guard isAlone else { return await cases.runConcurrently(plan) }
+    func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult? {
+        guard isExclusive else { return await cases.runConcurrently(plan) }
         if plan.subject.clock != nil, let doubt = await clockProof.doubt() {
             guard plan.contract.allRequiredFeatures.contains(.clock) else {
                 return await cases.runExclusively(plan.settingBackendClock(clock: nil))

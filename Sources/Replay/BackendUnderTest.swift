@@ -19,8 +19,8 @@ package final class BackendUnderTest: Sendable {
     private let clock: any RunClock
     private let histories = Locked(0)
     private let ready: Profile.Ready?
-    private let startMax: Duration
-    private let stopMax: Duration
+    private let startTimeMax: Duration
+    private let stopTimeMax: Duration
     private let onStartupWait: @Sendable (StartupWait) -> Void
 
     /// A progress report during the wait for a backend that is not ready yet.
@@ -43,8 +43,8 @@ package final class BackendUnderTest: Sendable {
     ///   - clock: The clock that measures waits.
     ///   - ready: The request and the status that show that the backend is ready. With nil, any
     ///     status counts except those of a gateway (502 to 504).
-    ///   - startMax: The longest time until the backend is ready.
-    ///   - stopMax: The longest time that the backend gets to exit at the end of a run; then it is
+    ///   - startTimeMax: The longest time until the backend is ready.
+    ///   - stopTimeMax: The longest time that the backend gets to exit at the end of a run; then it is
     ///     killed.
     ///   - onStartupWait: Receives a progress report every few seconds while the backend is not ready.
     package init(
@@ -52,16 +52,16 @@ package final class BackendUnderTest: Sendable {
         process: (any BackendProgram)?,
         clock: any RunClock,
         ready: Profile.Ready? = nil,
-        startMax: Duration = Profile.Start.defaultTimeout,
-        stopMax: Duration = .seconds(3),
+        startTimeMax: Duration = Profile.Start.defaultTimeout,
+        stopTimeMax: Duration = .seconds(3),
         onStartupWait: @escaping @Sendable (StartupWait) -> Void = { _ in }
     ) {
         self.client = client
         self.clock = clock
         self.process = process
         self.ready = ready
-        self.startMax = startMax
-        self.stopMax = stopMax
+        self.startTimeMax = startTimeMax
+        self.stopTimeMax = stopTimeMax
         self.onStartupWait = onStartupWait
     }
 
@@ -94,7 +94,7 @@ package final class BackendUnderTest: Sendable {
     package func restart(_ signal: Restart.Signal) async throws(UnreachableError) {
         await process?.stop(signal)
         var pause = Self.conflictPause
-        for _ in 1..<Self.restartMax {
+        for _ in 1..<Self.startAttemptMax {
             do throws(UnreachableError) {
                 return try await start()
             } catch {
@@ -107,7 +107,7 @@ package final class BackendUnderTest: Sendable {
     }
 
     /// The largest number of attempts to start a stopped backend while its port is still in use.
-    private static let restartMax = 6
+    private static let startAttemptMax = 6
     /// The pause after the first start that fails because the port is in use; each later pause is
     /// twice as long.
     private static let conflictPause: Duration = .milliseconds(100)
@@ -124,7 +124,7 @@ package final class BackendUnderTest: Sendable {
 
     /// Stops the backend process and closes the connections to it, at the end of a run.
     package func stop() async {
-        await process?.stop(.terminate, grace: stopMax)
+        await process?.stop(.terminate, grace: stopTimeMax)
         process?.killLeftoverProcesses()
         await client.close()
     }
@@ -132,10 +132,10 @@ package final class BackendUnderTest: Sendable {
     /// The statuses that a proxy returns while its backend is not available (RFC 9110, section
     /// 15.6).
     private static let gatewayStatuses = 502...504
-    private static let waitingPeriod: Duration = .seconds(3)
+    private static let waitReportPeriod: Duration = .seconds(3)
     /// The pause between two readiness requests to a backend that is starting.
     private static let pause: Duration = .milliseconds(5)
-    /// The factor by which a busy machine may extend the time to start (`startMax`).
+    /// The factor by which a busy machine may extend the time to start (`startTimeMax`).
     private static let busyStartFactor = 10
 
     private func isReady(_ response: HTTPMessage.Response) -> Bool {
@@ -164,16 +164,16 @@ package final class BackendUnderTest: Sendable {
     }
 
     private func waitUntilReady() async throws(UnreachableError) {
-        let wait = process == nil ? .seconds(5) : startMax
+        let wait = process == nil ? .seconds(5) : startTimeMax
         let start = clock.now
         var deadline = start + wait
         let end = start + wait * Self.busyStartFactor
-        var told = start
+        var lastReportTime = start
         var last = ""
         repeat {
-            let asked = clock.now
+            let requestTime = clock.now
             let outcome = await sendReadinessRequest()
-            var own = clock.now - asked
+            var responseTime = clock.now - requestTime
             switch outcome {
             case .answered(let response) where isReady(response): return
             case .answered(let response):
@@ -185,7 +185,7 @@ package final class BackendUnderTest: Sendable {
                 last = text
                 // A refused connection takes the backend no time, so the machine caused the whole
                 // delay.
-                own = .zero
+                responseTime = .zero
             case .failed(_, let text): last = text
             case .pending, .answerLost, .requestCut: break
             }
@@ -197,11 +197,11 @@ package final class BackendUnderTest: Sendable {
                     isPortConflict: process?.hasPortConflict == true
                 )
             }
-            if clock.now - told >= Self.waitingPeriod {
-                told = clock.now
+            if clock.now - lastReportTime >= Self.waitReportPeriod {
+                lastReportTime = clock.now
                 onStartupWait(
                     StartupWait(
-                        time: told - start,
+                        time: lastReportTime - start,
                         last: last,
                         portMismatchMessage: portMismatchMessage
                     )
@@ -213,7 +213,7 @@ package final class BackendUnderTest: Sendable {
                 throw UnreachableError(description: "interrupted while waiting for the backend")
             }
             // Time that a busy machine adds to a pause was not available to the backend.
-            let excess = clock.now - asked - own - Self.pause * 2
+            let excess = clock.now - requestTime - responseTime - Self.pause * 2
             if excess > .zero { deadline = min(deadline + excess, end) }
         } while clock.now < deadline
         let lines = [portMismatchMessage, remedy(last), process?.outputTail()].compactMap(\.self)
@@ -236,11 +236,14 @@ package final class BackendUnderTest: Sendable {
     ///
     /// Nil if the backend listens on the expected port, or if its ports are not known.
     private var portMismatchMessage: String? {
-        guard let process, let wanted = URLComponents(string: target)?.port else { return nil }
+        guard let process, let expectedPort = URLComponents(string: target)?.port else {
+            return nil
+        }
         let ports = process.listeningPorts
-        guard !ports.isEmpty, !ports.contains(wanted) else { return nil }
-        let list = ports.map(String.init).joined(separator: ", ")
-        return "the backend listens on port \(list), not on port \(wanted) from the environment "
+        guard !ports.isEmpty, !ports.contains(expectedPort) else { return nil }
+        let portList = ports.map(String.init).joined(separator: ", ")
+        return
+            "the backend listens on port \(portList), not on port \(expectedPort) from the environment "
             + "variable PORT; let the backend read PORT, write {{port}} into its start command, or "
             + "set its address in the profile: 'target: http://127.0.0.1:\(ports[0])'"
     }

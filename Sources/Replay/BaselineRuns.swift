@@ -22,23 +22,23 @@ final class BaselineRuns: Sendable {
         var tasks: [RunPlan: Task<[BaselineRun], Never>] = [:]
         /// The JSON paths whose values differed between baseline runs, however long these were
         /// observed.
-        var volatile: Set<String> = []
+        var varyingPaths: Set<String> = []
     }
 
     private let executor: RunExecutor
     private let sight: RunRecord.Observability
     /// Returns a new namespace for the next run.
-    private let nextName: @Sendable () -> String
+    private let nextNamespaceName: @Sendable () -> String
     private let state = Locked(State())
 
     init(
         executor: RunExecutor,
         sight: RunRecord.Observability,
-        nextName: @escaping @Sendable () -> String
+        nextNamespaceName: @escaping @Sendable () -> String
     ) {
         self.executor = executor
         self.sight = sight
-        self.nextName = nextName
+        self.nextNamespaceName = nextNamespaceName
     }
 
     /// Discards all baseline runs, for example because their backend process has exited.
@@ -80,9 +80,9 @@ final class BaselineRuns: Sendable {
             return known
         }
         let runs = await task.joined()
-        guard let youngest = runs.map(\.ended).max() else { return [] }
-        let age = executor.heartbeat.usableTime - youngest
-        let rest = executor.shortSettleTimeout(sight.latency) - age
+        guard let latestEnd = runs.map(\.ended).max() else { return [] }
+        let timeSinceEnd = executor.heartbeat.usableTime - latestEnd
+        let rest = executor.shortSettleTimeout(sight.latency) - timeSinceEnd
         if rest > .zero { await executor.settleTimeout(rest).waitUntilOver() }
         return await refreshedRuns(runs).map(\.record)
     }
@@ -115,7 +115,7 @@ final class BaselineRuns: Sendable {
             evidence(plan, known + runs.map(\.record)).baselineDisagreements
         }
         func unexpectedPaths() -> Set<String> {
-            differingPaths().subtracting(state.withLock { $0.volatile })
+            differingPaths().subtracting(state.withLock { $0.varyingPaths })
         }
         let settleTimeout = executor.settleTimeout(executor.shortSettleTimeout(sight.latency))
         var pause: Duration = .milliseconds(5)
@@ -125,7 +125,7 @@ final class BaselineRuns: Sendable {
             runs = await refreshedRuns(runs)
         }
         let rest = differingPaths()
-        state.withLock { $0.volatile.formUnion(rest) }
+        state.withLock { $0.varyingPaths.formUnion(rest) }
         return runs
     }
 
@@ -142,7 +142,7 @@ final class BaselineRuns: Sendable {
     private func run(_ baseline: RunPlan) async -> BaselineRun {
         let record = await executor.run(
             baseline,
-            in: nextName(),
+            in: nextNamespaceName(),
             sight: sight,
             within: .seconds(60)
         ) { _ in .settled }
@@ -154,15 +154,15 @@ final class BaselineRuns: Sendable {
     }
 
     private func refreshedRuns(_ runs: [BaselineRun]) async -> [BaselineRun] {
-        var later = runs
-        for index in later.indices {
-            let isSameHistory = later[index].history == executor.backend.history
-            later[index].record = await executor.refreshedRecord(
-                later[index].record,
-                probes: isSameHistory
+        var updatedRuns = runs
+        for index in updatedRuns.indices {
+            let isSameProcess = updatedRuns[index].history == executor.backend.history
+            updatedRuns[index].record = await executor.refreshedRecord(
+                updatedRuns[index].record,
+                probes: isSameProcess
             )
         }
-        return later
+        return updatedRuns
     }
 }
 

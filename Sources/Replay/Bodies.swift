@@ -12,11 +12,11 @@ extension RunExecutor {
         let namespace = Namespace(name: "sample", idForm: profile.idForm)
         for case .deliver(let delivery) in contract.steps {
             switch delivery.subject {
-            case .event(let spec): return factory(namespace).body(spec, name: delivery.name)
+            case .event(let spec): return eventFactory(namespace).body(spec, name: delivery.name)
             case .purchasely(let spec):
                 return PurchaselyEventFactory(namespace: namespace, base: base)
                     .body(spec, name: delivery.name)
-            case .body, .raw, .repeats, .told: continue
+            case .body, .raw, .repeats, .storeEvent: continue
             }
         }
         return nil
@@ -25,14 +25,14 @@ extension RunExecutor {
 
 extension CaseExecution {
     mutating func body(of delivery: Delivery) -> [UInt8] {
-        let factory = run.factory(namespace)
+        let eventFactory = run.eventFactory(namespace)
         switch delivery.subject {
         case .repeats(let name):
             return bodyWithEdits(bodies[name] ?? [], delivery)
         case .event(let spec):
-            let body = factory.body(spec, name: delivery.name)
+            let body = eventFactory.body(spec, name: delivery.name)
             while let next = futureEvents.first, next.spec.time <= spec.time {
-                let body = factory.body(next.spec, name: next.delivery)
+                let body = eventFactory.body(next.spec, name: next.delivery)
                 world.apply(body, namespace: namespace.name)
                 futureEvents.removeFirst()
             }
@@ -49,13 +49,13 @@ extension CaseExecution {
                 world.apply(body, namespace: namespace.name)
             }
             return Self.bytes(body, delivery)
-        case .told(let type):
+        case .storeEvent(let type):
             return bodyWithEdits(told(type), delivery)
         case .raw(.text(let text)):
             values.namespace = namespace
             return Array(values.fill(text).utf8)
         case .raw(.truncated(let spec, let percent)):
-            let bytes = factory.body(spec, name: delivery.name).bytes
+            let bytes = eventFactory.body(spec, name: delivery.name).bytes
             return Array(bytes.prefix(bytes.count * percent / 100))
         }
     }
@@ -64,8 +64,8 @@ extension CaseExecution {
     private mutating func bodyWithEdits(_ bytes: [UInt8], _ delivery: Delivery) -> [UInt8] {
         guard delivery.changesBody else { return bytes }
         guard let value = try? JSONValue(parsing: bytes) else {
-            trouble =
-                trouble
+            runProblem =
+                runProblem
                 ?? .faultMissed(
                     "the delivery '\(delivery.name)' changes a body that is not JSON or too deep"
                 )
@@ -77,17 +77,17 @@ extension CaseExecution {
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
-        let isFlat = delivery.provider == .purchasely
+        let hasFlatBody = delivery.provider == .purchasely
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { values.fill($0) })
         }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
-            let place = (isFlat ? [] : ["event"]) + ["assay_padding"]
+            let place = (hasFlatBody ? [] : ["event"]) + ["assay_padding"]
             body.set(JSONPointer(tokens: place), to: .string(text))
         }
-        if delivery.nesting > 0 {
-            let place = (isFlat ? [] : ["event"]) + ["assay_nesting"]
+        if delivery.addedNestingDepth > 0 {
+            let place = (hasFlatBody ? [] : ["event"]) + ["assay_nesting"]
             body.set(JSONPointer(tokens: place), to: .string(Self.nestingPlaceholder))
         }
         if delivery.shufflesKeys {
@@ -104,11 +104,18 @@ extension CaseExecution {
 
     private static func bytes(_ body: JSONValue, _ delivery: Delivery) -> [UInt8] {
         let bytes = body.bytes
-        let mark = JSONValue.string(nestingPlaceholder).bytes
-        guard delivery.nesting > 0, let place = bytes.firstRange(of: mark) else { return bytes }
-        let open = [UInt8](repeating: UInt8(ascii: "["), count: delivery.nesting)
-        let close = [UInt8](repeating: UInt8(ascii: "]"), count: delivery.nesting)
-        return bytes[..<place.lowerBound] + open + Array("null".utf8) + close
+        let placeholderBytes = JSONValue.string(nestingPlaceholder).bytes
+        guard delivery.addedNestingDepth > 0, let place = bytes.firstRange(of: placeholderBytes)
+        else { return bytes }
+        let openingBrackets = [UInt8](
+            repeating: UInt8(ascii: "["),
+            count: delivery.addedNestingDepth
+        )
+        let closingBrackets = [UInt8](
+            repeating: UInt8(ascii: "]"),
+            count: delivery.addedNestingDepth
+        )
+        return bytes[..<place.lowerBound] + openingBrackets + Array("null".utf8) + closingBrackets
             + bytes[place.upperBound...]
     }
 

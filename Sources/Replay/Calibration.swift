@@ -8,8 +8,8 @@ internal import FakeServers
 /// profile's probes show.
 struct Calibration {
     static let nothingObservable = RunRecord.Observability(
-        seesEffects: false,
-        seesState: false,
+        arePushesObservable: false,
+        areProbeChangesObservable: false,
         latency: .milliseconds(5)
     )
     /// The longest wait for the effects of each of the two purchases.
@@ -22,24 +22,37 @@ struct Calibration {
     var names: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
 
     func sight() async -> RunRecord.Observability {
-        let wanted = RunRecord.Observability(
-            seesEffects: !executor.profile.unsupported.contains(.push),
-            seesState: !executor.profile.probes.isEmpty,
+        let expectedObservability = RunRecord.Observability(
+            arePushesObservable: !executor.profile.unsupported.contains(.push),
+            areProbeChangesObservable: !executor.profile.probes.isEmpty,
             latency: .zero
         )
-        guard wanted.seesEffects || wanted.seesState else { return Self.nothingObservable }
+        guard
+            expectedObservability.arePushesObservable
+                || expectedObservability.areProbeChangesObservable
+        else { return Self.nothingObservable }
         let sentinel = Sentinel(run: executor)
         // The first purchase warms up the backend, and the second measures its speed. Both have the
         // same time limit, because effects that the first purchase did not show may be slow.
-        guard let first = await sentinel.observePurchase(names[0], wait: Self.wait, wanted) else {
+        guard
+            let first = await sentinel.observePurchase(
+                names[0],
+                wait: Self.wait,
+                expectedObservability
+            )
+        else {
             var nothingObservable = Self.nothingObservable
-            nothingObservable.plainAnswer = plainResponseExcerpt()
+            nothingObservable.plainPurchaseStatus = plainResponseExcerpt()
             return nothingObservable
         }
-        var sight = await sentinel.observePurchase(names[1], wait: Self.wait, wanted) ?? first
+        var sight =
+            await sentinel.observePurchase(names[1], wait: Self.wait, expectedObservability)
+            ?? first
         sight.readsSubscribers = sight.readsSubscribers || first.readsSubscribers
-        if wanted.seesEffects, !sight.seesEffects, let late = lateness() {
-            sight.seesEffects = true
+        if expectedObservability.arePushesObservable, !sight.arePushesObservable,
+            let late = lateness()
+        {
+            sight.arePushesObservable = true
             sight.latency = max(sight.latency, late)
         }
         return sight

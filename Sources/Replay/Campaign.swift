@@ -175,7 +175,7 @@ package final class Campaign: Sendable {
                 await self.executor.heartbeat.beat()
                 return nil
             }
-            group.addTask { await self.campaign() }
+            group.addTask { await self.runCampaign() }
             var outcome = Outcome()
             for await part in group {
                 guard let part else { continue }
@@ -186,7 +186,7 @@ package final class Campaign: Sendable {
         }
     }
 
-    private var sample: Contract {
+    private var samplePurchaseContract: Contract {
         var operation = HistoryOperation(.purchase, "ada", at: .seconds(-600))
         operation.product = "premium_monthly"
         let history = CustomerHistory(
@@ -195,13 +195,13 @@ package final class Campaign: Sendable {
             hasBaseline: true
         )
         do throws(HistoryModel.ImpossibleOperation) {
-            return try HistoryScript(history, source.generator.means).contract
+            return try HistoryScript(history, source.generator.capabilities).contract
         } catch {
             preconditionFailure("no user may buy: \(error.reason)")
         }
     }
 
-    private func campaign() async -> Outcome {
+    private func runCampaign() async -> Outcome {
         var suite = SuiteRunner.Options(
             seed: options.seed,
             jobs: options.jobs,
@@ -220,7 +220,7 @@ package final class Campaign: Sendable {
         }
         // A plain purchase shows what can be observed of this backend, whatever histories are
         // generated.
-        let open = await target.opened(for: [CasePlan(sample)])
+        let open = await target.opened(for: [CasePlan(samplePurchaseContract)])
         var outcome = Outcome()
         outcome.skipReasons = open.skipReasons
         guard open.skipReasons.isEmpty else {
@@ -228,7 +228,10 @@ package final class Campaign: Sendable {
             return outcome
         }
         var scheduler = CampaignScheduler(
-            historyExecutor: HistoryExecutor(cases: open.cases, means: source.generator.means),
+            historyExecutor: HistoryExecutor(
+                cases: open.cases,
+                capabilities: source.generator.capabilities
+            ),
             source: source,
             campaignState: CampaignState(options, executor.clock, report: report)
         )

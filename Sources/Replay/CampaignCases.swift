@@ -23,11 +23,11 @@ extension Campaign.Outcome {
         let others =
             clauses.map(caseResult) + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
             + invariantViolations + rest
-        return found.map(\.caseResult) + others.map(Self.withoutFile)
+        return found.map(\.caseResult) + others.map(Self.withoutRerunCommand)
     }
 
     /// Returns the result without a command for a rerun, because no file defines its case.
-    private static func withoutFile(_ result: CaseResult) -> CaseResult {
+    private static func withoutRerunCommand(_ result: CaseResult) -> CaseResult {
         var result = result
         result.replayedCaseIDs = []
         return result
@@ -56,8 +56,8 @@ extension Campaign.Outcome {
 
     private func caseResult(_ clause: String) -> CaseResult {
         let count = clauses[clause, default: 0]
-        let undecided = inconclusiveClauses[clause, default: 0]
-        let isDecided = Double(undecided) <= Double(count) * Self.undecidedShareMax
+        let undecidedCount = inconclusiveClauses[clause, default: 0]
+        let isDecided = Double(undecidedCount) <= Double(count) * Self.undecidedShareMax
         let contract = Self.summaryContract(Self.summaryCaseID(of: clause), clause, count)
         guard !isDecided else {
             var result = CaseResult(contract: contract, verdict: .passed)
@@ -69,7 +69,8 @@ extension Campaign.Outcome {
         let finding = Finding(
             code ?? .unobservable,
             expected: "histories that test \(clause) can be judged",
-            actual: "\(undecided) of \(count) histories could not be judged; most frequent reason: "
+            actual:
+                "\(undecidedCount) of \(count) histories could not be judged; most frequent reason: "
                 + reason
         )
         var result = CaseResult(
@@ -139,13 +140,13 @@ extension Campaign.FoundFailure {
             : duplicateCount == 1
                 ? "; 1 other failed history has the same cause"
                 : "; \(duplicateCount) other failed histories have the same cause"
-        let doubt =
+        let doubtText =
             switch failsFromSavedFile {
             case true: ""
             case false: "; a run of the saved contract file did not reproduce the failure"
             case nil: "; time ran out before the saved contract file was run"
             }
-        result.note = size + rest + others + doubt
+        result.note = size + rest + others + doubtText
         return result
     }
 }

@@ -36,7 +36,8 @@ extension Campaign {
     /// Joins several results of the same case into one, with the worst verdict and the sum of the
     /// runs.
     private static func mergedResult(of results: [CaseResult]) -> CaseResult? {
-        guard var worst = results.min(by: { $0.verdict.rank < $1.verdict.rank }) else {
+        guard var worst = results.min(by: { $0.verdict.severityRank < $1.verdict.severityRank })
+        else {
             return nil
         }
         let counts = results.compactMap(\.runCount)
@@ -59,7 +60,7 @@ extension Campaign {
 
 extension Verdict {
     /// The rank by which verdicts are compared; the worst verdict has rank 0.
-    fileprivate var rank: Int {
+    fileprivate var severityRank: Int {
         switch self {
         case .failed: 0
         case .unexpectedPass: 1

@@ -46,7 +46,7 @@ struct CampaignScheduler {
     /// The result of one of the tasks that run concurrently in a campaign.
     private enum TaskResult: Sendable {
         case execution(HistoryScript, HistoryExecutor.ExecutedHistory?, in: Duration)
-        case shrunk(ShrinkOutcome)
+        case shrinkFinished(ShrinkOutcome)
         /// The time of the campaign and the additional time for running histories are over.
         case timeIsOver
     }
@@ -58,7 +58,7 @@ struct CampaignScheduler {
             var runningCount = 0
             var isShrinking = false
             var exclusiveScripts: [HistoryScript] = []
-            func waitForEnd() {
+            func addEndTask() {
                 guard let end = campaignState.end else { return }
                 let last = end + graceTime
                 group.addTask { [clock] in
@@ -66,12 +66,14 @@ struct CampaignScheduler {
                     return .timeIsOver
                 }
             }
-            waitForEnd()
+            addEndTask()
             while true {
                 if !isShrinking, let failed = nextFailedHistory(where: { !$0.mustRunExclusively }) {
                     isShrinking = true
                     group.addTask { [historyExecutor, campaignState] in
-                        .shrunk(await Self.confirmAndShrink(failed, historyExecutor, campaignState))
+                        .shrinkFinished(
+                            await Self.confirmAndShrink(failed, historyExecutor, campaignState)
+                        )
                     }
                 }
                 // Shrinking a failure occupies the backend too, so fewer other histories run
@@ -88,7 +90,7 @@ struct CampaignScheduler {
                     runningCount += 1
                     group.addTask { [historyExecutor, clock] in
                         let begin = clock.now
-                        let execution = await historyExecutor.execute(script, isAlone: false)
+                        let execution = await historyExecutor.execute(script, isExclusive: false)
                         return .execution(script, execution, in: clock.now - begin)
                     }
                 }
@@ -97,14 +99,14 @@ struct CampaignScheduler {
                     case .execution(_, let execution?, let time):
                         runningCount -= 1
                         slowestHistoryTime = max(slowestHistoryTime, time)
-                        take(execution)
+                        recordExecution(execution)
                     case .execution(let script, nil, _):
                         runningCount -= 1
                         exclusiveScripts.append(script)
-                    case .shrunk(let shrinkOutcome):
+                    case .shrinkFinished(let shrinkOutcome):
                         isShrinking = false
                         recordShrinkOutcome(shrinkOutcome)
-                    case .timeIsOver where hasGraceTimeLeft && !Task.isCancelled: waitForEnd()
+                    case .timeIsOver where hasGraceTimeLeft && !Task.isCancelled: addEndTask()
                     case .timeIsOver:
                         isTimeOver = true
                         if runningCount > 0, !Task.isCancelled {
@@ -149,8 +151,8 @@ struct CampaignScheduler {
                 recordUnfinished(scripts.count - index)
                 break
             }
-            if let execution = await historyExecutor.execute(script, isAlone: true) {
-                take(execution, isAlone: true)
+            if let execution = await historyExecutor.execute(script, isExclusive: true) {
+                recordExecution(execution, isExclusive: true)
             }
             campaignState.reportProgress()
         }
@@ -161,7 +163,7 @@ struct CampaignScheduler {
     }
 
     private func isOver(_ isShrinking: Bool) -> Bool {
-        campaignState.isOver(isSuspicious: isShrinking || !failed.isEmpty)
+        campaignState.isOver(hasPendingFailure: isShrinking || !failed.isEmpty)
     }
 
     // MARK: Drawing
@@ -185,7 +187,9 @@ struct CampaignScheduler {
     /// The rules may have changed since the history was saved.
     private mutating func nextSavedScript() -> HistoryScript? {
         while let history = corpus.popFirst() {
-            if let script = try? HistoryScript(history, historyExecutor.means) { return script }
+            if let script = try? HistoryScript(history, historyExecutor.capabilities) {
+                return script
+            }
             campaignState.outcome.skippedSavedCount += 1
         }
         return nil
@@ -193,8 +197,10 @@ struct CampaignScheduler {
 
     // MARK: Results
 
-    private mutating func take(_ execution: HistoryExecutor.ExecutedHistory, isAlone: Bool = false)
-    {
+    private mutating func recordExecution(
+        _ execution: HistoryExecutor.ExecutedHistory,
+        isExclusive: Bool = false
+    ) {
         switch execution.result.verdict {
         case .passed, .knownFailure, .unexpectedPass:
             count(execution)
@@ -224,7 +230,7 @@ struct CampaignScheduler {
             }
             let cause = FailureSignature(finding)
             failed.append(
-                FailedHistory(execution: execution, cause: cause, mustRunExclusively: isAlone)
+                FailedHistory(execution: execution, cause: cause, mustRunExclusively: isExclusive)
             )
         }
     }
@@ -273,7 +279,7 @@ struct CampaignScheduler {
 
     private mutating func recordShrinkOutcome(_ shrinkOutcome: ShrinkOutcome) {
         switch shrinkOutcome {
-        case .unsteady(let cause, let result): campaignState.addFlakyFailure(cause, result)
+        case .notReproduced(let cause, let result): campaignState.addFlakyFailure(cause, result)
         case .found(let found): campaignState.add(found)
         }
     }

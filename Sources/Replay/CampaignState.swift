@@ -11,7 +11,7 @@ struct CampaignState {
     private let start: Duration
     private var lastNewCoverageTime: Duration
     private var generatedCount = 0
-    private var undecidedInARow = 0
+    private var inconclusiveInARow = 0
     private var lastReportTime: Duration
     private var lastCoverageReportTime: Duration
     /// The time of the last history that passed or failed, instead of being inconclusive.
@@ -24,7 +24,7 @@ struct CampaignState {
     /// The two following values are the intervals between snapshots of the progress and between
     /// coverage reports.
     private static let progressInterval: Duration = .milliseconds(250)
-    private static let growthInterval: Duration = .seconds(1)
+    private static let snapshotInterval: Duration = .seconds(1)
     private static let coverageInterval: Duration = .seconds(5)
 
     init(
@@ -47,19 +47,19 @@ struct CampaignState {
 
     /// The time at which shrinking ends for a failure that is found now.
     var shrinkEnd: Duration {
-        let usual = clock.now + options.shrinkTime
-        return end.map { max(clock.now, min($0 + options.shrinkTime, usual)) } ?? usual
+        let usualEnd = clock.now + options.shrinkTime
+        return end.map { max(clock.now, min($0 + options.shrinkTime, usualEnd)) } ?? usualEnd
     }
 
     /// Decides whether the campaign has enough histories.
     ///
-    /// - Parameter isSuspicious: Whether a failed history is waiting to be examined.
+    /// - Parameter hasPendingFailure: Whether a failed history is waiting to be examined.
     /// - Returns: Whether no further history is to be generated.
-    func isOver(isSuspicious: Bool = false) -> Bool {
+    func isOver(hasPendingFailure: Bool = false) -> Bool {
         if Task.isCancelled || outcome.end != nil { return true }
-        if options.stopsAtFirstFailure, isSuspicious || !outcome.found.isEmpty { return true }
+        if options.stopsAtFirstFailure, hasPendingFailure || !outcome.found.isEmpty { return true }
         if clock.now - start >= HistoryModel.campaignTimeMax { return true }
-        if let most = options.historyCountMax, generatedCount >= most { return true }
+        if let limit = options.historyCountMax, generatedCount >= limit { return true }
         if let time = options.time { return clock.now - start >= time }
         return options.historyCountMax == nil
             && clock.now - lastNewCoverageTime >= options.settleTimeout
@@ -100,7 +100,8 @@ struct CampaignState {
         lastReportTime = now
         outcome.progress.elapsed = now - start
         let last = outcome.progressSnapshots.last?.elapsed ?? .zero
-        if isLast || outcome.progressSnapshots.isEmpty || now - start - last >= Self.growthInterval
+        if isLast || outcome.progressSnapshots.isEmpty
+            || now - start - last >= Self.snapshotInterval
         {
             outcome.progressSnapshots.append(outcome.progress)
         }
@@ -109,7 +110,7 @@ struct CampaignState {
 
     /// Records that a history passed or failed, instead of being inconclusive.
     mutating func decided() {
-        undecidedInARow = 0
+        inconclusiveInARow = 0
         lastVerdictTime = clock.now
     }
 
@@ -120,12 +121,12 @@ struct CampaignState {
     ///   - actual: The observed details.
     mutating func undecided(_ reason: String, _ actual: String) {
         outcome.inconclusive[reason, default: 0] += 1
-        undecidedInARow += 1
-        let isSilent =
+        inconclusiveInARow += 1
+        let lacksVerdicts =
             clock.now - lastVerdictTime >= Self.inconclusiveTimeMax
-            && undecidedInARow >= options.jobs
-        if undecidedInARow >= Campaign.Options.inconclusiveInARowMax || isSilent {
-            outcome.end = "\(undecidedInARow) histories in a row were inconclusive: \(actual)"
+            && inconclusiveInARow >= options.jobs
+        if inconclusiveInARow >= Campaign.Options.inconclusiveInARowMax || lacksVerdicts {
+            outcome.end = "\(inconclusiveInARow) histories in a row were inconclusive: \(actual)"
         }
     }
 
@@ -135,16 +136,16 @@ struct CampaignState {
     ///
     /// If not, the history is counted: a known failure explains it, or enough failures are known.
     mutating func countsAsNewFailure(_ cause: FailureSignature, _ input: CampaignInput) -> Bool {
-        let known = outcome.found.firstIndex { $0.cause == cause && input.contains($0.input) }
-        if let known {
-            outcome.found[known].duplicateCount += 1
+        let knownIndex = outcome.found.firstIndex { $0.cause == cause && input.contains($0.input) }
+        if let knownIndex {
+            outcome.found[knownIndex].duplicateCount += 1
             return false
         }
-        let isEnough =
+        let hasEnoughFailures =
             outcome.found.count >= options.reportedFailureMax
             || outcome.found.count(where: { $0.cause == cause }) >= options.inputsPerSignatureMax
             || options.stopsAtFirstFailure && !outcome.found.isEmpty
-        guard !isEnough else {
+        guard !hasEnoughFailures else {
             outcome.unshrunkFailureCount += 1
             return false
         }
@@ -162,15 +163,17 @@ struct CampaignState {
     }
 
     mutating func add(_ found: Campaign.FoundFailure) {
-        let same = outcome.found.firstIndex {
+        let overlappingIndex = outcome.found.firstIndex {
             $0.cause == found.cause
                 && ($0.input.contains(found.input) || found.input.contains($0.input))
         }
-        if let same {
+        if let overlappingIndex {
             // If one of the two histories contains the other, the smaller one is kept.
-            let before = outcome.found[same]
-            if before.input.contains(found.input) { outcome.found[same] = found }
-            outcome.found[same].duplicateCount = before.duplicateCount + 1
+            let earlierFailure = outcome.found[overlappingIndex]
+            if earlierFailure.input.contains(found.input) {
+                outcome.found[overlappingIndex] = found
+            }
+            outcome.found[overlappingIndex].duplicateCount = earlierFailure.duplicateCount + 1
         } else {
             outcome.found.append(found)
             outcome.progress.found += 1

@@ -34,13 +34,13 @@ struct CaseExecution: Sendable {
     var named: Set<String> = []
     /// Whether a delivery has been sent and the backend may not have processed it yet.
     var hasUnsettledEvents = false
-    var trouble: RunRecord.RunProblem?
+    var runProblem: RunRecord.RunProblem?
     /// The proofs, issued by the backend, that a device owns its user ID, by user.
     var proofs: [String: String] = [:]
     /// The task that kills and restarts the backend when it makes a certain call; nil if the case
     /// has no such kill.
     var killTask: Task<Bool, Never>?
-    var isSerialised = false
+    var servesOneRequestAtATime = false
     /// Whether the backend's database is failing because of an injected fault.
     var isDatabaseFailing = false
     /// The tokens that expire while the case runs, by call; their ends are in seconds since 1970.
@@ -102,35 +102,35 @@ struct CaseExecution: Sendable {
             await carryOut(step)
             if case .deliver = step { hasUnsettledEvents = true }
             named.formUnion(step.traits.users)
-            if trouble != nil || Task.isCancelled { break }
+            if runProblem != nil || Task.isCancelled { break }
         }
-        if !held.isEmpty, trouble == nil { await release([], alongside: []) }
+        if !held.isEmpty, runProblem == nil { await release([], alongside: []) }
         // A kill that is still planned must not stop the backend during the next case.
         killTask?.cancel()
         _ = await killTask?.value
-        if let last = plan.clock?.last, trouble == nil { await syncBackendClock(at: last) }
+        if let last = plan.clock?.last, runProblem == nil { await syncBackendClock(at: last) }
         waitBegan = clock.now
         await observePhones()
-        guard plan.observes || plan.hasPlannedResponses, trouble == nil, !Task.isCancelled else {
+        guard plan.observes || plan.hasPlannedResponses, runProblem == nil, !Task.isCancelled else {
             await undoSharedChanges()
             return record(.notNeeded)
         }
-        let settling = plan.observes ? await settle(sight) : .notNeeded
+        let settleEvidence = plan.observes ? await settle(sight) : .notNeeded
         if plan.observes { await probe(plan.users) }
-        var result = await wait(for: record(settling), sight, verdict: verdict)
-        if let watch = plan.watch {
+        var result = await wait(for: record(settleEvidence), sight, verdict: verdict)
+        if let watchDuration = plan.watchDuration {
             // A forbidden effect could occur in this time; the record contains the length of the
             // time.
             let clock = clock
-            await JobSlot.releaseSlot { await clock.pause(watch) }
-            result = record(.window(watch))
+            await JobSlot.releaseSlot { await clock.pause(watchDuration) }
+            result = record(.window(watchDuration))
         }
         await undoSharedChanges()
         return result
     }
 
     /// Returns the record of the run up to now.
-    func record(_ settling: RunRecord.SettleEvidence) -> RunRecord {
+    func record(_ settleEvidence: RunRecord.SettleEvidence) -> RunRecord {
         let isComplete = world.journal.read { $0.isComplete(since: firstSequence) }
         var record = RunRecord(
             plan: plan,
@@ -139,10 +139,10 @@ struct CaseExecution: Sendable {
             began: startTime.wall,
             ended: world.now,
             exchanges: run.exchanges(of: plan, namespace.name, from: firstSequence),
-            settling: settling,
-            trouble: trouble ?? (isComplete ? nil : .journalGap)
+            settleEvidence: settleEvidence,
+            runProblem: runProblem ?? (isComplete ? nil : .journalGap)
         )
-        record.isSerialised = isSerialised
+        record.servesOneRequestAtATime = servesOneRequestAtATime
         record.starvation = run.heartbeat.starvation(
             since: startTime.clock,
             waitBegan: waitBegan
@@ -156,7 +156,7 @@ struct CaseExecution: Sendable {
         if plan.clock != nil { await syncBackendClock(at: .zero) }
         world.settle(namespace: namespace.name)
         if plan.mustRunExclusively {
-            world.heal(namespace: "")
+            world.endFaults(namespace: "")
             world.release("")
         }
         guard let process = backend.process, process.timeZone != nil else { return }
@@ -171,7 +171,7 @@ struct CaseExecution: Sendable {
         case .register(let user):
             if let text = await register(user) {
                 let isGone = !(await backend.isReachable())
-                trouble = isGone ? .backendGone(text) : .registrationFailed(user: user, text)
+                runProblem = isGone ? .backendGone(text) : .registrationFailed(user: user, text)
             }
             registerUserIDs()
         case .name(let user, let id):
@@ -180,7 +180,7 @@ struct CaseExecution: Sendable {
             registerUserIDs()
         case .createAccount(let account):
             if let text = await createAccount(account) {
-                trouble = .registrationFailed(user: "account " + account, text)
+                runProblem = .registrationFailed(user: "account " + account, text)
             }
         case .provider(let providerPlan):
             world.schedule(providerPlan, namespace: namespace.name)
@@ -198,14 +198,14 @@ struct CaseExecution: Sendable {
         case .phone(let step): await carryOut(step)
         case .killAtCall:
             if await killTask?.joined() != true, !Task.isCancelled {
-                trouble = .faultMissed(
+                runProblem = .faultMissed(
                     "the backend did not make the call at which the case kills it"
                 )
             }
             killTask = nil
         case .deliver(let delivery): await deliver(delivery)
-        case .look(let user): await probe([user])
-        case .pass(let delivery): await pass(delivery)
+        case .probe(let user): await probe([user])
+        case .waitForEnd(let delivery): await waitForEnd(of: delivery)
         case .restart(let restart):
             await awaitProviderError()
             await self.restart(restart)

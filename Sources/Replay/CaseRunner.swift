@@ -27,7 +27,7 @@ final class CaseRunner: Sendable {
         let evidence: CaseEvidence
         /// The time at which a wait of full length would have ended, as a value of
         /// `Heartbeat.usableTime`.
-        let waitDuration: Duration
+        let fullWaitEnd: Duration
     }
 
     /// The number of cases without any response of the backend after which the remaining cases are
@@ -43,7 +43,7 @@ final class CaseRunner: Sendable {
     ///
     /// A slower case probably waited for an effect that never came, and each rerun would wait for
     /// it again.
-    static let repeatableSeconds = 5.0
+    static let rerunSecondsMax = 5.0
 
     let executor: RunExecutor
     let options: SuiteRunner.Options
@@ -66,11 +66,11 @@ final class CaseRunner: Sendable {
         self.state = state
         let nonce = options.nonce
         baselineRuns = BaselineRuns(executor: executor, sight: sight) {
-            Self.nextName(state, nonce)
+            Self.nextNamespaceName(state, nonce)
         }
     }
 
-    private static func nextName(_ state: Locked<State>, _ nonce: String) -> String {
+    private static func nextNamespaceName(_ state: Locked<State>, _ nonce: String) -> String {
         let number = state.withLock { state in
             state.runCount += 1
             return state.runCount
@@ -95,13 +95,13 @@ final class CaseRunner: Sendable {
     func forget(_ plan: CasePlan, _ evidence: CaseEvidence?) {
         baselineRuns.forget(baselineOf: plan)
         let records = evidence.map { [$0.subject] + $0.baselines } ?? []
-        let over = state.withLock { state in
+        let expiredNamespaces = state.withLock { state in
             state.retiringNamespaces += records.map(\.namespace.name)
             let count = max(0, state.retiringNamespaces.count - Self.retiringCountMax)
             defer { state.retiringNamespaces.removeFirst(count) }
             return Array(state.retiringNamespaces.prefix(count))
         }
-        for name in over {
+        for name in expiredNamespaces {
             executor.world.retire(name)
             executor.world.retire(name + "-s")
         }
@@ -191,18 +191,19 @@ final class CaseRunner: Sendable {
     private func timingHint(of result: CaseResult, _ plan: CasePlan) async -> String? {
         guard options.detectsRaces, result.verdict == .failed, plan.contract.search == nil,
             plan.subject.dependsOnTiming,
-            result.seconds < Self.repeatableSeconds,
+            result.seconds < Self.rerunSecondsMax,
             // A shortened wait hides the time that the case really takes.
             state.withLock({ $0.shortened[plan.contract.caseID] == nil }),
             executor.backend.process?.exitDescription == nil
         else { return nil }
         var failedCount = 1
         for _ in 1..<Self.timingRunCount {
-            let again = await runOnce(plan)
-            if Task.isCancelled || again.findings.contains(where: { $0.code == .backendGone }) {
+            let rerunResult = await runOnce(plan)
+            if Task.isCancelled || rerunResult.findings.contains(where: { $0.code == .backendGone })
+            {
                 return nil
             }
-            if again.verdict == .failed { failedCount += 1 }
+            if rerunResult.verdict == .failed { failedCount += 1 }
         }
         return failedCount == Self.timingRunCount
             ? "failed in all \(Self.timingRunCount) runs: not timing-dependent"
@@ -214,7 +215,8 @@ final class CaseRunner: Sendable {
     /// The check is made after a case with a late response. For example, a connection pool that
     /// this case exhausted would make all later cases fail.
     private func hasStoppedResponding(after result: CaseResult) async -> Bool {
-        guard result.findings.contains(where: { $0.code == .responseLate }), histories.mayRecover,
+        guard result.findings.contains(where: { $0.code == .responseLate }),
+            histories.mayRestartHelp,
             !(await executor.respondsToEvents())
         else { return false }
         histories.countFailedRestart()
@@ -267,7 +269,7 @@ final class CaseRunner: Sendable {
             note: verdict == .inconclusive ? findings.first?.actual : nil,
             overlap: OverlapRule.overlap(in: subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
-            settling: subject.settling,
+            settleEvidence: subject.settleEvidence,
             timeline: verdict == .passed ? [] : subject.exchanges.map(\.shortened),
             base: subject.base,
             backendOutput: Self.isOutputRelevant(subject, verdict)
@@ -314,7 +316,7 @@ final class CaseRunner: Sendable {
         repeat {
             subject = await executor.run(
                 run,
-                in: Self.nextName(state, options.nonce),
+                in: Self.nextNamespaceName(state, options.nonce),
                 sight: sight,
                 within: plan.contract.expectation.within ?? .seconds(60),
                 missing: missing
@@ -332,7 +334,7 @@ final class CaseRunner: Sendable {
             !plan.subject.hasRestart
         {
             if process.hasPortConflict, executor.backend.history > 1 {
-                subject.trouble = .backendGone(
+                subject.runProblem = .backendGone(
                     "the port was still in use after Assay stopped the backend"
                 )
             } else {
@@ -360,11 +362,11 @@ final class CaseRunner: Sendable {
             let remaining = Judge.judge(evidence)
             if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {
                 // One more baseline run shows whether the same field varies without a fault.
-                let more = await baselineRuns.recordsWithExtraRun(
+                let baselinesWithExtraRun = await baselineRuns.recordsWithExtraRun(
                     of: evidence.plan,
                     alongside: evidence.baselines
                 )
-                evidence = evidence.replacing(baselines: more)
+                evidence = evidence.replacing(baselines: baselinesWithExtraRun)
             }
         }
         guard executor.backend.process == nil, Judge.judge(evidence).verdict == .failed,
@@ -373,7 +375,7 @@ final class CaseRunner: Sendable {
         // The backend became unreachable while the case ran, so missing effects are not a failure
         // of the backend.
         var subject = evidence.subject
-        subject.trouble = .backendGone("the backend was no longer reachable after the case")
+        subject.runProblem = .backendGone("the backend was no longer reachable after the case")
         return evidence.replacing(subject: subject)
     }
 
@@ -389,18 +391,18 @@ final class CaseRunner: Sendable {
         let plan = evidence.plan
         guard !findings.isEmpty, findings.allSatisfy({ $0.code == .faultMissed }),
             plan.contract.search == nil, !plan.subject.affectsAllUsers,
-            let missed = PlannedFaultRule.missedCall(in: evidence)
+            let missedCall = PlannedFaultRule.missedCall(in: evidence)
         else { return nil }
         let baselines =
             plan.baselineHasAllSteps
-            ? evidence.baselines : await baselineRuns.records(of: plan.againstBaseline)
+            ? evidence.baselines : await baselineRuns.records(of: plan.comparedWithFaultFreeRun)
         guard !baselines.isEmpty,
             baselines.allSatisfy({
-                $0.trouble == nil && $0.starvation == nil && missed.isMissed(in: $0)
+                $0.runProblem == nil && $0.starvation == nil && missedCall.isMissed(in: $0)
             })
         else { return nil }
         return
-            "the fault needs a call from the backend to \(missed.provider), but the backend makes "
+            "the fault needs a call from the backend to \(missedCall.provider), but the backend makes "
             + "none in this case, even without the fault"
     }
 
@@ -445,18 +447,18 @@ final class CaseRunner: Sendable {
             defer { state.shortened = [:] }
             return state.shortened
         }
-        executor.sharedSettleTimeout.turnOff()
+        executor.sharedSettleTimeout.disableShortening()
         // One wait is enough for all these cases: after it, each has had its full time.
-        if let last = shortened.values.map(\.waitDuration).max() {
-            let rest = last - executor.heartbeat.usableTime
-            if rest > .zero { await executor.settleTimeout(rest).waitUntilOver() }
+        if let last = shortened.values.map(\.fullWaitEnd).max() {
+            let remainingWait = last - executor.heartbeat.usableTime
+            if remainingWait > .zero { await executor.settleTimeout(remainingWait).waitUntilOver() }
         }
         var changed: Set<String> = []
         for (caseID, item) in shortened.sorted(by: { $0.key < $1.key }) {
             if Task.isCancelled { break }
             let evidence = item.evidence
             var subject = await executor.refreshedRecord(evidence.subject, probes: true)
-            if subject.openRetry != nil { subject.openRetry = subject.pauseOfFailedRetry }
+            if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
             let before = Judge.judge(evidence)
             let now = Judge.judge(evidence.replacing(subject: subject))
             let isSame =
@@ -472,10 +474,10 @@ final class CaseRunner: Sendable {
             if evidence.subject.isSilent { state.unansweredCaseCount += 1 }
             guard verdict == .passed else {
                 if let shortened = evidence.subject.shortened {
-                    let rest = shortened.full - shortened.enough
+                    let remainingWait = shortened.fullTimeout - shortened.shortenedTimeout
                     state.shortened[evidence.plan.contract.caseID] = ShortenedWaitEvidence(
                         evidence: evidence,
-                        waitDuration: executor.heartbeat.usableTime + rest
+                        fullWaitEnd: executor.heartbeat.usableTime + remainingWait
                     )
                 }
                 return
@@ -493,7 +495,7 @@ final class CaseRunner: Sendable {
     /// respond.
     private static func isOutputRelevant(_ record: RunRecord, _ verdict: Verdict) -> Bool {
         if record.backendExit != nil { return true }
-        if case .restartFailed = record.trouble { return true }
+        if case .restartFailed = record.runProblem { return true }
         return verdict == .failed
             && record.exchanges.contains { exchange in
                 guard exchange.to == .backend else { return false }
@@ -533,7 +535,7 @@ extension CaseEvidence {
 
 extension RunRecord {
     fileprivate var hasPurchaseEndedTooEarly: Bool {
-        if case .overTooSoon = trouble { true } else { false }
+        if case .periodEndedTooEarly = runProblem { true } else { false }
     }
 }
 

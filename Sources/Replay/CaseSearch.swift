@@ -13,9 +13,9 @@ struct CaseSearch {
     /// Runs a case once, or runs all variations that the case searches.
     func run(_ plan: CasePlan) async -> CaseResult {
         switch plan.contract.search {
-        case .orders(let size): await runOrders(plan, size)
+        case .orders(let sampleSize): await runOrders(plan, sampleSize)
         case .generated(let variation, let count): await runVariations(plan, variation, count)
-        case .crashPoints: await withoutCrashPoints(plan)
+        case .crashPoints: await resultWithoutCrashPoints(plan)
         case nil: await cases.runOnce(plan)
         }
     }
@@ -23,12 +23,12 @@ struct CaseSearch {
     /// Returns the result of a search for crash points that found no call to inject a fault into.
     ///
     /// The reason is that the golden run (the run without a fault) failed or made no call.
-    private func withoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
-        let golden = await cases.baselines(plan).first
-        if let golden, golden.trouble != nil {
+    private func resultWithoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
+        let goldenRun = await cases.baselines(plan).first
+        if let goldenRun, goldenRun.runProblem != nil {
             let evidence = CaseEvidence(
                 plan: plan,
-                subject: golden,
+                subject: goldenRun,
                 baselines: [],
                 profile: cases.executor.profile,
                 sight: cases.sight
@@ -43,7 +43,7 @@ struct CaseSearch {
                 .faultMissed,
                 expected: "the backend calls providers in the run without faults (the golden run), "
                     + "so that a fault can be injected into each call",
-                actual: golden == nil ? "there was no golden run" : "the golden run made no call"
+                actual: goldenRun == nil ? "there was no golden run" : "the golden run made no call"
             )
         )
     }
@@ -53,12 +53,16 @@ struct CaseSearch {
     /// Runs the deliveries of a case in every order until the case fails.
     ///
     /// The smallest reorderings come first.
-    private func runOrders(_ plan: CasePlan, _ size: Int) async -> CaseResult {
+    private func runOrders(_ plan: CasePlan, _ sampleSize: Int) async -> CaseResult {
         let events = plan.contract.steps.compactMap { step -> String? in
             if case .deliver(let delivery) = step { delivery.name } else { nil }
         }
         var generator = SeededGenerator(seed: seed, text: plan.contract.id)
-        let orders = EventOrder.orders(of: events.count, sampleSize: size, generator: &generator)
+        let orders = EventOrder.orders(
+            of: events.count,
+            sampleSize: sampleSize,
+            generator: &generator
+        )
         var last: CaseResult?
         var seconds = 0.0
         for (index, order) in orders.enumerated() {
@@ -71,9 +75,9 @@ struct CaseSearch {
             last = result
             guard result.verdict != .passed else { continue }
             let names = order.map { events[$0] }.joined(separator: ", ")
-            let exchanges = EventOrder.inversions(order)
+            let swapCount = EventOrder.inversions(order)
             let withSmallestEvent =
-                "\(names) (\(exchanges) swap\(exchanges == 1 ? "" : "s") of neighboring events; "
+                "\(names) (\(swapCount) swap\(swapCount == 1 ? "" : "s") of neighboring events; "
                 + "\(index + 1) of \(orders.count) orders tried)"
             // An inconclusive order is reported without calling it a failure.
             result.note =
@@ -109,13 +113,13 @@ struct CaseSearch {
         var seconds = 0.0
         for index in 0..<count {
             if Task.isCancelled { break }
-            let (edits, shuffles) = generator.next()
-            var result = await cases.runOnce(plan.applyingEdits(edits, shufflesKeys: shuffles))
+            let (edits, shufflesKeys) = generator.next()
+            var result = await cases.runOnce(plan.applyingEdits(edits, shufflesKeys: shufflesKeys))
             seconds += result.seconds
             result.seconds = seconds
             result.runCount = index + 1
             if result.verdict == .failed {
-                return await shrunkResult(result, plan, edits, shuffles)
+                return await shrunkResult(result, plan, edits, shufflesKeys)
             }
             result.contract = plan.contract
             last = result
@@ -135,19 +139,20 @@ struct CaseSearch {
         _ first: CaseResult,
         _ plan: CasePlan,
         _ edits: [Delivery.Edit],
-        _ shuffles: Bool
+        _ shufflesKeys: Bool
     ) async -> CaseResult {
         var best = first
-        var smallest = edits
+        var smallestEdits = edits
         var runCount = first.runCount ?? 1
         let runCountMax = runCount + Self.shrinkCountMax
-        var isSmaller = true
-        while isSmaller, !Task.isCancelled {
-            isSmaller = false
-            for candidate in VariationGenerator.shrunkEdits(smallest) where runCount < runCountMax {
+        var hasShrunk = true
+        while hasShrunk, !Task.isCancelled {
+            hasShrunk = false
+            for candidate in VariationGenerator.shrunkEdits(smallestEdits)
+            where runCount < runCountMax {
                 runCount += 1
                 let result = await cases.runOnce(
-                    plan.applyingEdits(candidate, shufflesKeys: shuffles)
+                    plan.applyingEdits(candidate, shufflesKeys: shufflesKeys)
                 )
                 best.seconds += result.seconds
                 guard result.verdict == .failed,
@@ -156,13 +161,13 @@ struct CaseSearch {
                 let seconds = best.seconds
                 best = result
                 best.seconds = seconds
-                smallest = candidate
-                isSmaller = true
+                smallestEdits = candidate
+                hasShrunk = true
                 break
             }
         }
         best.runCount = runCount
-        return Self.withSmallestEvent(best, plan, smallest, shuffles)
+        return Self.withSmallestEvent(best, plan, smallestEdits, shufflesKeys)
     }
 
     /// Adds the smallest failing event to the result, as a separate contract.
@@ -170,17 +175,17 @@ struct CaseSearch {
         _ best: CaseResult,
         _ plan: CasePlan,
         _ edits: [Delivery.Edit],
-        _ shuffles: Bool
+        _ shufflesKeys: Bool
     ) -> CaseResult {
         var result = best
-        var found = plan.applyingEdits(edits, shufflesKeys: shuffles).contract
+        var found = plan.applyingEdits(edits, shufflesKeys: shufflesKeys).contract
         found.title = plan.contract.title + " (found by a generated variation)"
         result.found = found
         result.contract = plan.contract
-        let places = edits.map { "\($0.pointer) = \($0.value?.text.prefix(40) ?? "absent")" }
+        let editTexts = edits.map { "\($0.pointer) = \($0.value?.text.prefix(40) ?? "absent")" }
         result.note =
             "smallest failing event: "
-            + (places.isEmpty ? "a different order of keys" : places.joined(separator: ", "))
+            + (editTexts.isEmpty ? "a different order of keys" : editTexts.joined(separator: ", "))
         return result
     }
 }

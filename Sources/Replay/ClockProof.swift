@@ -11,7 +11,7 @@ internal import FakeServers
 struct ClockProof: Sendable {
     private enum Outcome: Sendable {
         case unknown
-        case known(String?)
+        case checked(String?)
     }
 
     /// The remedy in the finding that reports that the backend's clock does not provably move.
@@ -32,13 +32,13 @@ struct ClockProof: Sendable {
     /// The check is made once. No two checks run at the same time, because a case that depends on
     /// the clock runs exclusively.
     func doubt() async -> String? {
-        if case .known(let text) = outcome.withLock({ $0 }) { return text }
-        let text = await findDoubt()
-        if !Task.isCancelled { outcome.withLock { $0 = .known(text) } }
+        if case .checked(let text) = outcome.withLock({ $0 }) { return text }
+        let text = await findUnprovenReason()
+        if !Task.isCancelled { outcome.withLock { $0 = .checked(text) } }
         return text
     }
 
-    private func findDoubt() async -> String? {
+    private func findUnprovenReason() async -> String? {
         guard let (probe, reading) = executor.profile.probe(reading: "access") else {
             return "no probe maps 'access', so nothing shows that the backend's clock moves"
         }
@@ -58,10 +58,10 @@ struct ClockProof: Sendable {
         )
         @Sendable func hasAccess(_ record: RunRecord) -> Bool? {
             guard case .document(let document) = record.state(of: "ada", probe: probe.name),
-                let found = document[reading.pointer] ?? reading.absent
+                let accessValue = document[reading.pointer] ?? reading.valueIfPathAbsent
             else { return nil }
             let now = record.lastProbeTime
-            return StateRule.value(found, reading.meaning, field: "access", at: now)?.bool
+            return StateRule.value(accessValue, reading.meaning, field: "access", at: now)?.bool
         }
         var record = await executor.run(plan, in: name, sight: sight, within: .seconds(60)) {
             hasAccess($0) == true ? .settled : .mayResolveWithLongerWait
@@ -74,7 +74,7 @@ struct ClockProof: Sendable {
         let settleTimeout = executor.settleTimeout(executor.shortSettleTimeout(sight.latency))
         while true {
             record = await executor.refreshedRecord(record, probes: true)
-            if case .faultMissed(let text) = record.trouble { return text }
+            if case .faultMissed(let text) = record.runProblem { return text }
             if hasAccess(record) != true { return nil }
             if settleTimeout.isOver || Task.isCancelled { break }
             await settleTimeout.pause(.milliseconds(50))

@@ -10,27 +10,29 @@ enum CommandRunner {
     /// Runs a program and returns its standard output.
     ///
     /// - Parameters:
-    ///   - words: The program and its arguments.
+    ///   - commandWords: The program and its arguments.
     ///   - within: The longest time that the program may run.
     ///   - folder: The working directory of the program; nil for that of Assay.
     /// - Returns: The standard output.
     /// - Throws: An error with a message for the user if the program cannot run, takes too long, or
     ///   exits with a status other than 0.
     static func output(
-        of words: [String],
+        of commandWords: [String],
         within: Duration,
         in folder: String? = nil
     ) async throws(Failure) -> [UInt8] {
-        guard let program = words.first else { throw Failure(description: "the command is empty") }
+        guard let program = commandWords.first else {
+            throw Failure(description: "the command is empty")
+        }
         let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        let isBeside = program.contains("/") && !program.hasPrefix("/")
-        let name = isBeside ? (folder.map { $0 + "/" } ?? "") + program : program
+        let isRelativePath = program.contains("/") && !program.hasPrefix("/")
+        let name = isRelativePath ? (folder.map { $0 + "/" } ?? "") + program : program
         guard let path = ProgramCommand.find(name, searchPath: searchPath) else {
             throw Failure(description: "cannot run '\(program)': there is no such program")
         }
         // The path has to be absolute, because the program runs in another working directory.
-        let whole = URL(fileURLWithPath: path).path
-        var command = ProgramCommand(whole, Array(words.dropFirst()))
+        let absolutePath = URL(fileURLWithPath: path).path
+        var command = ProgramCommand(absolutePath, Array(commandWords.dropFirst()))
         command.folder = folder
         command.endsWithParent = true
         let output: ProgramOutput

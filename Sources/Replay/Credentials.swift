@@ -37,7 +37,7 @@ extension CaseExecution {
         if let actor = credentials.actor {
             let uid = values.fill(actor)
             seed(uid: uid)
-            guard let token = run.forge.text(TokenSpec(), user: uid, at: run.backendNow) else {
+            guard let token = run.tokenForge.text(TokenSpec(), user: uid, at: run.backendNow) else {
                 throw CredentialError(description: "no ID token can be created for user '\(uid)'")
             }
             fields.append(HTTPMessage.Field("authorization", "Bearer " + token))
@@ -49,7 +49,7 @@ extension CaseExecution {
     ///
     /// The login request is sent only once for all requests.
     private func session() async throws(CredentialError) -> String {
-        if let known = run.session.withLock({ $0 }) { return known }
+        if let existingToken = run.session.withLock({ $0 }) { return existingToken }
         guard let login = profile.session else {
             throw CredentialError(
                 description: "the profile uses {{session}}, but defines no login; write 'session: "
@@ -61,16 +61,19 @@ extension CaseExecution {
         let sequence = world.journal.begin(exchange(.assay, .appCall("session"), request))
         let outcome = await backend.client.send(request, within: .seconds(30))
         world.journal.complete(sequence, outcome)
-        let place = "the login request of 'session', \(request.method) \(request.target),"
+        let loginDescription =
+            "the login request of 'session', \(request.method) \(request.target),"
         guard case .answered(let response) = outcome else {
-            throw CredentialError(description: "\(place) got no response")
+            throw CredentialError(description: "\(loginDescription) got no response")
         }
         guard (200..<300).contains(response.status) else {
-            throw CredentialError(description: "\(place) returned \(response.excerpt)")
+            throw CredentialError(description: "\(loginDescription) returned \(response.excerpt)")
         }
-        let answer = try? JSONValue(parsing: response.body)
-        guard let token = answer?[login.token]?.string, !token.isEmpty else {
-            throw CredentialError(description: "\(place) returned no token at \(login.token)")
+        let responseJSON = try? JSONValue(parsing: response.body)
+        guard let token = responseJSON?[login.token]?.string, !token.isEmpty else {
+            throw CredentialError(
+                description: "\(loginDescription) returned no token at \(login.token)"
+            )
         }
         run.session.withLock { $0 = token }
         return token

@@ -13,7 +13,7 @@ final class Deadlines: Sendable {
 
     private struct Entry {
         let end: Duration
-        let expire: @Sendable () -> Void
+        let onExpiry: @Sendable () -> Void
     }
 
     private struct State {
@@ -27,38 +27,38 @@ final class Deadlines: Sendable {
 
     init(_ clock: any RunClock) { self.clock = clock }
 
-    /// Calls `expire` when the clock has passed the deadline, unless `remove(_:)` is called before.
+    /// Calls `onExpiry` when the clock has passed the deadline, unless `remove(_:)` is called before.
     ///
     /// - Parameters:
     ///   - end: The deadline, as a time of the clock.
-    ///   - expire: The callback.
+    ///   - onExpiry: The callback.
     /// - Returns: The ID of the deadline for `remove(_:)`.
-    func add(_ end: Duration, _ expire: @escaping @Sendable () -> Void) -> Int {
-        let (id, begins) = state.withLock { state in
+    func add(_ end: Duration, _ onExpiry: @escaping @Sendable () -> Void) -> Int {
+        let (id, startsPolling) = state.withLock { state in
             state.nextID += 1
-            state.open[state.nextID] = Entry(end: end, expire: expire)
+            state.open[state.nextID] = Entry(end: end, onExpiry: onExpiry)
             defer { state.isPolling = true }
             return (state.nextID, !state.isPolling)
         }
-        if begins { _ = clock.task { await self.poll() } }
+        if startsPolling { _ = clock.task { await self.poll() } }
         return id
     }
 
     func remove(_ id: Int) { state.withLock { _ = $0.open.removeValue(forKey: id) } }
 
     private func poll() async {
-        var goesOn = true
-        while goesOn {
+        var continuesPolling = true
+        while continuesPolling {
             await clock.pause(Self.step)
             let now = clock.now
-            let passed = state.withLock { state in
-                let passed = state.open.filter { $0.value.end <= now }
-                for id in passed.keys { state.open[id] = nil }
-                goesOn = !state.open.isEmpty
-                state.isPolling = goesOn
-                return passed
+            let expiredEntries = state.withLock { state in
+                let expiredEntries = state.open.filter { $0.value.end <= now }
+                for id in expiredEntries.keys { state.open[id] = nil }
+                continuesPolling = !state.open.isEmpty
+                state.isPolling = continuesPolling
+                return expiredEntries
             }
-            for call in passed.values { call.expire() }
+            for call in expiredEntries.values { call.onExpiry() }
         }
     }
 }

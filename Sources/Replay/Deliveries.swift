@@ -9,11 +9,11 @@ extension CaseExecution {
         now = now + delivery.delay
         if await syncBackendClock() == false { return }
         let body = body(of: delivery)
-        if delivery.isDropped || trouble != nil { return }
+        if delivery.isNeverDelivered || runProblem != nil { return }
         if case .repeats = delivery.subject {} else { bodies[delivery.name] = body }
         if delivery.isConcurrentWithNext {
             held.append(HeldDelivery(delivery: delivery, body: body))
-        } else if delivery.isTogether || !held.isEmpty {
+        } else if delivery.sendsCopiesConcurrently || !held.isEmpty {
             await release([HeldDelivery(delivery: delivery, body: body)], alongside: [])
         } else if delivery.followsRetrySchedule {
             await deliverWithRetries(delivery, body)
@@ -22,7 +22,7 @@ extension CaseExecution {
                 let outcome = await attempt(delivery, body, .none)
                 if await isGone(outcome) { return }
                 if case .answered(let response) = outcome {
-                    _ = storeValues(from: response, delivery.answerPattern)
+                    _ = storeValues(from: response, delivery.responsePattern)
                 }
             }
         }
@@ -48,7 +48,7 @@ extension CaseExecution {
             if await syncBackendClock() == false { return }
             if number == 1, let crash = delivery.crash {
                 let isOver = await deliver(delivery, body, crash)
-                if isOver || trouble != nil { return }
+                if isOver || runProblem != nil { return }
                 continue
             }
             let fault = DeliveryFault(attempt: number, of: delivery)
@@ -87,9 +87,9 @@ extension CaseExecution {
 
         init(attempt number: Int, of delivery: Delivery) {
             switch number {
-            case ...delivery.requestsCut: self = .truncatedRequest
-            case ...(delivery.requestsCut + delivery.hangUps): self = .disconnect
-            case ...(delivery.requestsCut + delivery.hangUps + delivery.answersLost):
+            case ...delivery.truncatedRequests: self = .truncatedRequest
+            case ...(delivery.truncatedRequests + delivery.disconnects): self = .disconnect
+            case ...(delivery.truncatedRequests + delivery.disconnects + delivery.lostResponses):
                 self = .answerLost
             case ...delivery.faultyAttemptCount: self = .storeFailure
             default: self = .none
@@ -110,7 +110,7 @@ extension CaseExecution {
     private mutating func attempt(
         _ delivery: Delivery,
         _ body: [UInt8],
-        _ disturbed: DeliveryFault
+        _ deliveryFault: DeliveryFault
     ) async -> Exchange.Outcome {
         let number = (attemptCounts[delivery.name] ?? 0) + 1
         attemptCounts[delivery.name] = number
@@ -128,10 +128,10 @@ extension CaseExecution {
             request,
             lane: laneCount,
             within: responseTimeout,
-            fault: disturbed.transportFault
+            fault: deliveryFault.transportFault
         )
         if case .failed(.timedOut, _) = outcome { unansweredCount += 1 }
-        if disturbed == .answerLost, case .answered(let response) = outcome {
+        if deliveryFault == .answerLost, case .answered(let response) = outcome {
             outcome = .answerLost(response)
         }
         world.journal.complete(sequence, outcome)
@@ -141,7 +141,7 @@ extension CaseExecution {
     mutating func isGone(_ outcome: Exchange.Outcome) async -> Bool {
         guard case .failed(.refused, let text) = outcome, !(await backend.isReachable())
         else { return false }
-        trouble = .backendGone(text)
+        runProblem = .backendGone(text)
         return true
     }
 }
@@ -163,7 +163,7 @@ extension Delivery {
         switch subject {
         case .event(let event), .raw(.truncated(let event, percent: _)): event.type
         case .body(let body): body["event"]?["type"]?.string
-        case .told(let type): type
+        case .storeEvent(let type): type
         case .repeats(let name):
             // A delivery can repeat only an earlier one, so the recursion ends.
             deliveries.firstIndex { $0.name == name }.flatMap { index in

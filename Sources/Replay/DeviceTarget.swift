@@ -76,7 +76,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         plans.map { _ in .concurrent }
     }
 
-    package func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
+    package func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult? {
         let start = clock.now
         let profile = profile
         let judging = RecordJudge { Judge.judge(.forApp($0, plan, profile)) }
@@ -84,7 +84,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         let (verdict, findings) = Judge.judge(.forApp(record, plan, profile))
         // An effect may be missing only because other scenarios used the processor.
         let isDoubtful = record.lackedProcessorTime || findings.contains { $0.code == .faultMissed }
-        if !isAlone, options.jobs > 1, isDoubtful, verdict != .passed,
+        if !isExclusive, options.jobs > 1, isDoubtful, verdict != .passed,
             !findings.contains(where: \.isFinal)
         {
             return nil
@@ -107,25 +107,25 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         of plan: CasePlan,
         judgedBy parts: [CasePlan],
         number: Int
-    ) async -> PartResults {
+    ) async -> ScenarioResults {
         let start = clock.now
         let profile = profile
         // A contract about a condition that does not occur requires nothing, so the run does not
         // wait for it.
         let judging = RecordJudge { record -> (verdict: Verdict, findings: [Finding]) in
-            let missing = parts.map { Judge.judge(.forApp(record.told(by: $0), $0, profile)) }
+            let missing = parts.map { Judge.judge(.forApp(record.withPlan(by: $0), $0, profile)) }
                 .filter { $0.verdict == .failed }
                 .flatMap { $0.findings }
             return (missing.isEmpty ? .passed : .failed, missing)
         }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let results = parts.map { part in
-            let own = record.told(by: part)
-            let (verdict, findings) = Judge.judge(.forApp(own, part, profile))
-            return CaseResult(part, verdict, findings, own, seconds: seconds(since: start))
+            let partRecord = record.withPlan(by: part)
+            let (verdict, findings) = Judge.judge(.forApp(partRecord, part, profile))
+            return CaseResult(part, verdict, findings, partRecord, seconds: seconds(since: start))
         }
-        guard record.trouble != nil || record.starvation != nil else {
-            return PartResults(results: results, doubt: nil)
+        guard record.runProblem != nil || record.starvation != nil else {
+            return ScenarioResults(results: results, doubt: nil)
         }
         // A forbidden action that was observed is a certain failure, even if the machine was busy.
         // Anything else stays undecided.
@@ -134,15 +134,15 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         }
         // If the run could not be judged, the reason is the first finding of every contract.
         // Otherwise, the machine was too busy.
-        let trouble = record.trouble.flatMap { _ in results.first?.findings.first?.code }
-        return PartResults(
+        let runProblem = record.runProblem.flatMap { _ in results.first?.findings.first?.code }
+        return ScenarioResults(
             results: results.filter(isCertain),
-            doubt: trouble ?? .machineBusy
+            doubt: runProblem ?? .machineBusy
         )
     }
 
     /// The results of one scenario that was judged by several contracts.
-    struct PartResults: Sendable {
+    struct ScenarioResults: Sendable {
         let results: [CaseResult]
         /// The reason why some contracts have no result: the page was stuck, or the machine was
         /// busy.
@@ -161,7 +161,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
 
 extension RunRecord {
     /// Returns this record as if another contract with the same steps had been run.
-    fileprivate func told(by part: CasePlan) -> RunRecord {
+    fileprivate func withPlan(by part: CasePlan) -> RunRecord {
         var record = self
         record.plan = part.subject
         return record
@@ -180,7 +180,11 @@ extension CaseEvidence {
             subject: record,
             baselines: [],
             profile: profile,
-            sight: RunRecord.Observability(seesEffects: false, seesState: false, latency: .zero)
+            sight: RunRecord.Observability(
+                arePushesObservable: false,
+                areProbeChangesObservable: false,
+                latency: .zero
+            )
         )
     }
 }
@@ -199,7 +203,7 @@ extension CaseResult {
             findings: findings,
             seconds: seconds,
             note: verdict == .inconclusive ? findings.first?.actual : nil,
-            settling: record.settling,
+            settleEvidence: record.settleEvidence,
             timeline: verdict == .passed ? [] : record.exchanges.map(\.shortened),
             base: record.base
         )
@@ -209,7 +213,7 @@ extension CaseResult {
 extension RunRecord {
     /// Whether the page may have had too little processor time.
     fileprivate var lackedProcessorTime: Bool {
-        if case .pageUnusable? = trouble { return true }
+        if case .pageUnusable? = runProblem { return true }
         return starvation != nil
     }
 }

@@ -9,7 +9,7 @@ extension RunExecutor {
     /// the next run. A database that exists only for this run is discarded with its messages, so it
     /// needs no wait.
     func waitForRepeatedCalls() async {
-        guard backend.process != nil, profile.start?.hasOwnData == false else { return }
+        guard backend.process != nil, profile.start?.usesRunDataFolder == false else { return }
         let journal = world.journal
         var open = journal.read { $0.namespacesOfFailedCalls }
         let settleTimeout = settleTimeout(profile.settleTimeout)

@@ -8,7 +8,7 @@ final class BackendInstance: Sendable {
 
     init(_ open: any OpenTarget) { self.open = open }
 
-    var executedCases: Set<Int> { indices.withLock { $0 } }
+    var executedCaseIndices: Set<Int> { indices.withLock { $0 } }
 
     func note(_ index: Int) { indices.withLock { _ = $0.insert(index) } }
 }
@@ -21,14 +21,14 @@ final class ExclusiveCaseQueue: Sendable {
     /// baseline runs.
     ///
     /// Larger groups could keep other instances waiting at the end.
-    private static let groupMax = 4
+    private static let groupSizeMax = 4
 
     private let groups: Locked<ArraySlice<[Int]>>
 
     init(_ indices: [Int], contract: (Int) -> String) {
         var groups: [[Int]] = []
         for index in indices {
-            if let last = groups.last, last.count < Self.groupMax,
+            if let last = groups.last, last.count < Self.groupSizeMax,
                 contract(last[0]) == contract(index)
             {
                 groups[groups.count - 1].append(index)
@@ -49,7 +49,7 @@ final class SuiteProgress: Sendable {
     private struct State {
         /// The results of all cases, before the list of known failures is applied to them.
         var results: [CaseResult?]
-        var doneCount = 0
+        var finishedCount = 0
     }
 
     let plans: [CasePlan]
@@ -72,12 +72,12 @@ final class SuiteProgress: Sendable {
     var results: [CaseResult?] { state.withLock { $0.results } }
 
     func finish(_ index: Int, _ result: CaseResult) {
-        let told = knownFailures.applied(to: result)
+        let reportedResult = knownFailures.applied(to: result)
         // The report is made within the lock, so that reports come in the order of their counts.
         state.withLock { state in
             state.results[index] = result
-            state.doneCount += 1
-            report(.finished(told, done: state.doneCount, of: plans.count))
+            state.finishedCount += 1
+            report(.finished(reportedResult, done: state.finishedCount, of: plans.count))
         }
     }
 
@@ -93,7 +93,7 @@ final class SuiteProgress: Sendable {
         state.withLock { state in
             guard state.results[index] != nil else { return }
             state.results[index] = nil
-            state.doneCount -= 1
+            state.finishedCount -= 1
         }
     }
 

@@ -17,7 +17,7 @@ enum FakeServerCheck {
     /// The longest time for the response of a fake.
     ///
     /// A busy machine may need that long.
-    static let responseMax: Duration = .seconds(30)
+    static let responseTimeMax: Duration = .seconds(30)
 
     /// Sends one request to each fake, directly and through the intercepting proxy.
     ///
@@ -31,15 +31,15 @@ enum FakeServerCheck {
         through interception: Interception?
     ) async -> String? {
         for server in servers {
-            let place = "the fake \(server.party)"
-            if let text = await failure(at: address(of: server), place) { return text }
+            let fakeDescription = "the fake \(server.party)"
+            if let text = await failure(at: address(of: server), fakeDescription) { return text }
             guard let interception,
                 let provider = Services.providers.first(where: { $0.party == server.party }),
                 let host = provider.hosts.first?.name
             else { continue }
             let text = await failure(
                 at: "https://" + host,
-                place + " behind the intercepting proxy \(interception.proxy.baseURL)",
+                fakeDescription + " behind the intercepting proxy \(interception.proxy.baseURL)",
                 through: interception
             )
             if let text { return text }
@@ -53,22 +53,22 @@ enum FakeServerCheck {
     /// Otherwise returns the address on which the fake listens. For example, `host.docker.internal`
     /// exists only inside of containers.
     private static func address(of server: FakeServer) -> String {
-        guard let host = URLComponents(string: server.baseURL)?.host, resolves(host) else {
+        guard let host = URLComponents(string: server.baseURL)?.host, isResolvable(host) else {
             return AdvertisedAddress.url(host: server.host, port: server.port)
         }
         return server.baseURL
     }
 
-    private static func resolves(_ host: String) -> Bool {
+    private static func isResolvable(_ host: String) -> Bool {
         var found: UnsafeMutablePointer<addrinfo>?
         defer { if let found { freeaddrinfo(found) } }
-        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        return getaddrinfo(bare, nil, nil, &found) == 0
+        let bareHost = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        return getaddrinfo(bareHost, nil, nil, &found) == 0
     }
 
     private static func failure(
         at address: String,
-        _ place: String,
+        _ fakeDescription: String,
         through interception: Interception? = nil
     ) async -> String? {
         let client = BackendClient(
@@ -79,7 +79,7 @@ enum FakeServerCheck {
         )
         let outcome = await client.send(
             HTTPMessage.Request("GET", SelfCheck.path),
-            within: responseMax
+            within: responseTimeMax
         )
         await client.close()
         let reason: String
@@ -91,7 +91,7 @@ enum FakeServerCheck {
         case .failed(_, let text): reason = text
         case .pending, .answerLost, .requestCut: reason = "no response"
         }
-        return "\(place) does not respond at \(address): \(reason); "
+        return "\(fakeDescription) does not respond at \(address): \(reason); "
             + "this is a fault of Assay or of this machine, not of the backend"
     }
 }

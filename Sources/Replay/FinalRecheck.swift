@@ -25,15 +25,18 @@ struct FinalRecheck {
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         let passed = cases.passed.filter { caseIDs.contains($0.caseID) }
         guard !passed.isEmpty else { return }
-        let least = max(Self.lateEffectWaitMin, cases.sight.latency * 10)
-        await executor.settleTimeout(least).waitUntilOver()
+        let shortestWait = max(Self.lateEffectWaitMin, cases.sight.latency * 10)
+        await executor.settleTimeout(shortestWait).waitUntilOver()
         // If one effect was late, an effect of the last case may be equally late.
-        let slowest = min(lateness(of: passed) * 2, executor.profile.settleTimeout)
-        if slowest > least { await executor.settleTimeout(slowest - least).waitUntilOver() }
-        let last = executor.world.journal.read { $0.lastBackendCalls() }
-        for case let item in passed where results.contains(where: { $0?.isPassed(item) == true }) {
-            guard var result = await revisedResult(item, last),
-                let index = results.firstIndex(where: { $0?.isPassed(item) == true })
+        let longestWait = min(lateness(of: passed) * 2, executor.profile.settleTimeout)
+        if longestWait > shortestWait {
+            await executor.settleTimeout(longestWait - shortestWait).waitUntilOver()
+        }
+        let last = executor.world.journal.read { $0.lastBackendCallTimes() }
+        for case let passedCase in passed
+        where results.contains(where: { $0?.isPassed(passedCase) == true }) {
+            guard var result = await revisedResult(passedCase, last),
+                let index = results.firstIndex(where: { $0?.isPassed(passedCase) == true })
             else { continue }
             result.seconds = results[index]?.seconds ?? 0
             result.runCount = results[index]?.runCount
@@ -44,10 +47,10 @@ struct FinalRecheck {
     /// Returns the longest time between the end of a case and a call of the backend that belongs to
     /// this case.
     private func lateness(of passed: [CaseRunner.PassedCase]) -> Duration {
-        let last = executor.world.journal.read { $0.lastBackendCalls() }
-        let late = passed.flatMap { item in
-            ([item.evidence.subject] + item.evidence.baselines).map { record -> Int64 in
-                (last[record.namespace.name] ?? -1) - record.lastKnownCall
+        let last = executor.world.journal.read { $0.lastBackendCallTimes() }
+        let late = passed.flatMap { passedCase in
+            ([passedCase.evidence.subject] + passedCase.evidence.baselines).map { record -> Int64 in
+                (last[record.namespace.name] ?? -1) - record.lastKnownCallTime
             }
         }
         return .microseconds(max(0, late.max() ?? 0))
@@ -56,32 +59,32 @@ struct FinalRecheck {
     /// Returns a new result for a passed case if later calls of the backend change its verdict; nil
     /// otherwise.
     private func revisedResult(
-        _ item: CaseRunner.PassedCase,
+        _ passedCase: CaseRunner.PassedCase,
         _ last: [String: Int64]
     ) async -> CaseResult? {
-        let records = [item.evidence.subject] + item.evidence.baselines
+        let records = [passedCase.evidence.subject] + passedCase.evidence.baselines
         let isLate = records.contains { record in
-            last[record.namespace.name] ?? -1 > record.lastKnownCall
+            last[record.namespace.name] ?? -1 > record.lastKnownCallTime
         }
         if isLate {
-            let subject = await executor.refreshedRecord(item.evidence.subject, probes: false)
+            let subject = await executor.refreshedRecord(passedCase.evidence.subject, probes: false)
             var baselines: [RunRecord] = []
-            for baseline in item.evidence.baselines {
+            for baseline in passedCase.evidence.baselines {
                 baselines.append(await executor.refreshedRecord(baseline, probes: false))
             }
-            let evidence = item.evidence.replacing(subject: subject, baselines: baselines)
+            let evidence = passedCase.evidence.replacing(subject: subject, baselines: baselines)
             let (verdict, findings) = Judge.judge(evidence)
             if verdict != .passed {
                 return result(evidence, verdict, findings, "an effect came after the case ended")
             }
         }
-        return resultAfterLatePush(item.evidence)
+        return resultAfterLatePush(passedCase.evidence)
     }
 
     /// Returns an inconclusive result if the calibration before the first case saw no push, but a
     /// push came later.
     private func resultAfterLatePush(_ evidence: CaseEvidence) -> CaseResult? {
-        guard !evidence.sight.seesEffects, let late = calibration.lateness(),
+        guard !evidence.sight.arePushesObservable, let late = calibration.lateness(),
             evidence.expectation.dependsOnEffects
         else { return nil }
         let finding = Finding(
@@ -106,7 +109,7 @@ struct FinalRecheck {
             note: note,
             overlap: OverlapRule.overlap(in: evidence.subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
-            settling: evidence.subject.settling,
+            settleEvidence: evidence.subject.settleEvidence,
             timeline: evidence.subject.exchanges.map(\.shortened),
             base: evidence.subject.base
         )
@@ -116,15 +119,15 @@ struct FinalRecheck {
 }
 
 extension CaseResult {
-    fileprivate func isPassed(_ item: CaseRunner.PassedCase) -> Bool {
-        verdict == .passed && contract.caseID == item.caseID
+    fileprivate func isPassed(_ passedCase: CaseRunner.PassedCase) -> Bool {
+        verdict == .passed && contract.caseID == passedCase.caseID
     }
 }
 
 extension RunRecord {
     /// The time of the backend's last call before the verdict, in microseconds; -1 if the backend
     /// made no call.
-    fileprivate var lastKnownCall: Int64 {
+    fileprivate var lastKnownCallTime: Int64 {
         exchanges.last { $0.from == .backend }.map(\.lastActivityTime) ?? -1
     }
 }

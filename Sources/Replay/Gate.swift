@@ -23,19 +23,19 @@ package final class Gate: Hashable, Sendable {
         var isBroken = false
         /// The connection lanes of the requests that are held, or that ended before they could be
         /// held.
-        var arrived: Set<Int> = []
+        var arrivedLanes: Set<Int> = []
         var waiting: [CheckedContinuation<Bool, Never>] = []
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var arrivalWatchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         /// Records that the request of a lane has arrived at the gate.
         ///
         /// Returns the continuations of the callers that were waiting for this number of arrivals.
-        mutating func takeReached(
+        mutating func takeReachedWatchers(
             arriving lane: Int
         ) -> [CheckedContinuation<Void, Never>] {
-            arrived.insert(lane)
-            let reached = watchers.filter { $0.count <= arrived.count }
-            watchers.removeAll { $0.count <= arrived.count }
+            arrivedLanes.insert(lane)
+            let reached = arrivalWatchers.filter { $0.count <= arrivedLanes.count }
+            arrivalWatchers.removeAll { $0.count <= arrivedLanes.count }
             return reached.map(\.continuation)
         }
     }
@@ -48,25 +48,25 @@ package final class Gate: Hashable, Sendable {
     ///
     /// - Parameter breaking: Whether the held requests break off instead.
     package func open(breaking: Bool = false) {
-        let (waiting, watchers) = state.withLock { state in
+        let (waiting, arrivalWatchers) = state.withLock { state in
             state.isOpen = true
             state.isBroken = breaking
             defer {
                 state.waiting = []
-                state.watchers = []
+                state.arrivalWatchers = []
             }
-            return (state.waiting, state.watchers)
+            return (state.waiting, state.arrivalWatchers)
         }
         for continuation in waiting { continuation.resume(returning: !breaking) }
-        for watcher in watchers { watcher.continuation.resume() }
+        for watcher in arrivalWatchers { watcher.continuation.resume() }
     }
 
     /// Waits until the gate holds this number of request bodies, or is open.
     package func reached(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
-                if state.isOpen || state.arrived.count >= count { return true }
-                state.watchers.append((count, continuation))
+                if state.isOpen || state.arrivedLanes.count >= count { return true }
+                state.arrivalWatchers.append((count, continuation))
                 return false
             }
             if isReached { continuation.resume() }
@@ -81,7 +81,7 @@ package final class Gate: Hashable, Sendable {
     /// This happens when the backend responds early or closes the connection. The gate then does
     /// not wait for the request any longer.
     package func countArrival(lane: Int) {
-        let reached = state.withLock { $0.takeReached(arriving: lane) }
+        let reached = state.withLock { $0.takeReachedWatchers(arriving: lane) }
         for continuation in reached { continuation.resume() }
     }
 
@@ -89,15 +89,15 @@ package final class Gate: Hashable, Sendable {
     /// sent.
     package func pass(lane: Int) async -> Bool {
         await withCheckedContinuation { continuation in
-            let (answer, reached) = state.withLock {
+            let (mayContinue, reached) = state.withLock {
                 state -> (Bool?, [CheckedContinuation<Void, Never>]) in
-                let reached = state.takeReached(arriving: lane)
+                let reached = state.takeReachedWatchers(arriving: lane)
                 if state.isOpen { return (!state.isBroken, reached) }
                 state.waiting.append(continuation)
                 return (nil, reached)
             }
             for watcher in reached { watcher.resume() }
-            if let answer { continuation.resume(returning: answer) }
+            if let mayContinue { continuation.resume(returning: mayContinue) }
         }
     }
 

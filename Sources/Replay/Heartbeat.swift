@@ -10,7 +10,7 @@ package final class Heartbeat: Sendable {
     private struct State {
         /// The time when the timer last fired; nil while no timer is running.
         var last: Duration?
-        var beatingCount = 0
+        var activeTimerCount = 0
         var lost: Duration = .zero
         var losses: [(end: Duration, length: Duration)] = []
     }
@@ -30,16 +30,16 @@ package final class Heartbeat: Sendable {
     /// Fires the timer at intervals, until the task is canceled.
     package func beat() async {
         state.withLock { state in
-            state.beatingCount += 1
+            state.activeTimerCount += 1
             if state.last == nil { state.last = clock.now }
         }
         while !Task.isCancelled {
             await clock.pause(Self.period)
-            note(isBeat: true)
+            updateLostTime(isBeat: true)
         }
         state.withLock { state in
-            state.beatingCount -= 1
-            if state.beatingCount == 0 { state.last = nil }
+            state.activeTimerCount -= 1
+            if state.activeTimerCount == 0 { state.last = nil }
         }
     }
 
@@ -47,7 +47,7 @@ package final class Heartbeat: Sendable {
     ///
     /// After a stall, a reader of the lost time may come before the late timer, so every read also
     /// calls this function.
-    private func note(isBeat: Bool = false) {
+    private func updateLostTime(isBeat: Bool = false) {
         let now = clock.now
         state.withLock { state in
             let late = Self.lateness(state, at: now)
@@ -72,15 +72,15 @@ package final class Heartbeat: Sendable {
         let now = clock.now
         state.withLock { state in
             let start = now - span
-            let own = state.losses.filter { $0.end > start }.map(\.length).reduce(.zero, +)
-            let more = time - own
-            guard more > .zero else { return }
-            state.lost += more
+            let ownLoss = state.losses.filter { $0.end > start }.map(\.length).reduce(.zero, +)
+            let additionalLoss = time - ownLoss
+            guard additionalLoss > .zero else { return }
+            state.lost += additionalLoss
             // Losses that directly follow each other count as one longer loss.
             if let last = state.losses.last, last.end >= start - Self.period {
-                state.losses[state.losses.count - 1] = (now, last.length + more)
+                state.losses[state.losses.count - 1] = (now, last.length + additionalLoss)
             } else {
-                state.losses.append((now, more))
+                state.losses.append((now, additionalLoss))
             }
         }
     }
@@ -92,13 +92,13 @@ package final class Heartbeat: Sendable {
 
     /// The elapsed time minus the lost time.
     package var usableTime: Duration {
-        note()
+        updateLostTime()
         return clock.now - state.withLock { $0.lost }
     }
 
     /// Returns the time that was lost since the given time of the clock.
     package func lost(since start: Duration) -> Duration {
-        note()
+        updateLostTime()
         return state.withLock {
             $0.losses.filter { $0.end >= start }.map(\.length).reduce(.zero, +)
         }
@@ -117,17 +117,17 @@ package final class Heartbeat: Sendable {
         waitBegan: Duration? = nil,
         isCut: Bool = false
     ) -> RunRecord.Starvation? {
-        note()
+        updateLostTime()
         let losses = state.withLock { $0.losses.filter { $0.end >= start } }
-        let longest = losses.map(\.length).max() ?? .zero
-        let longestMax = RunRecord.Starvation.longestMax
-        guard isCut || longest >= longestMax else { return nil }
+        let longestPause = losses.map(\.length).max() ?? .zero
+        let harmlessPauseMax = RunRecord.Starvation.harmlessPauseMax
+        guard isCut || longestPause >= harmlessPauseMax else { return nil }
         return RunRecord.Starvation(
-            longest: longest,
+            longestPause: longestPause,
             lost: losses.map(\.length).reduce(.zero, +),
-            tookFromWait: isCut
+            didUseUpWaitTime: isCut
                 || waitBegan.map { began in
-                    losses.contains { $0.end >= began && $0.length >= longestMax }
+                    losses.contains { $0.end >= began && $0.length >= harmlessPauseMax }
                 } ?? true
         )
     }
@@ -136,9 +136,9 @@ package final class Heartbeat: Sendable {
 /// A time limit that does not count time in which the machine was too busy.
 ///
 /// While the machine has no time for the backend or for Assay, waiting for the backend proves
-/// nothing. The limit ends after four times its length (`stretchMax`) in any case.
+/// nothing. The limit ends after four times its length (`stretchFactorMax`) in any case.
 struct SettleTimeout: Sendable {
-    static let stretchMax = 4
+    static let stretchFactorMax = 4
 
     private let heartbeat: Heartbeat
     private let clock: any RunClock
@@ -151,7 +151,7 @@ struct SettleTimeout: Sendable {
         self.clock = clock
         start = clock.now
         end = heartbeat.usableTime + limit
-        latestEnd = start + limit * Self.stretchMax
+        latestEnd = start + limit * Self.stretchFactorMax
     }
 
     var isOver: Bool { isCut || heartbeat.usableTime >= end }

@@ -33,7 +33,7 @@ extension CaseExecution {
         held = []
         let copies = deliveries.flatMap { requests(of: $0) }
         let laneCount = copies.count + calls.count
-        await backend.client.warm(lanes: laneCount, path: backend.readyPath)
+        await backend.client.openConnections(lanes: laneCount, path: backend.readyPath)
         world.setClock(of: namespace.name, to: now)
         let gate = Gate()
         let sequences = Locked<[Int]>([])
@@ -79,7 +79,7 @@ extension CaseExecution {
             await group.waitForAll()
             return respondsToNoRequest
         }
-        isSerialised = isSerialised || respondsToNoRequest
+        servesOneRequestAtATime = servesOneRequestAtATime || respondsToNoRequest
         await continueRetries(
             deliveries,
             after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }
@@ -97,25 +97,25 @@ extension CaseExecution {
 
     private mutating func continueRetries(
         _ deliveries: [HeldDelivery],
-        after sent: [(copy: RequestCopy, outcome: Exchange.Outcome?)]
+        after sentCopies: [(copy: RequestCopy, outcome: Exchange.Outcome?)]
     ) async {
         for held in deliveries {
             let delivery = held.delivery
-            var isTaken = true
-            for (copy, outcome) in sent where copy.delivery.name == delivery.name {
+            var isDeliveryAccepted = true
+            for (copy, outcome) in sentCopies where copy.delivery.name == delivery.name {
                 if let outcome, await isGone(outcome) { return }
                 guard case .answered(let response) = outcome else {
-                    isTaken = false
+                    isDeliveryAccepted = false
                     continue
                 }
-                _ = storeValues(from: response, delivery.answerPattern)
+                _ = storeValues(from: response, delivery.responsePattern)
                 if !delivery.schedule(among: plan.deliveries).isSuccess(response.status) {
-                    isTaken = false
+                    isDeliveryAccepted = false
                 }
             }
-            guard delivery.followsRetrySchedule, !isTaken else { continue }
+            guard delivery.followsRetrySchedule, !isDeliveryAccepted else { continue }
             await deliverWithRetries(delivery, held.body, from: delivery.times + 1)
-            if trouble != nil || Task.isCancelled { return }
+            if runProblem != nil || Task.isCancelled { return }
         }
     }
 }
@@ -126,7 +126,7 @@ extension Step {
         switch self {
         case .deliver, .call: true
         case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
-            .killAtCall, .look, .pass, .restart:
+            .killAtCall, .probe, .waitForEnd, .restart:
             false
         }
     }
@@ -158,19 +158,19 @@ extension RunExecutor {
     ///
     /// Such a backend does not respond to a second request while it waits for the rest of a
     /// webhook. The webhook of this check breaks off afterwards, so that it has no effect.
-    func isSerialised() async -> Bool {
-        let request = emptyEvent
+    func servesOneRequestAtATime() async -> Bool {
+        let request = requestWithoutEvent
         let gate = Gate()
-        async let sending = held(request, gate, 50, within: .seconds(10))
+        async let pendingOutcome = held(request, gate, 50, within: .seconds(10))
         await gate.reached(1)
-        let isSerialised = !(await respondsToOtherRequests(lane: 2))
+        let servesOneRequestAtATime = !(await respondsToOtherRequests(lane: 2))
         gate.open(breaking: true)
-        _ = await sending
-        return isSerialised
+        _ = await pendingOutcome
+        return servesOneRequestAtATime
     }
 
     /// A correctly signed request without an event, which has no effect on the backend.
-    private var emptyEvent: HTTPMessage.Request {
+    private var requestWithoutEvent: HTTPMessage.Request {
         sender.request(
             method: webhookMethod,
             body: Array("{\"event\": null}".utf8),
@@ -183,7 +183,7 @@ extension RunExecutor {
     /// Returns whether the webhook route responds within 10 s, which is as long as every sender
     /// waits.
     func respondsToEvents() async -> Bool {
-        let outcome = await backend.client.send(emptyEvent, within: .seconds(10))
+        let outcome = await backend.client.send(requestWithoutEvent, within: .seconds(10))
         if case .failed(.timedOut, _) = outcome { return false }
         return true
     }

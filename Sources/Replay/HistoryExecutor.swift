@@ -7,7 +7,7 @@ internal import Exploration
 /// which probes are read).
 struct HistoryExecutor: Sendable {
     let cases: CaseRunner
-    let means: Capabilities
+    let capabilities: Capabilities
 
     /// The result of the run of one generated history.
     struct ExecutedHistory: Sendable {
@@ -20,35 +20,46 @@ struct HistoryExecutor: Sendable {
     ///
     /// Returns nil when the run was interrupted, or when the backend exited while other histories
     /// ran. In the second case, the history has to run again, exclusively.
-    func execute(_ script: HistoryScript, isAlone: Bool) async -> ExecutedHistory? {
-        guard var result = await execution(script.contract, isAlone: isAlone, isBrief: true) else {
+    func execute(_ script: HistoryScript, isExclusive: Bool) async -> ExecutedHistory? {
+        guard
+            var result = await execution(
+                script.contract,
+                isExclusive: isExclusive,
+                skipsSentinel: true
+            )
+        else {
             return nil
         }
         // A machine that was too busy may have time now, so an inconclusive history runs again.
         if result.verdict == .inconclusive,
-            let again = await execution(script.contract, isAlone: isAlone)
+            let rerunResult = await execution(script.contract, isExclusive: isExclusive)
         {
-            result = again
+            result = rerunResult
         }
         if result.findings.first?.code == .faultMissed,
-            let calmer = try? HistoryScript(script.history.withoutProviderErrors, means),
-            calmer.history != script.history
+            let scriptWithoutErrors = try? HistoryScript(
+                script.history.withoutProviderErrors,
+                capabilities
+            ),
+            scriptWithoutErrors.history != script.history
         {
             // The history injects an error into a call that the backend does not make, so it runs
             // without that fault.
-            return await execute(calmer, isAlone: isAlone)
+            return await execute(scriptWithoutErrors, isExclusive: isExclusive)
         }
         let execution = ExecutedHistory(history: script.history, result: result.withoutEvidence)
         guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
-            let beginning = script.firstWrongPrefix(in: evidence, means),
-            let shorter = try? HistoryScript(beginning, means)
+            let historyPrefix = script.firstWrongPrefix(in: evidence, capabilities),
+            let shorterScript = try? HistoryScript(historyPrefix, capabilities)
         else { return execution }
-        guard let again = await self.execution(shorter.contract, isAlone: isAlone) else {
+        guard
+            let rerunResult = await self.execution(shorterScript.contract, isExclusive: isExclusive)
+        else {
             return nil
         }
         // A wrong state at a quiet point is no failure if the history up to that point passes.
-        if again.verdict == .passed { return execution }
-        return ExecutedHistory(history: beginning, result: again.withoutEvidence)
+        if rerunResult.verdict == .passed { return execution }
+        return ExecutedHistory(history: historyPrefix, result: rerunResult.withoutEvidence)
     }
 
     /// Runs a contract, and returns its result; nil when the run was interrupted.
@@ -57,13 +68,13 @@ struct HistoryExecutor: Sendable {
     /// the full waiting time.
     private func execution(
         _ contract: Contract,
-        isAlone: Bool,
-        isBrief: Bool = false
+        isExclusive: Bool,
+        skipsSentinel: Bool = false
     ) async -> CaseResult? {
         var plan = CasePlan(contract)
-        if isBrief, plan.baseline == nil { plan = plan.withoutSentinel }
+        if skipsSentinel, plan.baseline == nil { plan = plan.withoutSentinel }
         let result =
-            isAlone ? await cases.runExclusively(plan) : await cases.runConcurrently(plan)
+            isExclusive ? await cases.runExclusively(plan) : await cases.runConcurrently(plan)
         cases.forget(plan, result?.evidence)
         // The record of a canceled run looks as if the backend had not responded.
         return Task.isCancelled ? nil : result
@@ -72,50 +83,52 @@ struct HistoryExecutor: Sendable {
 
 extension HistoryExecutor: InputReplaying {
     func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput] {
-        let scripts = inputs.compactMap(\.history).compactMap { try? HistoryScript($0, means) }
-        let isAlone = scripts.contains(where: \.mustRunExclusively)
+        let scripts = inputs.compactMap(\.history).compactMap {
+            try? HistoryScript($0, capabilities)
+        }
+        let isExclusive = scripts.contains(where: \.mustRunExclusively)
         return await withTaskGroup(of: (Int, ExecutedHistory?).self) { group in
-            var found: [(Int, ExecutedHistory)] = []
+            var executedHistories: [(Int, ExecutedHistory)] = []
             for (index, script) in scripts.enumerated() {
                 // Histories that need the backend exclusively run one after the other.
-                if isAlone {
-                    if let execution = await execute(script, isAlone: true) {
-                        found.append((index, execution))
+                if isExclusive {
+                    if let execution = await execute(script, isExclusive: true) {
+                        executedHistories.append((index, execution))
                     }
                 } else {
-                    group.addTask { (index, await execute(script, isAlone: false)) }
+                    group.addTask { (index, await execute(script, isExclusive: false)) }
                 }
             }
-            var ended: [Int] = []
+            var interruptedIndices: [Int] = []
             for await (index, execution) in group {
                 if let execution {
-                    found.append((index, execution))
+                    executedHistories.append((index, execution))
                 } else {
-                    ended.append(index)
+                    interruptedIndices.append(index)
                 }
             }
             // Several histories were running when the backend exited. Running each exclusively
             // shows which of them caused the exit.
-            for index in ended.sorted() where !Task.isCancelled {
-                if let execution = await execute(scripts[index], isAlone: true) {
-                    found.append((index, execution))
+            for index in interruptedIndices.sorted() where !Task.isCancelled {
+                if let execution = await execute(scripts[index], isExclusive: true) {
+                    executedHistories.append((index, execution))
                 }
             }
-            return found.sorted { $0.0 < $1.0 }.map {
+            return executedHistories.sorted { $0.0 < $1.0 }.map {
                 ReplayedInput(input: .people($0.1.history), result: $0.1.result)
             }
         }
     }
 
     func replay(_ contract: Contract) async -> CaseResult? {
-        let isAlone = CasePlan(contract).subject.mustRunExclusively
+        let isExclusive = CasePlan(contract).subject.mustRunExclusively
         // The reported result keeps all evidence of its verdict.
-        return await execution(contract, isAlone: isAlone)
+        return await execution(contract, isExclusive: isExclusive)
     }
 
     func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
         guard let history = input.history else { return nil }
-        return try? HistoryScript(history.withoutQuietPoints, means, id: id).contract
+        return try? HistoryScript(history.withoutQuietPoints, capabilities, id: id).contract
     }
 
     func cause(of result: CaseResult) -> FailureSignature? {

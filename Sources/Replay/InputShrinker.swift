@@ -34,7 +34,7 @@ struct ReplayedInput: Sendable {
 
 /// Shrinks one failing history until nothing more can be removed from it, or the time is over.
 struct InputShrinker<InputExecutor: InputReplaying> {
-    private let player: InputExecutor
+    private let inputExecutor: InputExecutor
     private let cause: FailureSignature
     private let clock: any RunClock
     private let jobs: Int
@@ -47,17 +47,17 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     /// Creates a shrinker for one failed history.
     ///
     /// - Parameters:
-    ///   - player: Runs histories.
+    ///   - inputExecutor: Runs histories.
     ///   - failed: The failed history and its result.
     ///   - cause: The signature of the failure.
     ///   - campaignState: The state of the campaign, with its clock, options and time limit.
     init(
-        _ player: InputExecutor,
+        _ inputExecutor: InputExecutor,
         _ failed: ReplayedInput,
         _ cause: FailureSignature,
         _ campaignState: CampaignState
     ) {
-        self.player = player
+        self.inputExecutor = inputExecutor
         self.cause = cause
         clock = campaignState.clock
         jobs = campaignState.options.jobs
@@ -70,7 +70,7 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     enum ShrinkOutcome: Sendable {
         case found(Campaign.FoundFailure)
         /// The history failed once, but did not fail again when it was repeated.
-        case unsteady(FailureSignature, CaseResult)
+        case notReproduced(FailureSignature, CaseResult)
     }
 
     /// Repeats the failed history, and shrinks it if it fails again.
@@ -83,7 +83,7 @@ struct InputShrinker<InputExecutor: InputReplaying> {
         case .yes: await shrink()
         // The failure was observed once, and inconclusive reruns do not disprove it.
         case .unknown: break
-        case .no: return .unsteady(cause, first)
+        case .no: return .notReproduced(cause, first)
         }
         return .found(await found(original: original))
     }
@@ -96,8 +96,8 @@ struct InputShrinker<InputExecutor: InputReplaying> {
         for _ in 0..<3 {
             guard !isOver else { break }
             let executedInputs = await execute([best.input])
-            if let again = executedInputs.first(where: { hasSameSignature($0.result) }) {
-                best = again
+            if let rerunResult = executedInputs.first(where: { hasSameSignature($0.result) }) {
+                best = rerunResult
                 return .yes
             }
             if executedInputs.contains(where: { $0.result.verdict == .passed }) { isDecided = true }
@@ -108,8 +108,8 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     private mutating func shrink() async {
         var isSmaller = true
         while isSmaller {
-            isSmaller = await step(best.input.shorter)
-            if !isSmaller { isSmaller = await step(best.input.simpler) }
+            isSmaller = await tryCandidates(best.input.shorterVariants)
+            if !isSmaller { isSmaller = await tryCandidates(best.input.simplerVariants) }
         }
         isMinimal = !isOver
     }
@@ -122,7 +122,7 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     /// Runs smaller histories until one fails with the same signature, and continues with that one.
     ///
     /// Returns whether a smaller history failed.
-    private mutating func step(_ candidates: [CampaignInput]) async -> Bool {
+    private mutating func tryCandidates(_ candidates: [CampaignInput]) async -> Bool {
         var rest = candidates.filter { $0 != best.input && $0.size > 0 }[...]
         while !rest.isEmpty, !isOver {
             let batch = Array(rest.prefix(jobs))
@@ -137,11 +137,11 @@ struct InputShrinker<InputExecutor: InputReplaying> {
 
     private mutating func execute(_ inputs: [CampaignInput]) async -> [ReplayedInput] {
         runCount += inputs.count
-        return await player.replay(inputs, for: cause)
+        return await inputExecutor.replay(inputs, for: cause)
     }
 
     private func hasSameSignature(_ result: CaseResult) -> Bool {
-        result.verdict == .failed && player.cause(of: result) == cause
+        result.verdict == .failed && inputExecutor.cause(of: result) == cause
     }
 
     /// Returns the failure for the report.
@@ -151,20 +151,20 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     private mutating func found(original: CampaignInput) async -> Campaign.FoundFailure {
         var result = best.result
         // Whether the saved file failed in the same way; nil when it was not run.
-        var isWritten: Bool?
+        var failsFromSavedFile: Bool?
         let id = "found/" + best.input.id(cause)
-        if let plain = player.contract(of: best.input, for: cause, id: id) {
-            let contract = savableContract(plain)
-            result.contract = contract ?? plain
-            if let contract, !isOver, let again = await player.replay(contract) {
-                isWritten = hasSameSignature(again)
-                if hasSameSignature(again) { result = again }
+        if let unsavedContract = inputExecutor.contract(of: best.input, for: cause, id: id) {
+            let contract = savableContract(unsavedContract)
+            result.contract = contract ?? unsavedContract
+            if let contract, !isOver, let rerunResult = await inputExecutor.replay(contract) {
+                failsFromSavedFile = hasSameSignature(rerunResult)
+                if hasSameSignature(rerunResult) { result = rerunResult }
             } else if contract == nil {
-                isWritten = false
+                failsFromSavedFile = false
             }
         }
         // The finding of a run without a contract file has no location in a file.
-        if isWritten != true {
+        if failsFromSavedFile != true {
             for index in result.findings.indices { result.findings[index].location = nil }
         }
         return Campaign.FoundFailure(
@@ -174,7 +174,7 @@ struct InputShrinker<InputExecutor: InputReplaying> {
             result: result,
             shrinkCount: runCount,
             isMinimal: isMinimal,
-            failsFromSavedFile: isWritten
+            failsFromSavedFile: failsFromSavedFile
         )
     }
 }

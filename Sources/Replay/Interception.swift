@@ -12,12 +12,12 @@ package final class Interception: Sendable {
     package let proxy: InterceptingProxy
     /// The folder with the CA certificate and the scripts that redirect HTTP clients.
     package let folder: String
-    private let allowed: [String]
+    private let allowedHosts: [String]
 
     package var refusals: RefusalCounts { proxy.refusals }
 
     /// The files in which operating systems keep their CA certificates, the most common first.
-    private static let systemRoots = [
+    private static let systemRootPaths = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/cert.pem",
     ]
@@ -27,7 +27,7 @@ package final class Interception: Sendable {
     /// - Parameters:
     ///   - servers: The fakes that replace the real services.
     ///   - world: The state that the fakes share.
-    ///   - allowed: Other hosts that the backend may call.
+    ///   - allowedHosts: Other hosts that the backend may call.
     ///   - folder: The folder for the files, which is created if needed. Existing files are
     ///     replaced. Other users of the machine cannot read the files.
     ///   - now: The date of the certificates.
@@ -38,17 +38,17 @@ package final class Interception: Sendable {
     package init(
         before servers: [FakeServer],
         world: FakeRegistry,
-        allowing allowed: [String] = [],
+        allowing allowedHosts: [String] = [],
         folder: String,
         now: Instant,
         address: ReplaySession.Address = ReplaySession.Address(host: "127.0.0.1", port: 0),
         onRefusal: @escaping @Sendable (Refusal) -> Void
     ) async throws(ReplaySession.OpenError) {
-        if let problem = allowed.lazy.compactMap(Self.problem(of:)).first {
+        if let problem = allowedHosts.lazy.compactMap(Self.problem(of:)).first {
             throw ReplaySession.OpenError(kind: .configuration, description: problem)
         }
         self.folder = folder
-        self.allowed = allowed
+        self.allowedHosts = allowedHosts
         let authority: CertificateAuthority
         do {
             authority = try CertificateAuthority(at: now)
@@ -71,7 +71,7 @@ package final class Interception: Sendable {
             throw ReplaySession.OpenError(kind: .unreachable, description: error.description)
         }
         do throws(OutputFile.WriteError) {
-            try Self.write(authority, allowsOthers: !allowed.isEmpty, to: folder)
+            try Self.write(authority, allowsOthers: !allowedHosts.isEmpty, to: folder)
             try OutputFile(folder + "/env.sh", .ownerOnly).write(script)
         } catch {
             await proxy.stop()
@@ -110,13 +110,14 @@ package final class Interception: Sendable {
         // A backend that may call other hosts has to trust their certificates as before. Any other
         // backend trusts only Assay's, so that a client that bypasses the proxy reaches no real
         // service.
-        let others = allowsOthers ? systemRoots.lazy.compactMap(text).first ?? "" : ""
-        let trusted =
-            [authority.certificateBytes] + JavaTrustStore.certificates(inPEM: others)
+        let systemCertificates =
+            allowsOthers ? systemRootPaths.lazy.compactMap(fileText).first ?? "" : ""
+        let trustedCertificates =
+            [authority.certificateBytes] + JavaTrustStore.certificates(inPEM: systemCertificates)
         let files: [(String, [UInt8])] = [
             ("authority.pem", Array(authority.certificate.utf8)),
-            ("roots.pem", Array((authority.certificate + others).utf8)),
-            ("roots.jks", JavaTrustStore.bytes(trusted)),
+            ("roots.pem", Array((authority.certificate + systemCertificates).utf8)),
+            ("roots.jks", JavaTrustStore.bytes(trustedCertificates)),
             ("egress.cjs", Array(EgressHook.node.utf8)),
             ("python/sitecustomize.py", Array(EgressHook.python.utf8)),
             ("php/prepend.php", Array(EgressHook.php.utf8)),
@@ -137,7 +138,7 @@ package final class Interception: Sendable {
         }
     }
 
-    private static func text(_ path: String) -> String? {
+    private static func fileText(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).flatMap { String(data: $0, encoding: .utf8) }
     }
 
@@ -162,10 +163,12 @@ package final class Interception: Sendable {
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
         var variables = variables
         for (name, separator) in Self.listVariables {
-            guard let old = inherited[name], !old.isEmpty, let own = variables[name] else {
+            guard let inheritedValue = inherited[name], !inheritedValue.isEmpty,
+                let ownValue = variables[name]
+            else {
                 continue
             }
-            variables[name] = own + separator + old
+            variables[name] = ownValue + separator + inheritedValue
         }
         variables[Self.phpFolderVariable] =
             (inherited[Self.phpFolderVariable] ?? "") + (variables[Self.phpFolderVariable] ?? "")
@@ -186,13 +189,13 @@ package final class Interception: Sendable {
     private var variables: [String: String] {
         let url = proxy.baseURL
         let address = String(url.dropFirst("http://".count))
-        let roots = folder + "/roots.pem"
-        let here = ["localhost", "127.0.0.1", "::1"] + allowed
+        let rootsPath = folder + "/roots.pem"
+        let directHosts = ["localhost", "127.0.0.1", "::1"] + allowedHosts
         var variables: [String: String] = [:]
         // These are for curl, Go, Python, Ruby, .NET and axios. curl reads http_proxy in lowercase
         // only.
         for name in ["http_proxy", "https_proxy", "no_proxy"] {
-            let value = name == "no_proxy" ? here.joined(separator: ",") : url
+            let value = name == "no_proxy" ? directHosts.joined(separator: ",") : url
             variables[name] = value
             variables[name.uppercased()] = value
         }
@@ -200,29 +203,31 @@ package final class Interception: Sendable {
             "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "DENO_CERT",
             "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
         ] {
-            variables[name] = roots
+            variables[name] = rootsPath
         }
         // Go and OpenSSL search this folder for certificates in addition to the file.
-        if allowed.isEmpty { variables["SSL_CERT_DIR"] = folder }
+        if allowedHosts.isEmpty { variables["SSL_CERT_DIR"] = folder }
         variables["NODE_EXTRA_CA_CERTS"] = folder + "/authority.pem"
         variables["ASSAY_AUTHORITY"] = folder + "/authority.pem"
         variables[EgressHook.addressVariable] = address
-        if !allowed.isEmpty {
-            variables[EgressHook.allowedHostsVariable] = allowed.joined(separator: ",")
+        if !allowedHosts.isEmpty {
+            variables[EgressHook.allowedHostsVariable] = allowedHosts.joined(separator: ",")
         }
         variables["NODE_OPTIONS"] = "--require \"\(folder)/egress.cjs\""
         variables["PYTHONPATH"] = folder + "/python"
-        variables["JAVA_TOOL_OPTIONS"] = java
+        variables["JAVA_TOOL_OPTIONS"] = javaToolOptions
         variables[Self.phpFolderVariable] = ":\(folder)/php"
         return variables
     }
 
-    private var java: String {
-        let around = (["localhost", "127.*", "[::1]"] + allowed).joined(separator: "|")
+    private var javaToolOptions: String {
+        let javaDirectHosts = (["localhost", "127.*", "[::1]"] + allowedHosts).joined(
+            separator: "|"
+        )
         let properties = [
             ("http.proxyHost", proxy.host), ("http.proxyPort", String(proxy.port)),
             ("https.proxyHost", proxy.host), ("https.proxyPort", String(proxy.port)),
-            ("http.nonProxyHosts", around),
+            ("http.nonProxyHosts", javaDirectHosts),
             ("javax.net.ssl.trustStore", folder + "/roots.jks"),
             ("javax.net.ssl.trustStoreType", "JKS"),
             ("javax.net.ssl.trustStorePassword", JavaTrustStore.password),

@@ -42,7 +42,7 @@ final class JobSlot: Sendable {
     static func releaseSlot(during wait: () async -> Void) async {
         guard let slot = current,
             slot.isReleased.withLock({ isReleased in
-                guard !isReleased, slot.waiting.enter() else { return false }
+                guard !isReleased, slot.waiting.tryEnter() else { return false }
                 isReleased = true
                 return true
             })
@@ -64,7 +64,7 @@ final class JobSlot: Sendable {
 
         init(waitingMax: Int) { self.waitingMax = waitingMax }
 
-        func enter() -> Bool {
+        func tryEnter() -> Bool {
             count.withLock { count in
                 guard count < waitingMax else { return false }
                 count += 1

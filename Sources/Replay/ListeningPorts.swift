@@ -31,7 +31,7 @@ enum ListeningPorts {
         var found: Set<Int> = []
         for _ in 0..<readingCount {
             for table in ["tcp", "tcp6"] {
-                let text = String(decoding: whole("/proc/net/" + table), as: UTF8.self)
+                let text = String(decoding: readFile("/proc/net/" + table), as: UTF8.self)
                 found.formUnion(ports(in: text, owned))
             }
         }
@@ -42,7 +42,7 @@ enum ListeningPorts {
     ///
     /// The kernel returns only whole lines, so a short read is not the end of the file, although
     /// Foundation assumes that.
-    private static func whole(_ path: String) -> [UInt8] {
+    private static func readFile(_ path: String) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }

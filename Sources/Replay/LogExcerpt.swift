@@ -4,7 +4,7 @@
 /// number of missing characters.
 enum LogExcerpt {
     /// The longest line that is shown whole, in characters.
-    static let lineMax = 2_000
+    static let lineLengthMax = 2_000
 
     /// Returns an excerpt of a log.
     ///
@@ -41,8 +41,8 @@ enum LogExcerpt {
     }
 
     private static func shortened(_ line: Substring) -> String {
-        guard line.count > lineMax else { return String(line) }
-        return line.prefix(lineMax) + "… (\(line.count - lineMax) more characters)"
+        guard line.count > lineLengthMax else { return String(line) }
+        return line.prefix(lineLengthMax) + "… (\(line.count - lineLengthMax) more characters)"
     }
 
     /// Returns whether a log reports that the port of a program was already in use.

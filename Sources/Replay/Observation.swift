@@ -10,19 +10,20 @@ extension CaseExecution {
             for probe in profile.probes {
                 let id = namespace.id(of: user)
                 // A probe that fails is read again. If it fails again, the failure is its result.
-                for mayFail in [true, false] {
-                    let seen =
+                for isFirstTry in [true, false] {
+                    let observation =
                         switch probe.source {
-                        case .get(let path): await ask(probe, user, path, id)
-                        case .command(let words): await carryOut(probe.name, user, words, id)
+                        case .get(let path): await sendProbeRequest(probe, user, path, id)
+                        case .command(let commandWords):
+                            await runProbeCommand(probe.name, user, commandWords, id)
                         }
-                    guard mayFail, seen.isTransientProbeFailure else { break }
+                    guard isFirstTry, observation.isTransientProbeFailure else { break }
                 }
             }
         }
     }
 
-    private func ask(
+    private func sendProbeRequest(
         _ probe: Profile.Probe,
         _ user: String,
         _ path: String,
@@ -33,9 +34,9 @@ extension CaseExecution {
         let origin = path.isAddress ? OriginClients.origin(of: path) : ""
         let target = values.fill(target: String(path.dropFirst(origin.count)))
         var request = HTTPMessage.Request("GET", target)
-        let client = origin.isEmpty ? backend.client : run.origins.client(origin)
+        let client = origin.isEmpty ? backend.client : run.originClients.client(origin)
         // A restart, for example, may have ended the session. One new session is then opened.
-        var mayRenew = true
+        var mayRenewSession = true
         while true {
             var failure: Exchange.Outcome?
             do {
@@ -43,40 +44,41 @@ extension CaseExecution {
             } catch {
                 failure = .failed(.closed, "\(error)")
             }
-            var seen = exchange(.assay, .probe(name: probe.name, user: user), request)
-            let sequence = world.journal.begin(seen)
+            var observation = exchange(.assay, .probe(name: probe.name, user: user), request)
+            let sequence = world.journal.begin(observation)
             if let failure {
-                seen.outcome = failure
+                observation.outcome = failure
             } else {
-                seen.outcome = await client.send(request, within: .seconds(30))
+                observation.outcome = await client.send(request, within: .seconds(30))
             }
-            world.journal.complete(sequence, seen.outcome)
-            guard mayRenew, failure == nil, case .answered(let response) = seen.outcome,
+            world.journal.complete(sequence, observation.outcome)
+            guard mayRenewSession, failure == nil,
+                case .answered(let response) = observation.outcome,
                 RouteStatuses.refused.contains(response.status),
-                let spent = run.session.withLock({ $0 }),
+                let expiredToken = run.session.withLock({ $0 }),
                 probe.credentials?.usesSession == true
-            else { return seen }
-            run.session.withLock { if $0 == spent { $0 = nil } }
-            mayRenew = false
+            else { return observation }
+            run.session.withLock { if $0 == expiredToken { $0 = nil } }
+            mayRenewSession = false
         }
     }
 
-    private func carryOut(
+    private func runProbeCommand(
         _ name: String,
         _ user: String,
-        _ words: [String],
+        _ commandWords: [String],
         _ id: String
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
-        let filled = words.map { values.fill($0) }
-        var seen = Exchange.observation(
+        let filled = commandWords.map { values.fill($0) }
+        var observation = Exchange.observation(
             of: user,
             probe: name,
             byRunningCommand: filled,
             namespace: namespace.name,
             at: now
         )
-        let sequence = world.journal.begin(seen)
+        let sequence = world.journal.begin(observation)
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(
                 of: filled,
@@ -85,11 +87,11 @@ extension CaseExecution {
             )
             // A command without output reports that the object does not exist.
             let isEmpty = output.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
-            seen.outcome = .answered(HTTPMessage.Response(isEmpty ? 404 : 200, body: output))
+            observation.outcome = .answered(HTTPMessage.Response(isEmpty ? 404 : 200, body: output))
         } catch {
-            seen.outcome = .failed(.closed, error.description)
+            observation.outcome = .failed(.closed, error.description)
         }
-        world.journal.complete(sequence, seen.outcome)
-        return seen
+        world.journal.complete(sequence, observation.outcome)
+        return observation
     }
 }

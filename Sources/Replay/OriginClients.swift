@@ -26,11 +26,11 @@ final class OriginClients: Sendable {
     }
 
     func close() async {
-        let open = clients.withLock { clients in
+        let openClients = clients.withLock { clients in
             defer { clients = [:] }
             return Array(clients.values)
         }
-        for client in open { await client.close() }
+        for client in openClients { await client.close() }
     }
 
     /// Returns the part of a URL before its path, such as `http://127.0.0.1:5433`; empty if the URL

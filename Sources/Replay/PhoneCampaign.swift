@@ -54,7 +54,7 @@ package struct PhoneCampaign: Sendable {
         }
 
         /// Runs a history, and runs it a second time if the page was stuck in the first run.
-        func execute(_ script: PhoneScript, number: Int) async -> DeviceTarget.PartResults {
+        func execute(_ script: PhoneScript, number: Int) async -> DeviceTarget.ScenarioResults {
             let first = await executeOnce(script, number: number)
             guard first.doubt != nil, first.doubt != .machineBusy, first.results.isEmpty,
                 !Task.isCancelled
@@ -65,10 +65,14 @@ package struct PhoneCampaign: Sendable {
         private func executeOnce(
             _ script: PhoneScript,
             number: Int
-        ) async -> DeviceTarget.PartResults {
-            let parts = script.parts.map { CasePlan($0) }
+        ) async -> DeviceTarget.ScenarioResults {
+            let singleExpectationContracts = script.singleExpectationContracts.map { CasePlan($0) }
             let plan = CasePlan(script.contract)
-            return await target.results(of: plan, judgedBy: parts, number: number)
+            return await target.results(
+                of: plan,
+                judgedBy: singleExpectationContracts,
+                number: number
+            )
         }
 
         /// Returns a number for a rerun of a history that no other run has.
@@ -80,7 +84,7 @@ package struct PhoneCampaign: Sendable {
         }
     }
 
-    private let player: InputExecutor
+    private let inputExecutor: InputExecutor
     private let corpus: [PhoneHistory]
     private let options: Campaign.Options
     private let clock: any RunClock
@@ -89,19 +93,19 @@ package struct PhoneCampaign: Sendable {
     /// Creates a campaign against an app.
     ///
     /// - Parameters:
-    ///   - player: Runs the histories.
+    ///   - inputExecutor: Runs the histories.
     ///   - corpus: The saved histories, which run before any generated history.
     ///   - options: The time limits and other options of the campaign.
     ///   - clock: The clock that measures the time of the campaign.
     ///   - report: Receives progress events.
     package init(
-        player: InputExecutor,
+        inputExecutor: InputExecutor,
         corpus: [PhoneHistory] = [],
         options: Campaign.Options,
         clock: any RunClock,
         report: @escaping @Sendable (Campaign.Event) -> Void
     ) {
-        self.player = player
+        self.inputExecutor = inputExecutor
         self.corpus = corpus
         self.options = options
         self.clock = clock
@@ -113,7 +117,11 @@ package struct PhoneCampaign: Sendable {
     /// A canceled campaign returns the results that it has.
     package func run() async -> Campaign.Outcome {
         let campaignState = CampaignState(options, clock, report: report)
-        var scheduler = PhoneScheduler(player: player, corpus: corpus, campaignState: campaignState)
+        var scheduler = PhoneScheduler(
+            inputExecutor: inputExecutor,
+            corpus: corpus,
+            campaignState: campaignState
+        )
         await scheduler.run()
         return scheduler.campaignState.outcome
     }
@@ -124,7 +132,7 @@ package struct PhoneCampaign: Sendable {
 /// Each generated history depends only on the histories before it. A seed therefore generates the
 /// same histories, however fast the app is.
 private struct PhoneScheduler {
-    let player: PhoneCampaign.InputExecutor
+    let inputExecutor: PhoneCampaign.InputExecutor
     var campaignState: CampaignState
     private var generator: PhoneGenerator
     private var corpus: ArraySlice<PhoneHistory>
@@ -141,17 +149,20 @@ private struct PhoneScheduler {
     /// A history that is ready to run, with the number of its earlier attempts.
     private struct QueuedScript: Sendable {
         let script: PhoneScript
-        var tries = 0
+        var attemptCount = 0
 
         /// Whether this is the last attempt of the history, in which no other history runs.
-        var isLast: Bool { tries >= 2 }
+        var isLast: Bool { attemptCount >= 2 }
     }
 
     private var options: Campaign.Options { campaignState.options }
 
-    init(player: PhoneCampaign.InputExecutor, corpus: [PhoneHistory], campaignState: CampaignState)
-    {
-        self.player = player
+    init(
+        inputExecutor: PhoneCampaign.InputExecutor,
+        corpus: [PhoneHistory],
+        campaignState: CampaignState
+    ) {
+        self.inputExecutor = inputExecutor
         self.corpus = corpus[...]
         self.campaignState = campaignState
         generator = PhoneGenerator(seed: campaignState.options.seed)
@@ -159,31 +170,36 @@ private struct PhoneScheduler {
     }
 
     mutating func run() async {
-        await withTaskGroup(of: (QueuedScript, DeviceTarget.PartResults?).self) { group in
+        await withTaskGroup(of: (QueuedScript, DeviceTarget.ScenarioResults?).self) { group in
             var runningCount = 0
             while true {
-                while let turn = next(alongside: runningCount) {
+                while let queuedScript = next(alongside: runningCount) {
                     runningCount += 1
                     runCount += 1
-                    group.addTask { [player, runCount] in
-                        let results = await player.execute(turn.script, number: runCount)
+                    group.addTask { [inputExecutor, runCount] in
+                        let results = await inputExecutor.execute(
+                            queuedScript.script,
+                            number: runCount
+                        )
                         // The record of a canceled run looks as if the app had not responded.
-                        return (turn, Task.isCancelled ? nil : results)
+                        return (queuedScript, Task.isCancelled ? nil : results)
                     }
                 }
-                guard runningCount > 0, let (turn, results) = await group.next() else { break }
+                guard runningCount > 0, let (queuedScript, results) = await group.next() else {
+                    break
+                }
                 runningCount -= 1
                 isRunningExclusively = false
-                if let results { await take(turn, results) }
+                if let results { await recordResults(queuedScript, results) }
                 campaignState.reportProgress()
                 campaignState.reportCoverage(generator.coverage)
             }
         }
         // The campaign ended before these histories could run on a machine that was not busy.
-        let nothing = DeviceTarget.PartResults(results: [], doubt: .machineBusy)
-        for turn in postponedScripts where !Task.isCancelled {
+        let noResults = DeviceTarget.ScenarioResults(results: [], doubt: .machineBusy)
+        for queuedScript in postponedScripts where !Task.isCancelled {
             campaignState.outcome.progress.histories += 1
-            note(.machineBusy, turn.script, nothing)
+            note(.machineBusy, queuedScript.script, noResults)
         }
         campaignState.reportProgress(isLast: true)
         campaignState.outcome.coverage = generator.coverage
@@ -196,9 +212,9 @@ private struct PhoneScheduler {
             return nil
         }
         if let end = campaignState.end, campaignState.clock.now >= end { return nil }
-        if let turn = postponedScripts.first {
-            guard !turn.isLast || runningCount == 0 else { return nil }
-            isRunningExclusively = turn.isLast
+        if let queuedScript = postponedScripts.first {
+            guard !queuedScript.isLast || runningCount == 0 else { return nil }
+            isRunningExclusively = queuedScript.isLast
             return postponedScripts.removeFirst()
         }
         guard !campaignState.isOver(), let script = nextScript() else { return nil }
@@ -209,7 +225,7 @@ private struct PhoneScheduler {
         let (script, newSituationCount): (PhoneScript, Int)
         if let savedScript = nextSavedScript() {
             (script, newSituationCount) = (savedScript, generator.note(savedScript))
-        } else if let generated = generator.next(where: player.canRun) {
+        } else if let generated = generator.next(where: inputExecutor.canRun) {
             (script, newSituationCount) = (generated.script, generated.newSituationCount)
         } else {
             campaignState.outcome.end =
@@ -225,7 +241,9 @@ private struct PhoneScheduler {
     /// The rules may have changed since the history was saved.
     private mutating func nextSavedScript() -> PhoneScript? {
         while let history = corpus.popFirst() {
-            if let script = PhoneScript(history), player.canRun(script.contract) { return script }
+            if let script = PhoneScript(history), inputExecutor.canRun(script.contract) {
+                return script
+            }
             campaignState.outcome.skippedSavedCount += 1
         }
         return nil
@@ -233,12 +251,17 @@ private struct PhoneScheduler {
 
     // MARK: Results
 
-    private mutating func take(_ turn: QueuedScript, _ execution: DeviceTarget.PartResults) async {
-        let script = turn.script
+    private mutating func recordResults(
+        _ queuedScript: QueuedScript,
+        _ execution: DeviceTarget.ScenarioResults
+    ) async {
+        let script = queuedScript.script
         if execution.doubt == .machineBusy {
             concurrencyLimit.shrink()
-            if !turn.isLast, execution.results.isEmpty {
-                return postponedScripts.append(QueuedScript(script: script, tries: turn.tries + 1))
+            if !queuedScript.isLast, execution.results.isEmpty {
+                return postponedScripts.append(
+                    QueuedScript(script: script, attemptCount: queuedScript.attemptCount + 1)
+                )
             }
         } else {
             concurrencyLimit.grow()
@@ -268,10 +291,10 @@ private struct PhoneScheduler {
     private mutating func note(
         _ doubt: FindingCode,
         _ script: PhoneScript,
-        _ execution: DeviceTarget.PartResults
+        _ execution: DeviceTarget.ScenarioResults
     ) {
         let decided = Set(execution.results.map(\.contract.clause))
-        for clause in Set(script.parts.map(\.clause)).subtracting(decided) {
+        for clause in Set(script.singleExpectationContracts.map(\.clause)).subtracting(decided) {
             campaignState.outcome.clauses[clause, default: 0] += 1
             campaignState.outcome.inconclusiveClauses[clause, default: 0] += 1
         }
@@ -279,7 +302,7 @@ private struct PhoneScheduler {
     }
 
     private mutating func confirmAndShrink(_ script: PhoneScript, _ result: CaseResult) async {
-        guard let cause = player.cause(of: result),
+        guard let cause = inputExecutor.cause(of: result),
             campaignState.countsAsNewFailure(cause, .phone(script.history))
         else {
             return
@@ -288,9 +311,9 @@ private struct PhoneScheduler {
         defer { campaignState.extendCoverageWait(since: begin) }
         let input = CampaignInput.phone(script.history)
         let first = ReplayedInput(input: input, result: result)
-        var shrinker = InputShrinker(player, first, cause, campaignState)
+        var shrinker = InputShrinker(inputExecutor, first, cause, campaignState)
         switch await shrinker.confirmAndShrink(original: input) {
-        case .unsteady(let cause, let result): campaignState.addFlakyFailure(cause, result)
+        case .notReproduced(let cause, let result): campaignState.addFlakyFailure(cause, result)
         case .found(let found): campaignState.add(found)
         }
     }
@@ -323,17 +346,21 @@ extension PhoneCampaign.InputExecutor: InputReplaying {
                 group.addTask {
                     let results = await self.execute(script, number: self.nextRerunNumber()).results
                     guard !Task.isCancelled else { return (index, nil) }
-                    let asked = results.filter { $0.contract.promise == cause.what }
+                    let matchingResults = results.filter {
+                        $0.contract.propertyName == cause.findingSubject
+                    }
                     let result =
-                        asked.first { self.cause(of: $0) == cause && $0.verdict == .failed }
-                        ?? asked.first
+                        matchingResults.first {
+                            self.cause(of: $0) == cause && $0.verdict == .failed
+                        }
+                        ?? matchingResults.first
                     let input = CampaignInput.phone(script.history)
                     return (index, result.map { ReplayedInput(input: input, result: $0) })
                 }
             }
             var found: [(Int, ReplayedInput)] = []
-            for await (index, replayed) in group {
-                if let replayed { found.append((index, replayed)) }
+            for await (index, replayedInput) in group {
+                if let replayedInput { found.append((index, replayedInput)) }
             }
             return found.sorted { $0.0 < $1.0 }.map(\.1)
         }
@@ -347,20 +374,23 @@ extension PhoneCampaign.InputExecutor: InputReplaying {
 
     func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
         guard let history = input.phone else { return nil }
-        return PhoneScript(history, id: id)?.parts.first { $0.promise == cause.what }
+        return PhoneScript(history, id: id)?.singleExpectationContracts.first {
+            $0.propertyName == cause.findingSubject
+        }
     }
 
     func cause(of result: CaseResult) -> FailureSignature? {
-        result.findings.first.map { FailureSignature($0, about: result.contract.promise) }
+        result.findings.first.map { FailureSignature($0, about: result.contract.propertyName) }
     }
 }
 
 extension Contract {
     /// The single property of an app that the contract checks, such as the name of an invariant.
-    fileprivate var promise: String {
+    fileprivate var propertyName: String {
         guard let app = expectation.app else { return "" }
-        let shown = app.screens.map { "shows \($0.element.rawValue)" }
-        let sent = app.commands.map { "sends \($0.name)" }
-        return app.promises.first?.name.rawValue ?? shown.first ?? sent.first ?? "id"
+        let screenTexts = app.screens.map { "shows \($0.element.rawValue)" }
+        let commandTexts = app.commands.map { "sends \($0.name)" }
+        return app.requiredInvariants.first?.name.rawValue ?? screenTexts.first ?? commandTexts
+            .first ?? "id"
     }
 }

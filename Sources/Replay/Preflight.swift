@@ -17,8 +17,8 @@ struct Preflight {
     func skipReasons() async -> [String] {
         await completeCalibration()
         let exchanges = names.flatMap(exchanges)
-        return [registration(exchanges), await webhook(exchanges)].compactMap { $0 }
-            + keys(exchanges)
+        return [registration(exchanges), await webhookProblem(exchanges)].compactMap { $0 }
+            + keyProblems(exchanges)
     }
 
     /// Makes the second plain purchase if it was skipped because the first one had no visible
@@ -44,26 +44,28 @@ struct Preflight {
         let calls = exchanges.filter {
             if case .registration = $0.purpose { true } else { false }
         }
-        guard let (call, answer) = Self.refusal(of: calls, RouteStatuses.unserved) else {
+        guard let (call, responseText) = Self.refusal(of: calls, RouteStatuses.unserved) else {
             return nil
         }
-        return "\(call.request.method) \(call.request.target) returns \(answer), so no user can be "
+        return
+            "\(call.request.method) \(call.request.target) returns \(responseText), so no user can be "
             + "created; define under 'users: create' in assay.yaml how a user is created"
     }
 
-    private func webhook(_ exchanges: [Exchange]) async -> String? {
+    private func webhookProblem(_ exchanges: [Exchange]) async -> String? {
         let purchases = exchanges.filter { $0.purpose == .sentinel }
-        let place = "\(executor.webhookMethod) \(executor.sender.path)"
-        if let (_, answer) = Self.refusal(of: purchases, RouteStatuses.unserved) {
-            let found = await Examination.servedPath(executor, names[0] + "-t")
-            return "\(place) returns \(answer); "
-                + (found.map { "POST \($0) responds to events: write" } ?? "set its path:")
-                + " 'endpoints: {revenuecat-webhook: POST \(found ?? "/…")}' in assay.yaml"
+        let webhookRoute = "\(executor.webhookMethod) \(executor.sender.path)"
+        if let (_, responseText) = Self.refusal(of: purchases, RouteStatuses.unserved) {
+            let servedPath = await DoctorChecks.servedPath(executor, names[0] + "-t")
+            return "\(webhookRoute) returns \(responseText); "
+                + (servedPath.map { "POST \($0) responds to events: write" } ?? "set its path:")
+                + " 'endpoints: {revenuecat-webhook: POST \(servedPath ?? "/…")}' in assay.yaml"
         }
-        if let (_, answer) = Self.refusal(of: purchases, RouteStatuses.refused) {
-            let isGiven = executor.sender.authorization != nil
-            return "\(place) returns \(answer) for a purchase "
-                + (isGiven ? "with the profile's own Authorization value" : "without Authorization")
+        if let (_, responseText) = Self.refusal(of: purchases, RouteStatuses.refused) {
+            let hasAuthorization = executor.sender.authorization != nil
+            return "\(webhookRoute) returns \(responseText) for a purchase "
+                + (hasAuthorization
+                    ? "with the profile's own Authorization value" : "without Authorization")
                 + "; set the same value in the backend and under 'secrets: revenuecat-authorization' "
                 + "in the profile (a backend started by Assay gets it as REVENUECAT_WEBHOOK_AUTH)"
         }
@@ -71,14 +73,14 @@ struct Preflight {
     }
 
     /// Returns a message for each fake that rejected the API key in every call of the backend.
-    private func keys(_ exchanges: [Exchange]) -> [String] {
+    private func keyProblems(_ exchanges: [Exchange]) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
         return calls.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { party, calls in
-            guard let (_, answer) = Self.refusal(of: calls, RouteStatuses.refused) else {
+            guard let (_, responseText) = Self.refusal(of: calls, RouteStatuses.refused) else {
                 return nil
             }
             return
-                "the fake \(party) returns \(answer) for every call of the backend, because the "
+                "the fake \(party) returns \(responseText) for every call of the backend, because the "
                 + "calls do not contain the API key of the profile; set the same key in the backend "
                 + "and under 'secrets' in assay.yaml"
         }
@@ -89,7 +91,7 @@ struct Preflight {
     private static func refusal(
         of exchanges: [Exchange],
         _ statuses: Set<Int>
-    ) -> (Exchange, answer: String)? {
+    ) -> (Exchange, responseText: String)? {
         guard let first = exchanges.first, let response = first.response,
             exchanges.allSatisfy({ statuses.contains($0.response?.status ?? 0) })
         else { return nil }

@@ -38,10 +38,10 @@ package final class ReplaySession: Sendable {
         package let host: String
         package let port: Int
         /// The host that the backend gets in the URL of the fake; nil to use `host`.
-        package let told: String?
+        package let advertisedHost: String?
 
-        package init(host: String, port: Int, told: String? = nil) {
-            (self.host, self.port, self.told) = (host, port, told)
+        package init(host: String, port: Int, advertisedHost: String? = nil) {
+            (self.host, self.port, self.advertisedHost) = (host, port, advertisedHost)
         }
     }
 
@@ -120,7 +120,7 @@ package final class ReplaySession: Sendable {
                         world: world,
                         host: address.host,
                         port: address.port,
-                        told: address.told
+                        advertisedHost: address.advertisedHost
                     )
                 )
             } catch {
@@ -153,8 +153,8 @@ package final class ReplaySession: Sendable {
         }
         let values = Self.values(profile, servers: servers, folder: folder)
         do {
-            let known = NamedValues(texts: values)
-            let target = try known.filled(profile.target ?? "http://127.0.0.1:{{port}}")
+            let templateValues = NamedValues(texts: values)
+            let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
             var process: BackendProcess?
             if let start = profile.start {
                 var environment = Self.standardEnvironment(
@@ -169,7 +169,7 @@ package final class ReplaySession: Sendable {
                     )
                 )
                 for (name, text) in start.environment {
-                    environment[name] = try known.filled(start.expanded(text))
+                    environment[name] = try templateValues.filled(start.expanded(text))
                 }
                 if let interception {
                     let inherited = ProgramCommand.inheritedEnvironment
@@ -177,7 +177,7 @@ package final class ReplaySession: Sendable {
                     environment.merge(interception.environment(inheriting: inherited)) { $1 }
                 }
                 process = BackendProcess(
-                    command: try known.filled(start.command),
+                    command: try templateValues.filled(start.command),
                     folder: start.folder,
                     environment: environment,
                     outputPath: folder + "/backend.log",
@@ -190,8 +190,8 @@ package final class ReplaySession: Sendable {
                 process: process,
                 clock: clock,
                 ready: profile.start?.ready,
-                startMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
-                stopMax: profile.start?.stop?.within ?? .seconds(3),
+                startTimeMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
+                stopTimeMax: profile.start?.stop?.within ?? .seconds(3),
                 onStartupWait: onStartupWait
             )
         } catch {
@@ -214,11 +214,11 @@ package final class ReplaySession: Sendable {
         } catch {
             await close()
             // A call that the proxy refused is often the reason for a failed start.
-            let refused = interception?.refusals.lines ?? []
+            let refusalLines = interception?.refusals.lines ?? []
             throw OpenError(
                 kind: .unreachable,
                 // The description contains output of the backend, in which secrets may occur.
-                description: ([error.description] + refused).joined(separator: "\n")
+                description: ([error.description] + refusalLines).joined(separator: "\n")
                     .redacted(SecretDeclaration(profile)).value,
                 hasEnded: error.hasEnded
             )
@@ -236,7 +236,7 @@ package final class ReplaySession: Sendable {
     package func close() async {
         await executor.waitForRepeatedCalls()
         await backend.stop()
-        await executor.origins.close()
+        await executor.originClients.close()
         await interception?.stop()
         for server in servers { await server.stop() }
     }
@@ -264,7 +264,7 @@ package final class ReplaySession: Sendable {
     /// Kills the backend that Assay started, without waiting for its end.
     ///
     /// The second Ctrl-C has this effect.
-    package func abandon() {
+    package func killBackend() {
         backend.process?.killNow()
         backend.process?.killLeftoverProcesses()
     }
@@ -298,8 +298,8 @@ package final class ReplaySession: Sendable {
     /// Returns whether the ID tokens for this backend are signed, as in production.
     private static func signsTokens(_ profile: Profile) -> Bool {
         // Under the real host of a service, only signed tokens are issued.
-        let isMet = profile.usesFirebase || profile.start?.isIntercepted == true
-        return isMet && !profile.unsupported.contains(.signedTokens)
+        let needsTokens = profile.usesFirebase || profile.start?.isIntercepted == true
+        return needsTokens && !profile.unsupported.contains(.signedTokens)
     }
 
     /// Returns the names of the environment variables that every backend gets, even if its profile
@@ -337,13 +337,13 @@ package final class ReplaySession: Sendable {
     /// Returns a port that is free at the moment.
     private static func freePort() -> Int {
         for _ in 0..<100 {
-            if let port = bound(to: .random(in: usualPorts)) { return port }
+            if let port = bindPort(to: .random(in: usualPorts)) { return port }
         }
-        return bound(to: 0) ?? 0
+        return bindPort(to: 0) ?? 0
     }
 
     /// Returns the number of the port if no other program uses it; port 0 selects any free port.
-    private static func bound(to port: UInt16) -> Int? {
+    private static func bindPort(to port: UInt16) -> Int? {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(descriptor) }

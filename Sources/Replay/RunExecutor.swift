@@ -25,13 +25,13 @@ package final class RunExecutor: Sendable {
     /// Such a backend has a queue. It was empty for the first purchases, but becomes longer when
     /// many cases run.
     private let hasShownLateEffects = Locked(false)
-    private let dates: Locked<Dates>
+    private let dateState: Locked<DateState>
     /// The full waits in which a missing effect did not come; later waits for the same effect are
     /// shorter.
     let sharedSettleTimeout: SharedSettleTimeout
     /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
-    let origins: OriginClients
+    let originClients: OriginClients
     /// The deliberate defects of Assay's app with accounts, which test Assay itself.
     let appDefects: Set<AccountApp.Defect>
     /// The deliberate defects of Assay's app in the Despia runtime, which test Assay itself.
@@ -66,9 +66,9 @@ package final class RunExecutor: Sendable {
         self.backend = backend
         self.world = world
         self.profile = profile
-        origins = OriginClients(authority: profile.authorityPath)
+        originClients = OriginClients(authority: profile.authorityPath)
         self.clock = clock
-        dates = Locked(Dates(base: base, offset: Self.dateOffset(clock)))
+        dateState = Locked(DateState(base: base, offset: Self.dateOffset(clock)))
         let endpoint = profile.endpoints["revenuecat-webhook"]
         webhookMethod = endpoint?.method ?? "POST"
         sender = WebhookSender(
@@ -88,10 +88,10 @@ package final class RunExecutor: Sendable {
     ///
     /// This takes half a second or more. Otherwise, that time would count as time lost on a busy
     /// machine in the first case that needs a key.
-    func prepareKeys() { _ = forge }
+    func prepareKeys() { _ = tokenForge }
 
     /// A creator of ID tokens with the current signing keys of the fake of Firebase.
-    var forge: TokenForge {
+    var tokenForge: TokenForge {
         let keys = world.edit("") { services, now in services.firebase.currentKeys(at: now) }
         let unpublishedKey = unpublishedKey.withLock { key in
             if key == nil, keys?.token != nil { key = try? SigningKey(at: world.now) }
@@ -102,13 +102,13 @@ package final class RunExecutor: Sendable {
             key: keys?.token,
             cookieKey: keys?.cookie,
             unpublishedKey: unpublishedKey,
-            withdrawn: keys?.withdrawn
+            withdrawnKey: keys?.withdrawnKey
         )
     }
 
     // MARK: Time
 
-    private struct Dates {
+    private struct DateState {
         var base: Instant
         /// The difference between date and clock at the time when `base` was set.
         var offset: Duration
@@ -127,7 +127,7 @@ package final class RunExecutor: Sendable {
     ///
     /// All runs of a suite have the same base, so that a case and its baseline have equal dates. If
     /// the date of this machine is changed, `adoptDateChange` moves the base.
-    var base: Instant { dates.withLock { $0.base } }
+    var base: Instant { dateState.withLock { $0.base } }
 
     /// The difference between the date of this machine and the clock of the runner, which never
     /// jumps.
@@ -139,12 +139,12 @@ package final class RunExecutor: Sendable {
     ///   comparable.
     func adoptDateChange() -> Bool {
         let offset = dateOffset
-        return dates.withLock { dates in
-            guard Self.isChange(from: dates.offset, to: offset) else { return false }
+        return dateState.withLock { dateState in
+            guard Self.isChange(from: dateState.offset, to: offset) else { return false }
             // The change is a whole number of seconds, because `base` is a whole second.
-            let change = Duration.seconds((offset - dates.offset).milliseconds / 1000)
-            dates.base = dates.base + change
-            dates.offset += change
+            let change = Duration.seconds((offset - dateState.offset).milliseconds / 1000)
+            dateState.base = dateState.base + change
+            dateState.offset += change
             return true
         }
     }
@@ -187,7 +187,7 @@ package final class RunExecutor: Sendable {
     /// observations.
     func updatedSight(_ sight: RunRecord.Observability) -> RunRecord.Observability {
         var sight = sight
-        if hasShownLateEffects.withLock({ $0 }) { sight.worksLater = true }
+        if hasShownLateEffects.withLock({ $0 }) { sight.appliesEventsLater = true }
         return sight
     }
 
@@ -270,10 +270,10 @@ package final class RunExecutor: Sendable {
     /// If `probes` is true, the probes are read again first. A record without exchanges is returned
     /// unchanged.
     func refreshedRecord(_ record: RunRecord, probes: Bool) async -> RunRecord {
-        guard let first = record.exchanges.first?.sequence, record.trouble == nil else {
+        guard let first = record.exchanges.first?.sequence, record.runProblem == nil else {
             return record
         }
-        var missed: RunRecord.RunProblem?
+        var probeProblem: RunRecord.RunProblem?
         if probes {
             var execution = CaseExecution(
                 record.plan,
@@ -285,17 +285,19 @@ package final class RunExecutor: Sendable {
             if let last = record.plan.clock?.last { await execution.syncBackendClock(at: last) }
             await execution.probe(record.plan.users)
             if record.plan.clock != nil { await execution.syncBackendClock(at: .zero) }
-            missed = execution.trouble
+            probeProblem = execution.runProblem
         }
-        var later = record
-        if let trouble = missed { later.trouble = trouble }
-        later.exchanges = exchanges(of: record.plan, record.namespace.name, from: first)
-        later.ended = world.now
-        if !world.journal.read({ $0.isComplete(since: first) }) { later.trouble = .journalGap }
-        return later
+        var updatedRecord = record
+        if let runProblem = probeProblem { updatedRecord.runProblem = runProblem }
+        updatedRecord.exchanges = exchanges(of: record.plan, record.namespace.name, from: first)
+        updatedRecord.ended = world.now
+        if !world.journal.read({ $0.isComplete(since: first) }) {
+            updatedRecord.runProblem = .journalGap
+        }
+        return updatedRecord
     }
 
-    func factory(_ namespace: Namespace) -> EventFactory {
+    func eventFactory(_ namespace: Namespace) -> EventFactory {
         EventFactory(
             EventFactory.Context(
                 namespace: namespace,

@@ -5,20 +5,20 @@ internal import FakeServers
 ///
 /// Every run checks them, without a contract file.
 package enum RunInvariant: String, CaseIterable, Sendable {
-    case keepsRunning = "run/keeps-running"
-    case reachesKnownPeople = "run/reaches-known-people"
+    case backendKeepsRunning = "run/keeps-running"
+    case pushesReachKnownUsers = "run/reaches-known-people"
 
     private var title: String {
         switch self {
-        case .keepsRunning: "The backend keeps running during the whole suite"
-        case .reachesKnownPeople: "Every push goes to a user that an event has named"
+        case .backendKeepsRunning: "The backend keeps running during the whole suite"
+        case .pushesReachKnownUsers: "Every push goes to a user that an event has named"
         }
     }
 
     private var clause: String {
         switch self {
-        case .keepsRunning: "S-33"
-        case .reachesKnownPeople: "O-01"
+        case .backendKeepsRunning: "S-33"
+        case .pushesReachKnownUsers: "O-01"
         }
     }
 
@@ -52,23 +52,23 @@ extension RunExecutor {
     ///   numbers.
     /// - Returns: The failed case, or an empty list.
     func strayEffectFailures(of nonce: String) -> [CaseResult] {
-        let stray = pushesOutsideRuns.filter { isBackendFault($0, nonce) }
-        guard !stray.isEmpty else { return [] }
-        let people = Set(stray.flatMap(\.effects).flatMap(\.recipients)).sorted()
-        let shown = people.prefix(Self.listedCountMax).joined(separator: ", ")
+        let strayPushes = pushesOutsideRuns.filter { isBackendFault($0, nonce) }
+        guard !strayPushes.isEmpty else { return [] }
+        let recipientIDs = Set(strayPushes.flatMap(\.effects).flatMap(\.recipients)).sorted()
+        let listedRecipients = recipientIDs.prefix(Self.listedCountMax).joined(separator: ", ")
         let finding = Finding(
             .wrongRecipient,
             expected: "every push names a user that an event has named",
-            actual: "pushes to unknown users: \(stray.count); recipients: "
-                + (people.isEmpty ? "none" : shown)
-                + (people.count > Self.listedCountMax ? ", …" : ""),
-            evidence: stray.prefix(Self.listedCountMax).map(\.sequence)
+            actual: "pushes to unknown users: \(strayPushes.count); recipients: "
+                + (recipientIDs.isEmpty ? "none" : listedRecipients)
+                + (recipientIDs.count > Self.listedCountMax ? ", …" : ""),
+            evidence: strayPushes.prefix(Self.listedCountMax).map(\.sequence)
         )
         var result = CaseResult(
-            contract: RunInvariant.reachesKnownPeople.contract,
+            contract: RunInvariant.pushesReachKnownUsers.contract,
             verdict: .failed,
             findings: [finding],
-            timeline: stray.prefix(Self.listedCountMax).map(\.shortened),
+            timeline: strayPushes.prefix(Self.listedCountMax).map(\.shortened),
             base: base
         )
         // The case that caused the push is unknown, so no case is listed for a rerun.
@@ -90,7 +90,7 @@ extension RunExecutor {
     /// run.
     private func isBackendFault(_ exchange: Exchange, _ nonce: String) -> Bool {
         guard backend.process != nil else { return false }
-        if profile.start?.hasOwnData ?? true { return true }
+        if profile.start?.usesRunDataFolder ?? true { return true }
         let recipients = exchange.effects.flatMap(\.recipients)
         return recipients.isEmpty || recipients.contains { $0.contains("-\(nonce)-") }
     }

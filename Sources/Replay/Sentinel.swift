@@ -22,51 +22,64 @@ struct Sentinel {
     /// - Parameters:
     ///   - name: The namespace of the user.
     ///   - wait: The longest wait for the effects.
-    ///   - expected: The kinds of effects to wait for.
+    ///   - expectedObservability: The kinds of effects to wait for.
     /// - Returns: The observed effects and their delay; nil when none of the expected effects came
     ///   in time.
     func observePurchase(
         _ name: String,
         wait: Duration,
-        _ expected: RunRecord.Observability
+        _ expectedObservability: RunRecord.Observability
     ) async -> RunRecord.Observability? {
         guard let execution = await executionWithUser(name) else { return nil }
-        var sight = RunRecord.Observability(seesEffects: false, seesState: false, latency: .zero)
+        var sight = RunRecord.Observability(
+            arePushesObservable: false,
+            areProbeChangesObservable: false,
+            latency: .zero
+        )
         var before: [ObservedState] = []
-        if expected.seesState {
+        if expectedObservability.areProbeChangesObservable {
             let nobody = await states(execution, of: Self.nobody)
             before = await states(execution, of: Self.user)
             compareUnknownUser(nobody, before, execution.namespace, into: &sight)
         }
         let start = run.clock.now
-        guard await purchase(execution) else { return nil }
+        guard await sendPurchase(execution) else { return nil }
         sight.readsSubscribers = exchanges(execution, by: .backend).contains {
             $0.to == .revenueCat
         }
         let settleTimeout = run.settleTimeout(wait)
         var pause: Duration = .milliseconds(1)
         while true {
-            if expected.seesEffects, !sight.seesEffects {
-                sight.seesEffects = exchanges(execution, by: .backend).contains {
+            if expectedObservability.arePushesObservable, !sight.arePushesObservable {
+                sight.arePushesObservable = exchanges(execution, by: .backend).contains {
                     !$0.effects.isEmpty
                 }
             }
-            if expected.seesState, !sight.seesState {
-                sight.seesState = await states(execution, of: Self.user) != before
+            if expectedObservability.areProbeChangesObservable, !sight.areProbeChangesObservable {
+                sight.areProbeChangesObservable = await states(execution, of: Self.user) != before
             }
             sight.latency = run.clock.now - start
-            if sight.worksLater == nil {
-                let isLate = expected.seesState ? !sight.seesState : !sight.seesEffects
-                sight.worksLater = isLate
+            if sight.appliesEventsLater == nil {
+                let isLate =
+                    expectedObservability.areProbeChangesObservable
+                    ? !sight.areProbeChangesObservable : !sight.arePushesObservable
+                sight.appliesEventsLater = isLate
                 // A backend that has no state to observe may send its pushes after the response, as
                 // any backend may.
-                if isLate, expected.seesState { run.recordLateEffect() }
+                if isLate, expectedObservability.areProbeChangesObservable {
+                    run.recordLateEffect()
+                }
             }
             let isComplete =
-                sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState
+                sight.arePushesObservable == expectedObservability.arePushesObservable
+                && sight.areProbeChangesObservable
+                    == expectedObservability.areProbeChangesObservable
             if isComplete || settleTimeout.isOver || Task.isCancelled {
-                if expected.seesState { sight.places = places(execution) }
-                return isComplete || sight.seesEffects || sight.seesState ? sight : nil
+                if expectedObservability.areProbeChangesObservable {
+                    sight.places = places(execution)
+                }
+                return isComplete || sight.arePushesObservable || sight.areProbeChangesObservable
+                    ? sight : nil
             }
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
@@ -98,8 +111,8 @@ struct Sentinel {
     }
 
     /// Sends the purchase, and returns whether the backend accepted it.
-    private func purchase(_ execution: CaseExecution) async -> Bool {
-        let event = run.factory(execution.namespace).body(
+    private func sendPurchase(_ execution: CaseExecution) async -> Bool {
+        let event = run.eventFactory(execution.namespace).body(
             EventSpec(type: "INITIAL_PURCHASE", user: Self.user),
             name: "sentinel"
         )
@@ -133,31 +146,31 @@ struct Sentinel {
     /// Stores the response about the unknown user, and whether the two responses differ.
     private func compareUnknownUser(
         _ nobody: [ObservedState],
-        _ somebody: [ObservedState],
+        _ knownUserStates: [ObservedState],
         _ namespace: Namespace,
         into sight: inout RunRecord.Observability
     ) {
         var documents: [String: JSONValue] = [:]
-        var (cannotTell, showsPeople): ([String], [String]) = ([], [])
+        var (probesNotShowingExistence, probesShowingExistence): ([String], [String]) = ([], [])
         let probes = run.profile.probes.map(\.name)
-        guard nobody.count == probes.count, somebody.count == probes.count else { return }
+        guard nobody.count == probes.count, knownUserStates.count == probes.count else { return }
         for (index, probe) in probes.enumerated() {
-            if case .document = somebody[index], case .missing = nobody[index] {
-                showsPeople.append(probe)
+            if case .document = knownUserStates[index], case .missing = nobody[index] {
+                probesShowingExistence.append(probe)
             }
             guard case .document(let document) = nobody[index] else { continue }
             let absent = document.leavingOut(id: namespace.id(of: Self.nobody))
             documents[probe] = absent
-            guard case .document(let present) = somebody[index] else { continue }
+            guard case .document(let present) = knownUserStates[index] else { continue }
             if present.leavingOut(id: namespace.id(of: Self.user)) == absent {
-                cannotTell.append(probe)
+                probesNotShowingExistence.append(probe)
             } else {
-                showsPeople.append(probe)
+                probesShowingExistence.append(probe)
             }
         }
         sight.nobody = documents
-        sight.cannotTell = cannotTell
-        sight.showsPeople = showsPeople
+        sight.probesNotShowingExistence = probesNotShowingExistence
+        sight.probesShowingExistence = probesShowingExistence
     }
 
     private func states(_ execution: CaseExecution, of user: String) async -> [ObservedState] {

@@ -20,10 +20,11 @@ extension CaseExecution {
         _ sight: RunRecord.Observability,
         _ suffix: String = "-s"
     ) async -> RunRecord.SettleEvidence {
-        var isSeen = false
-        let isBrief = plan.isBrief == true && sight.worksLater == false && !plan.hasFaults
-        if !isBrief, sight.seesEffects || sight.seesState {
-            isSeen =
+        var isPurchaseObserved = false
+        let skipsSentinel =
+            plan.skipsSentinel == true && sight.appliesEventsLater == false && !plan.hasFaults
+        if !skipsSentinel, sight.arePushesObservable || sight.areProbeChangesObservable {
+            isPurchaseObserved =
                 await Sentinel(run: run).observePurchase(
                     namespace.name + suffix,
                     wait: max(.seconds(1), sight.latency * 20, profile.settleTimeout / 5),
@@ -31,8 +32,8 @@ extension CaseExecution {
                 ) != nil
         }
         let quiet = await awaitQuiet(sight)
-        if isBrief { return .atOnce(quiet: quiet) }
-        return isSeen ? .sentinel(quiet: quiet) : .window(quiet)
+        if skipsSentinel { return .atOnce(quiet: quiet) }
+        return isPurchaseObserved ? .sentinel(quiet: quiet) : .window(quiet)
     }
 
     /// Waits until the backend has processed the events of the given steps, which prepare the case.
@@ -40,9 +41,10 @@ extension CaseExecution {
     /// The later steps require the state that these events cause. Only a backend that processes
     /// events after its response needs the wait.
     func settleGiven(_ sight: RunRecord.Observability) async {
-        let given = plan.steps.prefix(plan.givenCount ?? 0)
-        let hasEvents = given.contains { if case .deliver = $0 { true } else { false } }
-        guard sight.worksLater == true, hasEvents, trouble == nil, !Task.isCancelled else { return }
+        let givenSteps = plan.steps.prefix(plan.givenCount ?? 0)
+        let hasEvents = givenSteps.contains { if case .deliver = $0 { true } else { false } }
+        guard sight.appliesEventsLater == true, hasEvents, runProblem == nil, !Task.isCancelled
+        else { return }
         _ = await settle(sight, "-g")
     }
 
@@ -52,7 +54,7 @@ extension CaseExecution {
     /// Contracts do not test the state immediately after an event.
     mutating func settleBeforeStep(_ step: Int, _ sight: RunRecord.Observability) async {
         hasUnsettledEvents = false
-        guard sight.worksLater == true, trouble == nil, !Task.isCancelled else { return }
+        guard sight.appliesEventsLater == true, runProblem == nil, !Task.isCancelled else { return }
         _ = await settle(sight, "-\(step)")
     }
 
@@ -68,7 +70,8 @@ extension CaseExecution {
         atLeast shortest: Duration = .milliseconds(15)
     ) async -> Duration {
         let latency = sight?.latency ?? .zero
-        let showsNoPurchase = sight.map { !$0.seesEffects && !$0.seesState } ?? false
+        let showsNoPurchase =
+            sight.map { !$0.arePushesObservable && !$0.areProbeChangesObservable } ?? false
         let window = min(
             max(latency * 2, showsNoPurchase ? .milliseconds(250) : shortest),
             .seconds(2)
@@ -77,7 +80,7 @@ extension CaseExecution {
         var hasOverslept = false
         while !settleTimeout.isOver, !Task.isCancelled {
             let last = world.journal.read {
-                $0.lastActivity(in: namespace.name, from: firstSequence)
+                $0.lastActivityTime(in: namespace.name, from: firstSequence)
             }
             let silence: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
             let lost = run.heartbeat.lost(since: clock.now - silence)
@@ -114,59 +117,65 @@ extension CaseExecution {
         // settle timeout applies. Otherwise, a later event has already taken effect, and late
         // effects have little time left.
         let short = run.shortSettleTimeout(sight.latency)
-        let full = plan.hasFaults ? profile.settleTimeout : short
+        let fullTimeout = plan.hasFaults ? profile.settleTimeout : short
         var result = first
-        func isOpen(_ record: RunRecord) -> Bool {
+        func needsLongerWait(_ record: RunRecord) -> Bool {
             verdict(record) == .mayResolveWithLongerWait
                 || plan.observes && record.awaitsRepeatedCall
         }
-        guard isOpen(result) else { return result }
+        guard needsLongerWait(result) else { return result }
         let cause = missing?.cause(result)
-        let before = cause.flatMap {
-            run.sharedSettleTimeout.wait(for: $0, full: full, atLeast: short)
+        let shortenedWait = cause.flatMap {
+            run.sharedSettleTimeout.wait(for: $0, fullTimeout: fullTimeout, atLeast: short)
         }
-        let settleTimeout = run.settleTimeout(before?.enough ?? full)
+        let settleTimeout = run.settleTimeout(shortenedWait?.shortenedTimeout ?? fullTimeout)
         await JobSlot.releaseSlot {
             var pause: Duration = .milliseconds(5)
-            while isOpen(result), !settleTimeout.isOver, !Task.isCancelled {
+            while needsLongerWait(result), !settleTimeout.isOver, !Task.isCancelled {
                 await settleTimeout.pause(pause)
                 // In a long wait, or with many waiting cases, the probes are read less often.
-                let slowest = max(
+                let pauseMax = max(
                     .milliseconds(100),
                     (clock.now - settleTimeout.start) / 10,
                     Self.probeInterval * JobSlot.waitingCount
                 )
-                pause = min(pause * 2, slowest)
+                pause = min(pause * 2, pauseMax)
                 await probe(plan.users)
-                result = record(first.settling)
-                if !isOpen(result) {
+                result = record(first.settleEvidence)
+                if !needsLongerWait(result) {
                     // A late effect may come twice, so the wait continues until the backend is
                     // quiet again.
                     await awaitQuiet(sight)
                     await probe(plan.users)
-                    result = record(first.settling)
+                    result = record(first.settleEvidence)
                 }
             }
         }
-        if let before, isOpen(result) {
+        if let shortenedWait, needsLongerWait(result) {
             result.shortened = .init(
-                after: before.caseID,
-                full: before.full,
-                enough: before.enough
+                after: shortenedWait.caseID,
+                fullTimeout: shortenedWait.fullTimeout,
+                shortenedTimeout: shortenedWait.shortenedTimeout
             )
-        } else if let cause, let missing, isOpen(result), !settleTimeout.isCut, !Task.isCancelled {
-            run.sharedSettleTimeout.noteEnd(of: cause, in: missing.caseID, after: full)
-        } else if let cause, !isOpen(result) {
-            run.sharedSettleTimeout.noteArrival(of: cause, after: clock.now - settleTimeout.start)
+        } else if let cause, let missing, needsLongerWait(result), !settleTimeout.isCut,
+            !Task.isCancelled
+        {
+            run.sharedSettleTimeout.recordFullWait(
+                of: cause,
+                in: missing.caseID,
+                after: fullTimeout
+            )
+        } else if let cause, !needsLongerWait(result) {
+            run.sharedSettleTimeout.recordArrival(of: cause, after: clock.now - settleTimeout.start)
         }
-        if isOpen(result) {
+        if needsLongerWait(result) {
             if settleTimeout.isCut {
                 result.starvation = run.heartbeat.starvation(
                     since: settleTimeout.start,
                     isCut: true
                 )
             }
-            if plan.observes { result.openRetry = result.pauseOfFailedRetry }
+            if plan.observes { result.openRetryPause = result.pauseOfFailedRetry }
             result.waited = clock.now - settleTimeout.start
         }
         return result

@@ -25,13 +25,13 @@ final class SharedSettleTimeout: Sendable {
         /// The ID of the case that waited in full for the effect.
         let caseID: String
         /// The duration of a full wait for the effect.
-        let full: Duration
+        let fullTimeout: Duration
         /// The duration of the shortened wait for the effect.
-        let enough: Duration
+        let shortenedTimeout: Duration
     }
 
     private struct State {
-        var fullWaits: [MissingEffectKey: (caseID: String, full: Duration)] = [:]
+        var fullWaits: [MissingEffectKey: (caseID: String, fullTimeout: Duration)] = [:]
         /// The longest time after which each effect came that was missing at first.
         var longestDelays: [MissingEffectKey: Duration] = [:]
         var isDisabled = false
@@ -43,35 +43,42 @@ final class SharedSettleTimeout: Sendable {
     ///
     /// - Parameters:
     ///   - cause: The missing effect.
-    ///   - full: The duration of a full wait.
-    ///   - least: The shortest possible duration of a shortened wait.
+    ///   - fullTimeout: The duration of a full wait.
+    ///   - shortestWait: The shortest possible duration of a shortened wait.
     /// - Returns: The shortened wait; nil if the case has to wait in full.
-    func wait(for cause: MissingEffectKey, full: Duration, atLeast least: Duration)
+    func wait(for cause: MissingEffectKey, fullTimeout: Duration, atLeast shortestWait: Duration)
         -> ShortenedWait?
     {
         state.withLock { state in
-            let enough = least + (state.longestDelays[cause] ?? .zero)
-            guard !state.isDisabled, enough < full, let end = state.fullWaits[cause] else {
+            let shortenedTimeout = shortestWait + (state.longestDelays[cause] ?? .zero)
+            guard !state.isDisabled, shortenedTimeout < fullTimeout,
+                let fullWait = state.fullWaits[cause]
+            else {
                 return nil
             }
-            return ShortenedWait(caseID: end.caseID, full: end.full, enough: enough)
+            return ShortenedWait(
+                caseID: fullWait.caseID,
+                fullTimeout: fullWait.fullTimeout,
+                shortenedTimeout: shortenedTimeout
+            )
         }
     }
 
     /// Records that a case waited in full and the missing effect did not come.
-    func noteEnd(of cause: MissingEffectKey, in caseID: String, after full: Duration) {
+    func recordFullWait(of cause: MissingEffectKey, in caseID: String, after fullTimeout: Duration)
+    {
         state.withLock { state in
-            if state.fullWaits[cause] == nil { state.fullWaits[cause] = (caseID, full) }
+            if state.fullWaits[cause] == nil { state.fullWaits[cause] = (caseID, fullTimeout) }
         }
     }
 
     /// Records the time after which a missing effect came.
-    func noteArrival(of cause: MissingEffectKey, after time: Duration) {
+    func recordArrival(of cause: MissingEffectKey, after time: Duration) {
         state.withLock { state in
             state.longestDelays[cause] = max(state.longestDelays[cause] ?? .zero, time)
         }
     }
 
     /// Gives all later waits their full duration.
-    func turnOff() { state.withLock { $0.isDisabled = true } }
+    func disableShortening() { state.withLock { $0.isDisabled = true } }
 }

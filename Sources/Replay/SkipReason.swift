@@ -21,17 +21,17 @@ struct SkipReason {
                 note: unsupportedElement.note
             )
         }
-        let declared =
+        let declaredReason =
             unmappedFieldReason(plan.contract) ?? idConflictReason(plan.subject)
             ?? plan.contract.allRequiredFeatures.lazy.compactMap { profile.skipReason(to: $0) }
             .first
             ?? (plan.subject.hasRestart && profile.unsupported.contains(.restart)
                 ? profile.skipReason(to: .restart) : nil)
-        if let declared {
+        if let declaredReason {
             return CaseResult(
                 contract: plan.contract,
                 verdict: .notRun,
-                note: declared,
+                note: declaredReason,
                 isDeclaredUnsupported: true
             )
         }
@@ -50,7 +50,9 @@ struct SkipReason {
     /// Such a case cannot run against a backend that chooses all IDs itself. Returns nil if the
     /// case can run.
     private func idConflictReason(_ plan: RunPlan) -> String? {
-        guard profile.choosesIDs, profile.registerEndpointAcceptingIDs == nil else { return nil }
+        guard profile.backendChoosesIDs, profile.registerEndpointAcceptingIDs == nil else {
+            return nil
+        }
         var named: Set<String> = []
         for step in plan.steps {
             if case .register(let user) = step, named.contains(user) {
@@ -69,14 +71,15 @@ struct SkipReason {
     /// A case that reads at least one mapped field can run, because the fields of a state are
     /// optional.
     private func unmappedFieldReason(_ contract: Contract) -> String? {
-        let wanted =
+        let readFields =
             contract.expectation.states.flatMap(\.fields).map(\.name).filter { $0 != "exists" }
             + (contract.expectation.compared.contains(.effects)
                 ? [] : contract.expectation.comparedFields)
-        guard !wanted.isEmpty, profile.probes.contains(where: { !$0.readings.isEmpty }),
-            !wanted.contains(where: { profile.probe(reading: $0) != nil })
+        guard !readFields.isEmpty, profile.probes.contains(where: { !$0.readings.isEmpty }),
+            !readFields.contains(where: { profile.probe(reading: $0) != nil })
         else { return nil }
-        return "no probe maps '\(wanted[0])', which the case reads; add it under 'probes: … read:' "
+        return
+            "no probe maps '\(readFields[0])', which the case reads; add it under 'probes: … read:' "
             + "in assay.yaml"
     }
 }

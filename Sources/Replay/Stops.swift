@@ -9,10 +9,10 @@ extension CaseExecution {
     /// A restart that follows a provider error must not come before that call. The wait ends after
     /// the settle timeout at the latest.
     func awaitProviderError() async {
-        for case .provider(let failing) in plan.steps
-        where failing.provider == .oneSignal && failing.answers.first != .asUsual {
+        for case .provider(let providerPlan) in plan.steps
+        where providerPlan.provider == .oneSignal && providerPlan.answers.first != .asUsual {
             let calls = BackendCalls(
-                party: failing.provider,
+                party: providerPlan.provider,
                 namespace: namespace.name,
                 first: firstSequence
             )
@@ -23,7 +23,7 @@ extension CaseExecution {
     /// Starts a task that kills the backend when it makes a certain call, while the steps of the
     /// contract run.
     mutating func startKillTask() {
-        for case .killAtCall(let party, let position) in plan.steps {
+        for case .killAtCall(let party, let callCount) in plan.steps {
             let calls = BackendCalls(
                 party: party,
                 namespace: namespace.name,
@@ -31,21 +31,21 @@ extension CaseExecution {
             )
             let execution = self
             killTask = clock.task {
-                guard await execution.run.waitForCalls(position, of: calls) else { return false }
-                execution.world.heal(namespace: calls.namespace)
-                return await execution.restarted(Restart(signal: .kill)) == nil
+                guard await execution.run.waitForCalls(callCount, of: calls) else { return false }
+                execution.world.endFaults(namespace: calls.namespace)
+                return await execution.restartBackend(Restart(signal: .kill)) == nil
             }
         }
     }
 
     mutating func restart(_ restart: Restart) async {
-        if let text = await restarted(restart) { trouble = .restartFailed(text) }
+        if let text = await restartBackend(restart) { runProblem = .restartFailed(text) }
     }
 
     /// Restarts the backend.
     ///
     /// Returns an error message if that fails; nil on success.
-    private func restarted(_ restart: Restart) async -> String? {
+    private func restartBackend(_ restart: Restart) async -> String? {
         if let zone = restart.timeZone { backend.process?.timeZone = zone }
         let sequence = world.journal.begin(
             .restart(restart.signal, namespace: namespace.name, at: now)
@@ -77,19 +77,19 @@ extension CaseExecution {
             exchange(delivery.provider, purpose, request)
         )
         let gate = Gate()
-        let percent = crash.moment == .halfSent ? 50 : 100
+        let percent = crash.phase == .halfSent ? 50 : 100
         let (run, within) = (run, within)
-        async let sending = run.held(request, gate, percent, within: within)
+        async let pendingOutcome = run.held(request, gate, percent, within: within)
         await gate.reached(1)
-        if crash.moment != .halfSent { gate.open() }
-        if crash.moment.responseTimeFraction > 0 {
-            await clock.pause(latency * crash.moment.responseTimeFraction)
+        if crash.phase != .halfSent { gate.open() }
+        if crash.phase.responseTimeFraction > 0 {
+            await clock.pause(latency * crash.phase.responseTimeFraction)
         }
-        if crash.moment == .answered { _ = await sending }
+        if crash.phase == .answered { _ = await pendingOutcome }
         await restart(Restart(signal: crash.signal))
-        if crash.moment == .halfSent { gate.open(breaking: true) }
-        let outcome = await sending
-        if crash.moment == .halfSent {
+        if crash.phase == .halfSent { gate.open(breaking: true) }
+        let outcome = await pendingOutcome
+        if crash.phase == .halfSent {
             world.journal.complete(sequence, .requestCut)
             return false
         }

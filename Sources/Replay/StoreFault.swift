@@ -8,7 +8,7 @@ extension CaseExecution {
     /// Returns false when the command or request failed; the run is then inconclusive.
     mutating func injectDatabaseFault() async -> Bool {
         isDatabaseFailing = true
-        return await carryOut("break the database", \.breaking)
+        return await runFaultOperation("break the database", \.breakAction)
     }
 
     /// Repairs the backend's database.
@@ -16,19 +16,21 @@ extension CaseExecution {
     /// Returns false when the command or request failed; the run is then inconclusive.
     mutating func removeDatabaseFault() async -> Bool {
         isDatabaseFailing = false
-        return await carryOut("repair the database", \.healing)
+        return await runFaultOperation("repair the database", \.repairAction)
     }
 
-    private mutating func carryOut(
+    private mutating func runFaultOperation(
         _ name: String,
         _ commandPath: KeyPath<Profile.Fault, Profile.UserCreation>
     ) async -> Bool {
         // A profile without 'fault' is a reason to skip the case, which was reported before the
         // case began.
-        guard let act = profile.fault?[keyPath: commandPath] else { return false }
-        guard let text = await problem(of: act, NamedValues([:]), name) else { return true }
+        guard let faultOperation = profile.fault?[keyPath: commandPath] else { return false }
+        guard let text = await problem(of: faultOperation, NamedValues([:]), name) else {
+            return true
+        }
         // Only the first problem of a run is reported.
-        trouble = trouble ?? .faultMissed("the profile's 'fault' could not \(name): \(text)")
+        runProblem = runProblem ?? .faultMissed("the profile's 'fault' could not \(name): \(text)")
         return false
     }
 }

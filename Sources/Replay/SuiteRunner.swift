@@ -176,22 +176,23 @@ package final class SuiteRunner: Sendable {
         }
         let (first, concurrent, exclusive, withClockAhead, last) = await queue(candidates, open)
         let lone = ExclusiveCaseQueue(exclusive) { plans[$0].contract.id }
-        let late = ExclusiveCaseQueue(withClockAhead) { plans[$0].contract.id }
-        let early = ExclusiveCaseQueue(first) { plans[$0].contract.caseID }
-        let end = ExclusiveCaseQueue(last) { plans[$0].contract.caseID }
-        let main = BackendInstance(open)
+        let clockAheadQueue = ExclusiveCaseQueue(withClockAhead) { plans[$0].contract.id }
+        let firstPhaseQueue = ExclusiveCaseQueue(first) { plans[$0].contract.caseID }
+        let lastPhaseQueue = ExclusiveCaseQueue(last) { plans[$0].contract.caseID }
+        let mainInstance = BackendInstance(open)
         let instances = await withTaskGroup(of: BackendInstance?.self) { group in
             // Cases that leave the backend unusable run on a separate backend instance.
-            let endCount = last.isEmpty ? 0 : min(additionalInstances?.countMax ?? 0, 1)
+            let lastPhaseInstanceCount =
+                last.isEmpty ? 0 : min(additionalInstances?.countMax ?? 0, 1)
             let additionalInstanceMax = min(
-                (additionalInstances?.countMax ?? 0) - endCount,
+                (additionalInstances?.countMax ?? 0) - lastPhaseInstanceCount,
                 (exclusive.count + withClockAhead.count) / Self.exclusiveCasesPerInstance
             )
-            if endCount > 0 {
+            if lastPhaseInstanceCount > 0 {
                 group.addTask {
                     await self.runOnAdditionalInstance(
                         additionalInstanceMax,
-                        singles: end,
+                        firstQueue: lastPhaseQueue,
                         [],
                         of: runnable,
                         progress
@@ -204,28 +205,28 @@ package final class SuiteRunner: Sendable {
                         number,
                         // The first additional instance is as fresh as the main one: no other case
                         // has run against it.
-                        singles: number == 0 ? early : nil,
-                        [lone, late],
+                        firstQueue: number == 0 ? firstPhaseQueue : nil,
+                        [lone, clockAheadQueue],
                         of: runnable,
                         progress
                     )
                 }
             }
             if additionalInstanceMax == 0 {
-                await execute(early, on: main, progress, revisesEach: true)
+                await execute(firstPhaseQueue, on: mainInstance, progress, revisesEach: true)
             }
-            let rerun = await execute(concurrent, on: main, progress)
-            await execute(lone, on: main, progress)
-            await execute(rerun, aloneOn: main, progress)
-            await execute(late, on: main, progress)
-            var instances = [main]
+            let rerun = await execute(concurrent, on: mainInstance, progress)
+            await execute(lone, on: mainInstance, progress)
+            await execute(rerun, exclusivelyOn: mainInstance, progress)
+            await execute(clockAheadQueue, on: mainInstance, progress)
+            var instances = [mainInstance]
             for await instance in group { instances += instance.map { [$0] } ?? [] }
             return instances
         }
         // Runs the cases that additional instances have put back into the queues.
-        await execute(early, on: main, progress, revisesEach: true)
-        await execute(lone, on: main, progress)
-        await execute(late, on: main, progress)
+        await execute(firstPhaseQueue, on: mainInstance, progress, revisesEach: true)
+        await execute(lone, on: mainInstance, progress)
+        await execute(clockAheadQueue, on: mainInstance, progress)
         for instance in instances { await rerunChangedCases(instance, progress) }
         if !Task.isCancelled {
             let before = Set(first + last)
@@ -233,11 +234,11 @@ package final class SuiteRunner: Sendable {
                 await revise(
                     progress,
                     on: instance,
-                    among: instance.executedCases.subtracting(before)
+                    among: instance.executedCaseIndices.subtracting(before)
                 )
             }
         }
-        await execute(end, on: main, progress, revisesEach: true)
+        await execute(lastPhaseQueue, on: mainInstance, progress, revisesEach: true)
         let results = progress.final
         let invariantViolations = instances.flatMap {
             $0.open.invariantViolations(alongside: results)
@@ -256,7 +257,7 @@ package final class SuiteRunner: Sendable {
     /// - Returns: The additional instance; nil when it could not be started.
     private func runOnAdditionalInstance(
         _ number: Int,
-        singles: ExclusiveCaseQueue?,
+        firstQueue: ExclusiveCaseQueue?,
         _ queues: [ExclusiveCaseQueue],
         of runnable: [CasePlan],
         _ progress: SuiteProgress
@@ -276,8 +277,8 @@ package final class SuiteRunner: Sendable {
         let isGone = { @Sendable (result: CaseResult) in
             result.findings.contains { $0.code == .backendGone }
         }
-        if let singles,
-            !(await execute(singles, on: instance, progress, revisesEach: true, until: isGone))
+        if let firstQueue,
+            !(await execute(firstQueue, on: instance, progress, revisesEach: true, until: isGone))
         {
             return instance
         }
@@ -296,26 +297,26 @@ package final class SuiteRunner: Sendable {
         among indices: Set<Int>
     ) async {
         let caseIDs = Set(indices.map { progress.plans[$0].contract.caseID })
-        let executedCases = instance.executedCases
+        let executedCaseIndices = instance.executedCaseIndices
         let before = progress.results
-        var results = before.indices.map { executedCases.contains($0) ? before[$0] : nil }
+        var results = before.indices.map { executedCaseIndices.contains($0) ? before[$0] : nil }
         await instance.open.revise(&results, among: caseIDs)
-        progress.replace(results, at: executedCases)
+        progress.replace(results, at: executedCaseIndices)
     }
 
     /// Joins violations of the same run invariant by several instances of the backend into one
     /// result.
     private static func joined(_ invariantViolations: [CaseResult]) -> [CaseResult] {
         var joined: [CaseResult] = []
-        for aside in invariantViolations {
+        for violation in invariantViolations {
             if let index = joined.firstIndex(where: {
-                $0.contract.caseID == aside.contract.caseID
+                $0.contract.caseID == violation.contract.caseID
             }) {
-                joined[index].findings += aside.findings
+                joined[index].findings += violation.findings
                 joined[index].replayedCaseIDs =
-                    (joined[index].replayedCaseIDs ?? []) + (aside.replayedCaseIDs ?? [])
+                    (joined[index].replayedCaseIDs ?? []) + (violation.replayedCaseIDs ?? [])
             } else {
-                joined.append(aside)
+                joined.append(violation)
             }
         }
         return joined
@@ -362,21 +363,21 @@ package final class SuiteRunner: Sendable {
         let plans = candidates.map(\.plan)
         let runnable = candidates.indices.filter { candidates[$0].skipReason == nil }
         let phases = await open.phases(of: runnable.map { plans[$0] })
-        func places(_ phase: SuitePhase) -> [Int] {
+        func caseIndices(_ phase: SuitePhase) -> [Int] {
             zip(runnable, phases).filter { $0.1 == phase }.map(\.0)
         }
         var generator = SeededGenerator(seed: options.seed)
-        let concurrent = places(.concurrent).shuffled(using: &generator)
+        let concurrent = caseIndices(.concurrent).shuffled(using: &generator)
         // The sort is stable: cases of the same rank keep their order.
-        func longFirst(_ places: [Int]) -> [Int] {
+        func slowestFirst(_ caseIndices: [Int]) -> [Int] {
             let rank = { (index: Int) in
                 plans[index].isLongRunning ? 0 : plans[index].subject.hasFaults ? 1 : 2
             }
-            return (0...2).flatMap { wanted in places.filter { rank($0) == wanted } }
+            return (0...2).flatMap { wanted in caseIndices.filter { rank($0) == wanted } }
         }
         return (
-            places(.first), longFirst(concurrent), longFirst(places(.exclusive)),
-            longFirst(places(.withClockAhead)), places(.last)
+            caseIndices(.first), slowestFirst(concurrent), slowestFirst(caseIndices(.exclusive)),
+            slowestFirst(caseIndices(.withClockAhead)), caseIndices(.last)
         )
     }
 
@@ -408,21 +409,21 @@ package final class SuiteRunner: Sendable {
         let open = instance.open
         let plans = progress.plans
         var rerun: [Int] = []
-        let (events, teller) = AsyncStream.makeStream(of: JobSlot.Event.self)
+        let (events, eventSink) = AsyncStream.makeStream(of: JobSlot.Event.self)
         // With one job, cases run strictly one after the other, so no case may wait without a job.
         let waiting = JobSlot.WaitCounter(
             waitingMax: (options.jobs - 1).signum() * options.jobs * Self.waitingCasesPerJob
         )
         await withDiscardingTaskGroup { group in
-            var (queue, returning) = (queue[...], [CheckedContinuation<Void, Never>]())
-            var (freeCount, playingCount) = (options.jobs, 0)
-            func fill() {
-                while freeCount > 0 {
-                    if !returning.isEmpty {
-                        returning.removeFirst().resume()
+            var (queue, waitingContinuations) = (queue[...], [CheckedContinuation<Void, Never>]())
+            var (freeJobCount, runningCount) = (options.jobs, 0)
+            func startCases() {
+                while freeJobCount > 0 {
+                    if !waitingContinuations.isEmpty {
+                        waitingContinuations.removeFirst().resume()
                     } else if let index = queue.popFirst() {
                         let slot = JobSlot(among: waiting) { event in
-                            if case .terminated = teller.yield(event) { return false }
+                            if case .terminated = eventSink.yield(event) { return false }
                             return true
                         }
                         group.addTask {
@@ -431,20 +432,20 @@ package final class SuiteRunner: Sendable {
                                     of: plans[index],
                                     index,
                                     on: open,
-                                    isAlone: false
+                                    isExclusive: false
                                 )
                             }
-                            teller.yield(.caseEnded(index, outcome))
+                            eventSink.yield(.caseEnded(index, outcome))
                         }
-                        playingCount += 1
+                        runningCount += 1
                     } else {
                         return
                     }
-                    freeCount -= 1
+                    freeJobCount -= 1
                 }
             }
-            fill()
-            if playingCount == 0 { teller.finish() }
+            startCases()
+            if runningCount == 0 { eventSink.finish() }
             for await event in events {
                 switch event {
                 case .caseEnded(let index, let outcome):
@@ -455,16 +456,16 @@ package final class SuiteRunner: Sendable {
                     case .completed, .rerun: rerun.append(index)
                     case .interrupted: break
                     }
-                    (freeCount, playingCount) = (freeCount + 1, playingCount - 1)
-                case .given: freeCount += 1
-                case .wanted(let continuation): returning.append(continuation)
+                    (freeJobCount, runningCount) = (freeJobCount + 1, runningCount - 1)
+                case .given: freeJobCount += 1
+                case .wanted(let continuation): waitingContinuations.append(continuation)
                 }
-                fill()
-                if playingCount == 0 { teller.finish() }
+                startCases()
+                if runningCount == 0 { eventSink.finish() }
             }
             // A cancellation ends the loop. Cases that wait for a free job are released and end
             // without a result.
-            for continuation in returning { continuation.resume() }
+            for continuation in waitingContinuations { continuation.resume() }
         }
         return rerun
     }
@@ -472,7 +473,7 @@ package final class SuiteRunner: Sendable {
     /// Runs these cases exclusively against one instance, one after the other.
     private func execute(
         _ queue: [Int],
-        aloneOn instance: BackendInstance,
+        exclusivelyOn instance: BackendInstance,
         _ progress: SuiteProgress
     ) async {
         for index in queue {
@@ -493,7 +494,7 @@ package final class SuiteRunner: Sendable {
     ///   - revisesEach: Whether each result is revised before the next case runs. Cases that affect
     ///     all users, or leave the backend unusable, need this: later entries in the journal are
     ///     not their effects.
-    ///   - givesUp: Returns whether a result makes this instance stop. The case of that result goes
+    ///   - stopsInstance: Returns whether a result makes this instance stop. The case of that result goes
     ///     back to the queue, and other instances run the rest.
     /// - Returns: False when this instance stopped before the queue was empty; true otherwise.
     @discardableResult private func execute(
@@ -501,12 +502,12 @@ package final class SuiteRunner: Sendable {
         on instance: BackendInstance,
         _ progress: SuiteProgress,
         revisesEach: Bool = false,
-        until givesUp: (CaseResult) -> Bool = { _ in false }
+        until stopsInstance: (CaseResult) -> Bool = { _ in false }
     ) async -> Bool {
         while !Task.isCancelled, let group = queue.take() {
             for (position, index) in group.enumerated() {
                 guard let result = await lone(index, on: instance, progress) else { continue }
-                if givesUp(result) {
+                if stopsInstance(result) {
                     queue.giveBack(Array(group[position...]))
                     return false
                 }
@@ -525,10 +526,15 @@ package final class SuiteRunner: Sendable {
         -> CaseResult?
     {
         let plan = progress.plans[index]
-        var outcome = await outcome(of: plan, index, on: instance.open, isAlone: true)
+        var outcome = await outcome(of: plan, index, on: instance.open, isExclusive: true)
         if case .completed(let result) = outcome, result.isMachineTooBusy {
-            let second = await self.outcome(of: plan, index, on: instance.open, isAlone: true)
-            if case .completed = second { outcome = second }
+            let secondOutcome = await self.outcome(
+                of: plan,
+                index,
+                on: instance.open,
+                isExclusive: true
+            )
+            if case .completed = secondOutcome { outcome = secondOutcome }
         }
         if case .completed(let result) = outcome { return result }
         return nil
@@ -538,11 +544,11 @@ package final class SuiteRunner: Sendable {
     /// shortened.
     private func rerunChangedCases(_ instance: BackendInstance, _ progress: SuiteProgress) async {
         guard !Task.isCancelled else { return }
-        let changed = await instance.open.casesWithChangedVerdict()
-        for index in instance.executedCases.sorted()
-        where changed.contains(progress.plans[index].contract.caseID) {
+        let changedCaseIDs = await instance.open.casesWithChangedVerdict()
+        for index in instance.executedCaseIndices.sorted()
+        where changedCaseIDs.contains(progress.plans[index].contract.caseID) {
             progress.forget(index)
-            await execute([index], aloneOn: instance, progress)
+            await execute([index], exclusivelyOn: instance, progress)
         }
     }
 
@@ -550,11 +556,11 @@ package final class SuiteRunner: Sendable {
         of plan: CasePlan,
         _ number: Int,
         on open: any OpenTarget,
-        isAlone: Bool
+        isExclusive: Bool
     ) async -> Outcome {
         if Task.isCancelled { return .interrupted }
         report(.started(plan.contract.caseID))
-        let result = await open.result(of: plan, number: number, isAlone: isAlone)
+        let result = await open.result(of: plan, number: number, isExclusive: isExclusive)
         if Task.isCancelled { return .interrupted }
         return result.map { .completed($0) } ?? .rerun
     }

@@ -36,10 +36,10 @@ package protocol OpenTarget: Sendable {
     ///   - plan: The case.
     ///   - number: The index of the case in the suite, from 0. It does not depend on the number of
     ///     jobs.
-    ///   - isAlone: Whether no other case runs at the same time.
+    ///   - isExclusive: Whether no other case runs at the same time.
     /// - Returns: The result; nil when other cases disturbed this case, so that it has to run
     ///   again, exclusively.
-    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
+    func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult?
     /// Returns the IDs of cases that would get another verdict now, because their wait for an
     /// effect was shortened.
     ///

@@ -10,11 +10,11 @@ internal import Providers
 extension CaseExecution {
     /// The number of seconds after its end at which every backend has to reject a token (clause
     /// F-02).
-    private static let toleranceMax: Int64 = 120
+    private static let toleranceSecondsMax: Int64 = 120
     /// The precision of the measured tolerance, in seconds.
     ///
     /// It is also the shortest time for which a created token is valid.
-    private static let precision: Int64 = 2
+    private static let precisionInSeconds: Int64 = 2
     /// The longest wait for the rejection of a token after its end and the measured tolerance have
     /// passed.
     private static let settleTimeout: Duration = .seconds(20)
@@ -23,25 +23,25 @@ extension CaseExecution {
     ///
     /// The end is in seconds since 1970.
     mutating func nearlyExpiredEnd(_ call: Call) async -> Int64 {
-        var (accepted, refused) = (Int64(0), Self.toleranceMax)
-        while refused - accepted > Self.precision, !Task.isCancelled {
-            let middle = (accepted + refused) / 2
-            if await accepts(end: run.backendNow.seconds - middle, call) {
-                accepted = middle
+        var (acceptedSeconds, refusedSeconds) = (Int64(0), Self.toleranceSecondsMax)
+        while refusedSeconds - acceptedSeconds > Self.precisionInSeconds, !Task.isCancelled {
+            let trialSeconds = (acceptedSeconds + refusedSeconds) / 2
+            if await acceptsToken(end: run.backendNow.seconds - trialSeconds, call) {
+                acceptedSeconds = trialSeconds
             } else {
-                refused = middle
+                refusedSeconds = trialSeconds
             }
         }
-        return run.backendNow.seconds - accepted + Self.precision
+        return run.backendNow.seconds - acceptedSeconds + Self.precisionInSeconds
     }
 
     /// Waits until the backend rejects new tokens with the given end, in seconds since 1970.
     mutating func awaitEnd(_ end: Int64, _ call: Call) async {
         let settleTimeout = run.settleTimeout(Self.settleTimeout)
-        while await accepts(end: end, call) {
+        while await acceptsToken(end: end, call) {
             guard !settleTimeout.isOver, !Task.isCancelled else {
-                trouble =
-                    trouble
+                runProblem =
+                    runProblem
                     ?? .faultMissed(
                         "the backend still accepts a new token that expired at \(end); it is now "
                             + "\(run.backendNow.seconds) (both in seconds since 1970)"
@@ -54,14 +54,16 @@ extension CaseExecution {
 
     /// Sends a new token with the given end, in seconds since 1970, and returns whether the backend
     /// accepts it.
-    private mutating func accepts(end: Int64, _ call: Call) async -> Bool {
+    private mutating func acceptsToken(end: Int64, _ call: Call) async -> Bool {
         guard let endpoint = profile.endpoints[call.route.rawValue] else { return false }
         trialTokenCount += 1
         var spec = TokenSpec()
         spec.claims = claims(endingAt: end)
         spec.claims["jti"] = .string("trial-\(trialTokenCount)")
         let user = call.user.map { namespace.id(of: $0) } ?? ""
-        guard let token = run.forge.text(spec, user: user, at: run.backendNow) else { return false }
+        guard let token = run.tokenForge.text(spec, user: user, at: run.backendNow) else {
+            return false
+        }
         let (sequence, outcome) = await send(
             endpoint,
             values(of: call),
@@ -78,7 +80,7 @@ extension CaseExecution {
     ///
     /// The token is issued before its end, and at least a minute ago.
     func claims(endingAt end: Int64) -> [String: JSONValue?] {
-        let issued = min(run.backendNow.seconds - 60, end - 1)
-        return ["exp": .integer(end), "iat": .integer(issued), "auth_time": .integer(issued)]
+        let issueTime = min(run.backendNow.seconds - 60, end - 1)
+        return ["exp": .integer(end), "iat": .integer(issueTime), "auth_time": .integer(issueTime)]
     }
 }

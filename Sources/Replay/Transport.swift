@@ -27,7 +27,7 @@ package protocol Transport: Sendable {
     /// handshake.
     ///
     /// A lane is a separate set of connections to the backend.
-    func warm(lanes count: Int, path: String) async
+    func openConnections(lanes count: Int, path: String) async
 
     func close() async
 

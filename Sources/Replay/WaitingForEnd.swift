@@ -5,25 +5,25 @@ internal import FakeServers
 extension CaseExecution {
     /// The time added to each wait for the end of a purchase, because some backends count in whole
     /// milliseconds.
-    private static let margin: Duration = .milliseconds(20)
+    private static let endMargin: Duration = .milliseconds(20)
 
-    mutating func pass(_ delivery: String) async {
-        guard let end = plan.ends(of: delivery).map({ run.base + $0 }) else {
-            trouble = .faultMissed(
+    mutating func waitForEnd(of delivery: String) async {
+        guard let end = plan.purchaseEnd(of: delivery).map({ run.base + $0 }) else {
+            runProblem = .faultMissed(
                 "'wait-for-end: \(delivery)' needs a purchase that ends, and this one has no end"
             )
             return
         }
         let rest = end - run.backendNow
         guard rest > .zero else {
-            trouble = .overTooSoon(
+            runProblem = .periodEndedTooEarly(
                 "the purchase '\(delivery)' had ended \(-rest.milliseconds) ms before the case "
                     + "reached 'wait-for-end: \(delivery)'"
             )
             return
         }
         let clock = clock
-        await JobSlot.releaseSlot { await clock.pause(rest + Self.margin) }
+        await JobSlot.releaseSlot { await clock.pause(rest + Self.endMargin) }
     }
 }
 
@@ -32,7 +32,7 @@ extension RunPlan {
     /// later.
     ///
     /// The time is relative to the start time of the contract.
-    fileprivate func ends(of delivery: String) -> Duration? {
+    fileprivate func purchaseEnd(of delivery: String) -> Duration? {
         for case .event(let spec) in deliveries.filter({ $0.name == delivery }).map(\.subject) {
             return [spec.expires, spec.grace].compactMap { $0 }.max()
         }

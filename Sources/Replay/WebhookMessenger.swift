@@ -18,19 +18,19 @@ package final class WebhookMessenger: WebhookTransport {
         within: Duration
     ) async -> Exchange.Outcome {
         let client = clients.withLock { clients in
-            if let known = clients[base] { return known }
-            let made = BackendClient(base: base, laneCount: 1, authority: authority)
-            clients[base] = made
-            return made
+            if let existingClient = clients[base] { return existingClient }
+            let newClient = BackendClient(base: base, laneCount: 1, authority: authority)
+            clients[base] = newClient
+            return newClient
         }
         return await client.send(request, within: within)
     }
 
     package func close() async {
-        let all = clients.withLock { clients in
+        let allClients = clients.withLock { clients in
             defer { clients = [:] }
             return Array(clients.values)
         }
-        for client in all { await client.close() }
+        for client in allClients { await client.close() }
     }
 }

@@ -52,9 +52,12 @@ package struct ChangeText {
     private static func changed(_ old: String, _ new: String) -> (from: Int, to: Int) {
         let (left, right) = (Array(old), Array(new))
         let start = zip(left, right).prefix { $0 == $1 }.count
-        let tail = zip(left.dropFirst(start).reversed(), right.dropFirst(start).reversed())
-            .prefix { $0 == $1 }.count
-        return (start, right.count - tail)
+        let commonSuffixCount = zip(
+            left.dropFirst(start).reversed(),
+            right.dropFirst(start).reversed()
+        )
+        .prefix { $0 == $1 }.count
+        return (start, right.count - commonSuffixCount)
     }
 
     /// Returns the lines that show a whole value, with `^` marks below the characters that changed.

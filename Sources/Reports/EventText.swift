@@ -8,7 +8,7 @@ extension Contract {
             switch delivery.subject {
             case .event(let spec), .raw(.truncated(let spec, _)): texts[delivery.name] = spec.text
             case .purchasely(let spec): texts[delivery.name] = spec.text
-            case .told(let type): texts[delivery.name] = type
+            case .storeEvent(let type): texts[delivery.name] = type
             case .repeats(let name): texts[delivery.name] = texts[name]
             // A body that the contract contains literally may have any content, so it has no
             // summary.

@@ -52,9 +52,9 @@ package enum GitHubReport {
         /// It is the line of a key that the message names, or without one the line of `endpoints`,
         /// which every contract calls.
         fileprivate func line(about message: String) -> Int {
-            let named = message.split { !($0.isLowercase || $0 == "-") }
+            let lineOfNamedKey = message.split { !($0.isLowercase || $0 == "-") }
                 .lazy.compactMap { keys[String($0)] }.first
-            return named ?? keys["endpoints"] ?? keys["start"] ?? keys["target"] ?? 1
+            return lineOfNamedKey ?? keys["endpoints"] ?? keys["start"] ?? keys["target"] ?? 1
         }
 
         /// The places outside of a repository: every path is kept unchanged, and there is no
@@ -69,7 +69,7 @@ package enum GitHubReport {
         var text = report.skipReasons.map {
             command("error", [("title", "Assay stopped before the first case")], $0)
         }.joined()
-        let reportedCases = report.skipReasons.isEmpty ? ordered(report.cases) : []
+        let reportedCases = report.skipReasons.isEmpty ? sortedForAnnotations(report.cases) : []
         for result in reportedCases.prefix(annotationMax) { text += annotation(result, places) }
         let level = report.exitCode == 0 ? "notice" : "error"
         let scorecard = report.scorecard
@@ -89,14 +89,16 @@ package enum GitHubReport {
 
     /// Returns the cases in the order in which they are annotated: failures first, and one case of
     /// each clause before a second case of any clause.
-    private static func ordered(_ cases: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
+    private static func sortedForAnnotations(_ cases: [Redacted<CaseResult>]) -> [Redacted<
+        CaseResult
+    >] {
         let reportedCases = cases.filter { $0.isReported && $0.verdict != .knownFailure }
         var known: Set<String> = []
-        let isFirst = reportedCases.map {
+        let isFirstOfClause = reportedCases.map {
             known.insert("\($0.verdict.rank) \($0.contract.clause)").inserted
         }
         func place(_ index: Int) -> (Int, Int, Int) {
-            (reportedCases[index].verdict.rank, isFirst[index] ? 0 : 1, index)
+            (reportedCases[index].verdict.rank, isFirstOfClause[index] ? 0 : 1, index)
         }
         return reportedCases.indices.sorted { place($0) < place($1) }.map { reportedCases[$0] }
     }

@@ -42,7 +42,7 @@ package enum JSONReport {
             )
         )
         if !report.skipReasons.isEmpty { root["stopped"] = .strings(report.skipReasons) }
-        root["notes"] = .strings(report.remarks)
+        root["notes"] = .strings(report.notesWithKillSummary)
         root["cases"] = .array(report.cases.map { json($0, replay) })
         return JSONValue.object(root).printedText + "\n"
     }
@@ -65,9 +65,11 @@ package enum JSONReport {
         if let count = result.runCount { fields["runs"] = .integer(Int64(count)) }
         if !result.volatilePaths.isEmpty { fields["volatile"] = .strings(result.volatilePaths) }
         if !result.unobservedChecks.isEmpty { fields["unseen"] = .strings(result.unobservedChecks) }
-        if let hits = result.didKillInterruptDelivery { fields["killHits"] = .bool(hits) }
-        if result.settling != .notNeeded {
-            fields["settled"] = .string(result.settling.description)
+        if let didInterruptDelivery = result.didKillInterruptDelivery {
+            fields["killHits"] = .bool(didInterruptDelivery)
+        }
+        if result.settleEvidence != .notNeeded {
+            fields["settled"] = .string(result.settleEvidence.description)
         }
         if !result.hints.isEmpty { fields["hints"] = .strings(result.hints) }
         if let replay, !result.findings.isEmpty {

@@ -18,15 +18,15 @@ package enum JUnitReport {
         _ report: Redacted<RunReport>,
         replay: Redacted<ReplayCommand>? = nil
     ) -> String {
-        let all: [Redacted<CaseResult>] = report.cases
-        let suites = Dictionary(grouping: all, by: { folder($0.contract.id) })
+        let allCases: [Redacted<CaseResult>] = report.cases
+        let suites = Dictionary(grouping: allCases, by: { folder($0.contract.id) })
             .sorted { $0.key < $1.key }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
-            "<testsuites name=\"assay\" \(counts(all, withSkipped: false)) time=\"\(time(report.seconds))\">\n"
+            "<testsuites name=\"assay\" \(countAttributes(allCases, withSkipped: false)) time=\"\(time(report.seconds))\">\n"
         for (folder, cases) in suites {
             let seconds = cases.reduce(0) { $0 + $1.seconds }
-            text += "  <testsuite name=\"\(escaped(folder))\" \(counts(cases)) "
+            text += "  <testsuite name=\"\(escaped(folder))\" \(countAttributes(cases)) "
             text +=
                 "timestamp=\"\(report.began.description.dropLast())\" time=\"\(time(seconds))\">\n"
             for result in cases { text += testCase(result, folder, replay) }
@@ -38,7 +38,8 @@ package enum JUnitReport {
     /// Returns the XML attributes with the numbers of cases.
     ///
     /// The schema has no `skipped` attribute on `testsuites`.
-    private static func counts(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true) -> String
+    private static func countAttributes(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true)
+        -> String
     {
         let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
         let errors = cases.count { isError($0) }

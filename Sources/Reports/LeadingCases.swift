@@ -51,11 +51,13 @@ struct LeadingCases {
     ///   of the suite.
     init(_ results: [Redacted<CaseResult>]) {
         var leadingCaseIDs: [String: String] = [:]
-        for alike in Dictionary(grouping: results.compactMap(FailedCase.init), by: \.failureKey)
-            .values
-        {
+        for casesWithSameFailure in Dictionary(
+            grouping: results.compactMap(FailedCase.init),
+            by: \.failureKey
+        )
+        .values {
             // Among cases with the same number of operations, the first case of the suite leads.
-            let failedCases = alike.enumerated().sorted {
+            let failedCases = casesWithSameFailure.enumerated().sorted {
                 ($0.element.operations.count, $0.offset) < ($1.element.operations.count, $1.offset)
             }.map(\.element)
             for (index, failedCase) in failedCases.enumerated() {

@@ -5,7 +5,7 @@ package import Conformance
 ///
 /// It contains counts, clauses, finding codes, and the command that repeats the run.
 package enum MarkdownReport {
-    private static let causeMax = 12
+    private static let groupMax = 12
 
     /// Renders the Markdown summary of a run.
     ///
@@ -20,7 +20,7 @@ package enum MarkdownReport {
         if !report.skipReasons.isEmpty {
             text += "Stopped before the first case:\n\n"
             text += report.skipReasons.map { "- \(plain($0))\n" }.joined() + "\n"
-            return text + again(replay.value.text([]))
+            return text + replaySection(replay.value.text([]))
         }
         let scorecard = report.scorecard
         text += "| | cases |\n| --- | ---: |\n"
@@ -36,25 +36,25 @@ package enum MarkdownReport {
         if !groups.isEmpty {
             text += "| finding | verdict | cases | clauses | first |\n"
             text += "| --- | --- | ---: | --- | --- |\n"
-            for cause in groups.prefix(causeMax) {
-                let first = cause.cases.first?.result.contract.caseID ?? ""
+            for group in groups.prefix(groupMax) {
+                let first = group.cases.first?.result.contract.caseID ?? ""
                 text +=
-                    "| \(cause.code.rawValue) \(plain(cause.code.rule)) | \(cause.verdict.words)"
-                text += " | \(cause.cases.count) | \(plain(cause.clauses.joined(separator: " ")))"
+                    "| \(group.code.rawValue) \(plain(group.code.rule)) | \(group.verdict.words)"
+                text += " | \(group.cases.count) | \(plain(group.clauses.joined(separator: " ")))"
                 text += " | \(code(first)) |\n"
             }
-            let restCount = groups.count - causeMax
+            let restCount = groups.count - groupMax
             if restCount > 0 {
                 text += "\n\(restCount) more kind\(restCount == 1 ? "" : "s") of findings.\n"
             }
             text += "\n"
         }
-        let notes = report.remarks.map { "- \(plain($0))\n" }
+        let notes = report.notesWithKillSummary.map { "- \(plain($0))\n" }
         if !notes.isEmpty { text += notes.joined() + "\n" }
-        return text + again(replay.value.text([]))
+        return text + replaySection(replay.value.text([]))
     }
 
-    private static func again(_ command: String) -> String {
+    private static func replaySection(_ command: String) -> String {
         // The code fence must be longer than any sequence of backquotes in the command.
         let fence = String(repeating: "`", count: max(3, longestRun(of: "`", in: command) + 1))
         let line = command.split(whereSeparator: \.isNewline).joined(separator: " ")

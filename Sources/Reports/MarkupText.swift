@@ -4,11 +4,12 @@ enum MarkupText {
     ///
     /// - Parameters:
     ///   - text: The text to escape.
-    ///   - own: A function that returns the replacement of a scalar in this format; nil to leave
+    ///   - customEscape: A function that returns the replacement of a scalar in this format; nil to leave
     ///     the scalar unchanged.
     /// - Returns: Text that cannot end an element or attribute, and that no viewer or log processor
     ///   interprets as a command.
-    static func escaped(_ text: String, _ own: (Unicode.Scalar) -> String? = { _ in nil }) -> String
+    static func escaped(_ text: String, _ customEscape: (Unicode.Scalar) -> String? = { _ in nil })
+        -> String
     {
         let scalars = Array(text.unicodeScalars)
         var scan = ForeignText.LogCommandScan()
@@ -24,8 +25,8 @@ enum MarkupText {
                 case ">": "&gt;"
                 case "\"": "&quot;"
                 case _ where startsLogCommand: "&#\(scalar.value);"
-                case "\n", "\t": own(scalar)
-                default: own(scalar) ?? (scalar.isUnprintable ? scalar.visibleEscape : nil)
+                case "\n", "\t": customEscape(scalar)
+                default: customEscape(scalar) ?? (scalar.isUnprintable ? scalar.visibleEscape : nil)
                 }
             if let word {
                 output.append(contentsOf: word.unicodeScalars)

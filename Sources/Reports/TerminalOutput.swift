@@ -8,18 +8,18 @@ internal import Conformance
 /// such as messages that contain the name of a file.
 package struct TerminalOutput: Sendable {
     /// Whether the codes that Assay itself uses for colors and the progress line are kept.
-    private let keepsCodes: Bool
+    private let keepsANSICodes: Bool
     /// The pair of commands that Assay prints around foreign lines; nil outside of GitHub Actions.
     private let stop: StopCommandsPair?
 
-    package init(keepsCodes: Bool, stop: StopCommandsPair? = nil) {
-        self.keepsCodes = keepsCodes
+    package init(keepsANSICodes: Bool, stop: StopCommandsPair? = nil) {
+        self.keepsANSICodes = keepsANSICodes
         self.stop = stop
     }
 
     /// The terminal codes that `TerminalStyle` and progress lines use.
-    private static let codes = ["0m", "1m", "2m", "31m", "32m", "33m"].map { "\u{1b}[" + $0 }
-    private static let lineCode = "\r\u{1b}[K"
+    private static let allowedCodes = ["0m", "1m", "2m", "31m", "32m", "33m"].map { "\u{1b}[" + $0 }
+    private static let clearLineCode = "\r\u{1b}[K"
 
     /// Returns the filtered text.
     package func text(_ text: String) -> String {
@@ -39,7 +39,7 @@ package struct TerminalOutput: Sendable {
             if let code = code(scalars, at: index) {
                 output += code
                 index += code.unicodeScalars.count
-                if code == Self.lineCode { scan.startLine() }
+                if code == Self.clearLineCode { scan.startLine() }
                 continue
             }
             let scalar = scalars[index]
@@ -55,8 +55,10 @@ package struct TerminalOutput: Sendable {
     }
 
     private func code(_ scalars: [Unicode.Scalar], at index: Int) -> String? {
-        guard keepsCodes, scalars[index] == "\u{1b}" || scalars[index] == "\r" else { return nil }
-        return (Self.codes + [Self.lineCode]).first {
+        guard keepsANSICodes, scalars[index] == "\u{1b}" || scalars[index] == "\r" else {
+            return nil
+        }
+        return (Self.allowedCodes + [Self.clearLineCode]).first {
             scalars[index...].starts(with: $0.unicodeScalars)
         }
     }

@@ -27,17 +27,17 @@ package struct TerminalReport: Sendable {
     ///
     /// - Parameters:
     ///   - report: The report of the run.
-    ///   - fullMax: The maximum number of cases that are shown in full, beginning with the cases
+    ///   - fullCaseMax: The maximum number of cases that are shown in full, beginning with the cases
     ///     that lead the most other cases. Every other case gets one line.
     /// - Returns: The blocks in the order of the suite, followed by the single lines.
-    package func blocks(_ report: Redacted<RunReport>, fullMax: Int = .max) -> [String] {
+    package func blocks(_ report: Redacted<RunReport>, fullCaseMax: Int = .max) -> [String] {
         // If the run stopped before the first case, only the summary lists the reasons.
         guard report.skipReasons.isEmpty else { return [] }
         let all = report.cases.filter { !block($0).isEmpty }
-        guard all.count > fullMax else { return caseLines(all) }
-        let full = Set(worstCaseIDs(all, fullMax))
-        let shown = all.filter { full.contains($0.contract.caseID) }
-        let rest = all.filter { !full.contains($0.contract.caseID) }
+        guard all.count > fullCaseMax else { return caseLines(all) }
+        let fullCaseIDs = Set(worstCaseIDs(all, fullCaseMax))
+        let shown = all.filter { fullCaseIDs.contains($0.contract.caseID) }
+        let rest = all.filter { !fullCaseIDs.contains($0.contract.caseID) }
         let hint =
             "         \(rest.count) more case\(rest.count == 1 ? "" : "s") listed above; "
             + "--verbose shows all in full, --only ID shows one\n\n"
@@ -49,7 +49,9 @@ package struct TerminalReport: Sendable {
     /// Failures come before inconclusive cases, and cases that lead other cases come first.
     private func worstCaseIDs(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
         let leading = LeadingCases(Self.reportedIndividually(results))
-        let followers = Dictionary(uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) })
+        let followerCounts = Dictionary(
+            uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) }
+        )
         func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
             let kind =
                 switch result.verdict {
@@ -58,15 +60,15 @@ package struct TerminalReport: Sendable {
                 case .passed, .knownFailure, .notRun: 2
                 }
             let id = result.contract.caseID
-            return (kind, leading[id] == nil ? 0 : 1, -(followers[id] ?? 0))
+            return (kind, leading[id] == nil ? 0 : 1, -(followerCounts[id] ?? 0))
         }
         // One case of each clause comes before a second case of any clause.
-        var known: Set<String> = []
+        var seenClauses: Set<String> = []
         let sorted = results.enumerated().sorted {
             let (left, right) = (rank($0.element), rank($1.element))
             return left == right ? $0.offset < $1.offset : left < right
         }.map(\.element)
-        let first = sorted.filter { known.insert($0.contract.clause).inserted }
+        let first = sorted.filter { seenClauses.insert($0.contract.clause).inserted }
         let firstIDs = Set(first.map(\.contract.caseID))
         let order = first + sorted.filter { !firstIDs.contains($0.contract.caseID) }
         return order.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(\.contract.caseID)
@@ -88,9 +90,9 @@ package struct TerminalReport: Sendable {
             }
         let code = result.findings.first?.code.rawValue ?? "    "
         let clause = result.contract.clause.printable
-        let place = max(Self.nameWidthMin, style.width - 9 - 5 - clause.count - 2)
+        let nameWidth = max(Self.nameWidthMin, style.width - 9 - 5 - clause.count - 2)
         let id = result.contract.caseID.printable
-        let name = id.count > place ? id.prefix(place - 1) + "…" : id[...]
+        let name = id.count > nameWidth ? id.prefix(nameWidth - 1) + "…" : id[...]
         let gap = String(repeating: " ", count: 9 - word.count)
         return "\(paint(word))\(gap)\(code) \(clause)  \(name)\n"
     }
@@ -211,12 +213,16 @@ package struct TerminalReport: Sendable {
             }
             text += (stop?.enclosed(last) ?? last).map { $0 + "\n" }.joined()
         }
-        if result.settling != .notNeeded { text += lines("waited", "\(result.settling)", 12) }
+        if result.settleEvidence != .notNeeded {
+            text += lines("waited", "\(result.settleEvidence)", 12)
+        }
         for hint in result.hints { text += lines("note", hint, 12) }
         let diagnosis = Diagnosis(first, of: result.contract)
         text += lines("cause", diagnosis.cause, 12)
         text += lines("remedy", diagnosis.remedy, 12)
-        if let choice = diagnosis.remedyIfIntended { text += lines("intended?", choice, 12) }
+        if let remedyIfIntentional = diagnosis.remedyIfIntended {
+            text += lines("intended?", remedyIfIntentional, 12)
+        }
         text += replayLine(result)
         text += "  explain   \(replay.value.explanation(of: first.code.rawValue).printable)\n"
         if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
@@ -273,8 +279,8 @@ package struct TerminalReport: Sendable {
             + "\(report.cases.count == 1 ? "" : "s") in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
             + "         \(counts)\n"
-        if let worked = report.backendSeconds {
-            let tenths = Int((worked * 10).rounded())
+        if let backendWorkSeconds = report.backendSeconds {
+            let tenths = Int((backendWorkSeconds * 10).rounded())
             let time = "\(tenths / 10).\(tenths % 10) s"
             text +=
                 report.backendCount == 1
@@ -294,9 +300,9 @@ package struct TerminalReport: Sendable {
         text += "         clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
         if let grade = scorecard.grade { text += " · grade \(style.bold(grade.rawValue))" }
         text += "\n"
-        let broken = scorecard.names(.failed)
-        if !broken.isEmpty {
-            text += lines("", "failed clauses: " + broken.joined(separator: " "), 9)
+        let failedClauses = scorecard.names(.failed)
+        if !failedClauses.isEmpty {
+            text += lines("", "failed clauses: " + failedClauses.joined(separator: " "), 9)
         }
         let unproven = scorecard.names(.unproven)
         if !unproven.isEmpty {
@@ -326,10 +332,13 @@ package struct TerminalReport: Sendable {
                 9
             )
         }
-        for note in report.remarks { text += indented(note, 9) }
+        for note in report.notesWithKillSummary { text += indented(note, 9) }
         if report.hasTimedOut {
-            let cut = report.cases.count { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
-            text += "         time limit reached, \(cut) case\(cut == 1 ? "" : "s") not run\n"
+            let unfinishedCaseCount = report.cases.count {
+                $0.verdict == .notRun && !$0.isDeclaredUnsupported
+            }
+            text +=
+                "         time limit reached, \(unfinishedCaseCount) case\(unfinishedCaseCount == 1 ? "" : "s") not run\n"
         }
         if report.isInterrupted {
             text += "         interrupted; the report covers the cases that had finished\n"

@@ -44,8 +44,8 @@ package struct Timeline: Sendable {
     }
 
     private func lines(_ lineMax: Int) -> [String] {
-        let shown = Self.withoutRepeatedProbes(exchanges)
-        let lines = zip(shown, Self.displayTimes(shown)).flatMap(line)
+        let shownExchanges = Self.withoutRepeatedProbes(exchanges)
+        let lines = zip(shownExchanges, Self.displayTimes(shownExchanges)).flatMap(line)
         guard lines.count > lineMax else { return lines }
         let half = lineMax / 2
         return lines.prefix(half) + ["  … \(lines.count - 2 * half) more exchanges …"]
@@ -65,8 +65,8 @@ package struct Timeline: Sendable {
 
     /// The exchanges that a sequence diagram shows, in order.
     var entries: [Entry] {
-        let shown = Self.withoutRepeatedProbes(exchanges)
-        return zip(shown, Self.displayTimes(shown)).map { exchange, timestamp in
+        let shownExchanges = Self.withoutRepeatedProbes(exchanges)
+        return zip(shownExchanges, Self.displayTimes(shownExchanges)).map { exchange, timestamp in
             Entry(
                 exchange: exchange,
                 time: (timestamp - base).offsetText,

@@ -119,7 +119,7 @@ struct ExitCodeTests {
     {
         for _ in 0..<5 {
             let program = try Program(Self.serve(""))
-            let status = "/proc/\(program.identifier)/status"
+            let status = "/proc/\(program.processID)/status"
             // It is caught from here on, whoever listens by now.
             let isCaught = try await SettleTimeout.until {
                 guard let text = try? String(contentsOfFile: status, encoding: .utf8) else {
@@ -354,7 +354,7 @@ struct ExitCodeTests {
         #expect(!everything.contains("planted-secret"))
     }
 
-    @Test func `an interrupted run reports its results so far`() async throws {
+    @Test func `an interrupted run writes a report of its results so far`() async throws {
         let folder = try TemporaryFolder()
         // The backend itself interrupts the run at the first event, which it never answers: no
         // machine is so slow that the run is over before.

@@ -12,7 +12,7 @@ struct BaselineTests {
         let name: String
         let step: Step
         /// By relation; `before` drops every step and keeps every given one.
-        var undisturbed: Step?
+        var faultFree: Step?
         var once: Step?
         var inOrder: Step?
         var direct: Step?
@@ -24,7 +24,7 @@ struct BaselineTests {
         init(_ name: String, _ step: Step, everywhere baseline: Step?) {
             self.name = name
             self.step = step
-            (undisturbed, once, inOrder, direct, plain) = (
+            (faultFree, once, inOrder, direct, plain) = (
                 baseline, baseline, baseline, baseline, baseline
             )
         }
@@ -37,7 +37,7 @@ struct BaselineTests {
 
         func baseline(_ relation: Expectation.Relation) -> Step? {
             switch relation {
-            case .undisturbed: undisturbed
+            case .faultFree: faultFree
             case .once: once
             case .inOrder: inOrder
             case .direct: direct
@@ -85,7 +85,7 @@ struct BaselineTests {
         BaselineRow("an event of Purchasely", purchasely(), everywhere: purchasely()),
         BaselineRow("a body of its own", body, everywhere: body),
         BaselineRow("bytes that are no JSON", raw, everywhere: raw),
-        BaselineRow("time", .pass(delivery: "b"), everywhere: .pass(delivery: "b")),
+        BaselineRow("time", .waitForEnd(delivery: "b"), everywhere: .waitForEnd(delivery: "b")),
         BaselineRow("an event that the store told of", told, everywhere: told),
         BaselineRow("an event with a wrong secret", wrongSecret, everywhere: wrongSecret),
         BaselineRow("an event with a wrong signature", wrongSignature, everywhere: wrongSignature),
@@ -96,7 +96,7 @@ struct BaselineTests {
     private static let launch = Step.phone(.app(AppAction(.launch)))
     private static let body = Step.deliver(Delivery(name: "b", subject: .body(["a": 1])))
     private static let raw = Step.deliver(Delivery(name: "r", subject: .raw(.text("{"))))
-    private static let told = Step.deliver(Delivery(name: "t", subject: .told("RENEWAL")))
+    private static let told = Step.deliver(Delivery(name: "t", subject: .storeEvent("RENEWAL")))
     private static let wrongSecret = event { $0.authorization = .nearMiss }
     private static let wrongSignature = event { $0.signature = .stale }
 
@@ -117,31 +117,31 @@ struct BaselineTests {
             .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
             everywhere: nil
         ),
-        BaselineRow("a look, so that its views are fresh", .look(user: "ada"), everywhere: nil),
+        BaselineRow("a look, so that its views are fresh", .probe(user: "ada"), everywhere: nil),
         BaselineRow("a restart", .restart(Restart(signal: .kill)), everywhere: nil),
         BaselineRow("new keys at Firebase", .rotateKeys, everywhere: nil),
         BaselineRow("a kill", .killAtCall(party: .oneSignal, position: 1), everywhere: nil),
         fault("along the ladder") { $0.followsRetrySchedule = true },
-        fault("whose answers are lost") { $0.answersLost = 2 },
-        fault("whose requests are cut") { $0.requestsCut = 2 },
-        fault("whose sender hangs up") { $0.hangUps = 2 },
-        fault("whose store fails") { $0.storeFailures = 2 },
-        fault("with a crash") { $0.crash = Crash(signal: .kill, moment: .working) },
+        fault("whose answers are lost") { $0.lostResponses = 2 },
+        fault("whose requests are cut") { $0.truncatedRequests = 2 },
+        fault("whose sender hangs up") { $0.disconnects = 2 },
+        fault("whose store fails") { $0.databaseFailureCount = 2 },
+        fault("with a crash") { $0.crash = Crash(signal: .kill, phase: .working) },
         fault("that comes later") { $0.delay = .seconds(300) },
         fault("that may be refused") { $0.answers = .rejected },
-        fault("that was never delivered") { $0.isDropped = true },
+        fault("that was never delivered") { $0.isNeverDelivered = true },
     ]
 
     private static let repeats: [BaselineRow] = [
-        BaselineRow("copies", copies, everywhere: event()).but { $0.undisturbed = copies },
-        BaselineRow("copies at once", race, everywhere: event()).but { $0.undisturbed = race },
-        BaselineRow("a repeat", again, everywhere: nil).but { $0.undisturbed = again },
+        BaselineRow("copies", copies, everywhere: event()).but { $0.faultFree = copies },
+        BaselineRow("copies at once", race, everywhere: event()).but { $0.faultFree = race },
+        BaselineRow("a repeat", again, everywhere: nil).but { $0.faultFree = again },
     ]
 
     private static let copies = event { $0.times = 8 }
     private static let race = event {
         $0.times = 8
-        $0.isTogether = true
+        $0.sendsCopiesConcurrently = true
     }
     private static let again = Step.deliver(Delivery(name: "again", subject: .repeats("a")))
 
@@ -151,7 +151,7 @@ struct BaselineTests {
             event(knownBy: known),
             everywhere: nil
         )
-        (row.undisturbed, row.once) = (row.step, row.step)
+        (row.faultFree, row.once) = (row.step, row.step)
         (row.inOrder, row.plain) = (row.step, row.step)
         row.direct = event()
         return row
@@ -160,7 +160,7 @@ struct BaselineTests {
     private static let edits: [BaselineRow] = [
         edited("an edit") { $0.edits = [.init(pointer: JSONPointer(tokens: ["x"]), value: 1)] },
         edited("padding") { $0.paddingKilobytes = 64 },
-        edited("deep nesting") { $0.nesting = 30 },
+        edited("deep nesting") { $0.addedNestingDepth = 30 },
         edited("keys in another order") { $0.shufflesKeys = true },
     ]
 
@@ -196,7 +196,7 @@ struct BaselineTests {
     @Test("a given step in the baseline", arguments: Expectation.Relation.allCases, rows)
     private func given(relation: Expectation.Relation, row: BaselineRow) {
         let plan = plan(relation, given: [row.step], steps: [])
-        let expected = relation == .before ? row.undisturbed : row.baseline(relation)
+        let expected = relation == .before ? row.faultFree : row.baseline(relation)
         #expect(plan.baseline?.steps == (expected.map { [$0] } ?? []))
         #expect(plan.subject.steps == [row.step])
     }
@@ -215,7 +215,9 @@ struct BaselineTests {
     private func isFaultFree(relation: Expectation.Relation, row: BaselineRow) throws {
         let baseline = try #require(plan(relation, given: [row.step], steps: [row.step]).baseline)
         #expect(!baseline.hasPlannedResponses && !baseline.hasRestart)
-        #expect(baseline.deliveries.allSatisfy { $0.faultyAttemptCount == 0 && !$0.isDropped })
+        #expect(
+            baseline.deliveries.allSatisfy { $0.faultyAttemptCount == 0 && !$0.isNeverDelivered }
+        )
         #expect(baseline.observes, "there is nothing to compare without a look")
     }
 
@@ -265,16 +267,17 @@ struct BaselineTests {
         #expect(plan(.inOrder, steps: steps).baseline?.steps == steps)
     }
 
-    @Test func `a case that counts or watches says so to both who run it`() {
+    @Test func `watching and counting apply only to the subject, and values also to the baseline`()
+    {
         var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once)).contract
-        contract.expectation.watch = .seconds(3)
-        contract.expectation.keyFetchesMax = 1
+        contract.expectation.watchDuration = .seconds(3)
+        contract.expectation.keyFetchCountMax = 1
         contract.values = ["a": 1]
         let plan = CasePlan(contract)
-        #expect(plan.subject.watch == .seconds(3))
-        #expect(plan.subject.countsFetches && plan.subject.mustRunExclusively)
+        #expect(plan.subject.watchDuration == .seconds(3))
+        #expect(plan.subject.countsKeyFetches && plan.subject.mustRunExclusively)
         #expect(plan.subject.values == ["a": 1])
-        #expect(plan.baseline?.watch == nil && plan.baseline?.countsFetches == false)
+        #expect(plan.baseline?.watchDuration == nil && plan.baseline?.countsKeyFetches == false)
         #expect(plan.baseline?.values == ["a": 1])
     }
 
@@ -288,7 +291,7 @@ struct BaselineTests {
             switch word.first {
             case "K", "L": return .call([Call(name: String(word), route: .login)])
             case "R": return .request(AppRequest(name: "R", method: "GET", target: "/x"))
-            case "T": return .deliver(Delivery(name: "T", subject: .told("RENEWAL")))
+            case "T": return .deliver(Delivery(name: "T", subject: .storeEvent("RENEWAL")))
             case "!": return .register(user: "ada")
             default:
                 var spec = EventSpec(type: "RENEWAL", user: "ada")

@@ -291,7 +291,7 @@ struct CodePointComparisonTests {
         call.user = "zo\u{eb}"
         builder.contract.steps = [.call([call])]
         builder.profile.endpoints["login"] = Profile.Endpoint(method: "POST", path: "/login")
-        builder.profile.endpoints["login"]?.answerID = JSONPointer(tokens: ["id"])
+        builder.profile.endpoints["login"]?.responseIDPointer = JSONPointer(tokens: ["id"])
         func codes(_ name: String) -> [FindingCode] {
             builder.subject = [
                 EvidenceBuilder.call("login", 200, ["id": .string("assay-namespace-0-" + name)])

@@ -115,8 +115,14 @@ struct ContractChangeTests {
         ),
         (
             "the end of a message",
-            contract([], effects: [SmallContracts.effect(1, says: ["en": .string(long + ".")])]),
-            contract([], effects: [SmallContracts.effect(1, says: ["en": .string(long + "!")])]),
+            contract(
+                [],
+                effects: [SmallContracts.effect(1, expectedContent: ["en": .string(long + ".")])]
+            ),
+            contract(
+                [],
+                effects: [SmallContracts.effect(1, expectedContent: ["en": .string(long + "!")])]
+            ),
             [
                 "expect › effects › onesignal notification › content /en: \"\(long).\" → \"\(long)!\""
             ]
@@ -126,15 +132,15 @@ struct ContractChangeTests {
             contract(
                 [],
                 effects: [
-                    SmallContracts.effect(1, says: ["en": "a"]),
-                    SmallContracts.effect(1, says: ["en": "b"]),
+                    SmallContracts.effect(1, expectedContent: ["en": "a"]),
+                    SmallContracts.effect(1, expectedContent: ["en": "b"]),
                 ]
             ),
             contract(
                 [],
                 effects: [
-                    SmallContracts.effect(1, says: ["en": "a"]),
-                    SmallContracts.effect(1, says: ["en": "c"]),
+                    SmallContracts.effect(1, expectedContent: ["en": "a"]),
+                    SmallContracts.effect(1, expectedContent: ["en": "c"]),
                 ]
             ),
             ["expect › effects › onesignal notification › content /en: \"b\" → \"c\""]

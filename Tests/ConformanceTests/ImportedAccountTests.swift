@@ -43,7 +43,7 @@ struct EntryTests {
     }
 
     @Test func `an entry that is not an exchange names its kind`() throws {
-        let tap = UserAction("upgrade", missing: "#buy")
+        let tap = UserAction("upgrade", missingElement: "#buy")
         let userAction = Exchange.userAction(tap, on: "phone", namespace: "n", at: Self.now)
         #expect(userAction.entry == .userAction(tap, on: PhoneRef("phone")))
         let broken = Exchange.userAction(.pageError("no"), on: "p", namespace: "n", at: Self.now)
@@ -68,7 +68,7 @@ struct EntryTests {
     @Test func `source locations are not part of a contract's value`() throws {
         var contract = EvidenceBuilder([], expectation: EvidenceBuilder.expectation()).contract
         let bare = contract
-        contract.places = StepLocations([EvidenceBuilder.location])
+        contract.sourceLocations = StepLocations([EvidenceBuilder.location])
         #expect(contract == bare && contract.hashValue == bare.hashValue)
         let text = try JSONValue(encoding: contract)
         var saved = try #require(text.object)

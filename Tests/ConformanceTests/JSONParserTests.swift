@@ -15,7 +15,7 @@ struct JSONParserTests {
         #expect(try JSONValue(parsing: text).text == text)
     }
 
-    @Test func `escapes become the characters they stand for`() throws {
+    @Test func `escape sequences are decoded to their characters`() throws {
         let value = try JSONValue(parsing: #""\u00e9\ud834\udd1e\/\b\f\t""#)
         #expect(value == .string("é𝄞/\u{8}\u{c}\t"))
     }
@@ -104,7 +104,7 @@ struct JSONParserTests {
 @Suite("JSON values")
 struct JSONValueTests {
     @Test(
-        "numbers compare by value, whatever their spelling",
+        "numbers compare by value, regardless of notation",
         arguments: [
             ("0", "0.00", true), ("0", "-0", true), ("1", "1.0", true), ("100", "1e2", true),
             ("0.5", "5E-1", true), ("1", "1.0000000000000000001", false),

@@ -96,7 +96,7 @@ struct JournalModelTests {
                 let found = journal.exchanges(in: namespace, from: start)
                 #expect(found.map(\.sequence) == expected.map(\.sequence))
                 let last = expected.map { max($0.invoked, $0.completed ?? -1) }.max()
-                #expect(journal.lastActivity(in: namespace, from: start) == last)
+                #expect(journal.lastActivityTime(in: namespace, from: start) == last)
             }
         }
     }
@@ -124,7 +124,7 @@ struct JournalModelTests {
     }
 
     @Test("the last backend call in each namespace", arguments: 0..<UInt64(30))
-    func lastBackendCalls(seed: UInt64) {
+    func lastBackendCallTimes(seed: UInt64) {
         var walk = RandomWalk(seed: seed)
         for _ in 0..<80 { walk.step() }
         var expected: [String: Int64] = [:]
@@ -132,7 +132,7 @@ struct JournalModelTests {
             let time = max(exchange.invoked, exchange.completed ?? 0)
             expected[exchange.namespace] = max(expected[exchange.namespace] ?? 0, time)
         }
-        #expect(walk.journal.lastBackendCalls() == expected)
+        #expect(walk.journal.lastBackendCallTimes() == expected)
     }
 
     /// What the verdict rests on: with a gap since the run began nothing may be said to be missing.

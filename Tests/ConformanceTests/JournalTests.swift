@@ -95,8 +95,8 @@ struct JournalTests {
         for namespace in ["a", "b", "a"] { _ = journal.append(exchange(namespace)) }
         #expect(journal.exchanges(in: "a").map(\.sequence) == [0, 2])
         #expect(journal.exchanges(in: "a", from: 1).map(\.sequence) == [2])
-        #expect(journal.lastActivity(in: "a") == 7)
-        #expect(journal.lastActivity(in: "c") == nil)
+        #expect(journal.lastActivityTime(in: "a") == 7)
+        #expect(journal.lastActivityTime(in: "c") == nil)
     }
 
     @Test func `a full journal drops the oldest entries and reports it`() {

@@ -36,7 +36,7 @@ struct NeedsTests {
     }
 
     private static let purchasely = event { $0.provider = .purchasely }
-    private static let crash = event { $0.crash = Crash(signal: .kill, moment: .sent) }
+    private static let crash = event { $0.crash = Crash(signal: .kill, phase: .sent) }
     private static let withToken = request {
         $0.fields = [.init("Authorization", "Bearer {{id-token.ada}}")]
     }
@@ -47,7 +47,7 @@ struct NeedsTests {
         ("an event", event(), []), ("a registration", .register(user: "ada"), []),
         ("a name", .name(user: "ada", id: "x"), []),
         ("an event of Purchasely", purchasely, [.purchasely]), ("a crash", crash, [.restart]),
-        ("time", .pass(delivery: "a"), []), ("a look", .look(user: "ada"), [.subscription]),
+        ("time", .waitForEnd(delivery: "a"), []), ("a look", .probe(user: "ada"), [.subscription]),
         ("a restart", .restart(Restart(signal: .kill)), [.restart]),
         ("a kill", .killAtCall(party: .oneSignal, position: 1), [.restart]),
         ("an account", .createAccount("home"), [.login]),
@@ -79,7 +79,7 @@ struct NeedsTests {
     private static let expectations: [(Expectation, Set<Feature>)] = [
         (with { $0.states = [EvidenceBuilder.state("exists", true)] }, [.users]),
         (with { $0.states = [EvidenceBuilder.state("access", true)] }, [.subscription]),
-        (with { $0.forgotten = ["ada"] }, [.users]),
+        (with { $0.forgottenUsers = ["ada"] }, [.users]),
         (with { ($0.relation, $0.compared) = (.once, [.effects]) }, []),
         (with { ($0.relation, $0.compared) = (.once, [.state]) }, [.subscription]),
         (with { ($0.relation, $0.compared) = (.once, [.fields]) }, [.subscription]),
@@ -153,9 +153,9 @@ struct NeedsTests {
                 .deliver(Delivery(name: "c", subject: .repeats("a"))),
             ]
         ) {
-            $0.forgotten = ["gil"]
+            $0.forgottenUsers = ["gil"]
             $0.states = [EvidenceBuilder.state("access", true, user: "hal|ada")]
-            $0.effects = [EvidenceBuilder.effect(user: "ivy") { $0.unlike = "joe" }]
+            $0.effects = [EvidenceBuilder.effect(user: "ivy") { $0.userWithOtherContent = "joe" }]
             $0.calls = [CallExpectation(call: "one", user: "kim", location: Self.location)]
         }
         #expect(
@@ -193,7 +193,8 @@ struct NeedsTests {
         (with { _ in }, false), (with { $0.relation = .once }, true),
         (with { $0.effects = [EvidenceBuilder.effect(0...1)] }, true),
         (with { $0.states = [EvidenceBuilder.state("access", true)] }, true),
-        (with { $0.watch = .seconds(1) }, true), (with { $0.forgotten = ["ada"] }, true),
+        (with { $0.watchDuration = .seconds(1) }, true),
+        (with { $0.forgottenUsers = ["ada"] }, true),
         (with { $0.overlapMin = 2 }, false), (with { $0.hidesSecrets = true }, false),
     ]
 
@@ -233,19 +234,19 @@ struct NeedsTests {
         #expect(
             plan {
                 $0.times = 8
-                $0.isTogether = true
+                $0.sendsCopiesConcurrently = true
             }.sendsConcurrentCopies
         )
     }
 
     @Test func `a burst runs exclusively, a few copies run concurrently`() {
-        func plan(_ count: Int, isTogether: Bool = true) -> RunPlan {
+        func plan(_ count: Int, sendsCopiesConcurrently: Bool = true) -> RunPlan {
             CasePlan(
                 contract(
                     steps: [
                         Self.event {
                             $0.times = count
-                            $0.isTogether = isTogether
+                            $0.sendsCopiesConcurrently = sendsCopiesConcurrently
                         }
                     ]
                 )
@@ -253,7 +254,7 @@ struct NeedsTests {
         }
         #expect(plan(10).sendsRequestBurst && plan(48).sendsRequestBurst)
         #expect(!plan(9).sendsRequestBurst)
-        #expect(!plan(48, isTogether: false).sendsRequestBurst)
+        #expect(!plan(48, sendsCopiesConcurrently: false).sendsRequestBurst)
     }
 
     // MARK: Obstacles

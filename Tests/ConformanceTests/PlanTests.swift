@@ -36,7 +36,7 @@ struct PlanTests {
                     .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
                     event("a") {
                         $0.times = 8
-                        $0.isTogether = true
+                        $0.sendsCopiesConcurrently = true
                     },
                     .restart(Restart(signal: .kill)),
                     .deliver(Delivery(name: "again", subject: .repeats("a"))),
@@ -50,11 +50,11 @@ struct PlanTests {
     @Test func `the undisturbed relation keeps copies and drops faults`() {
         let plan = CasePlan(
             contract(
-                .undisturbed,
+                .faultFree,
                 steps: [
                     event("a") {
                         $0.followsRetrySchedule = true
-                        $0.answersLost = 3
+                        $0.lostResponses = 3
                     },
                     .deliver(Delivery(name: "again", subject: .repeats("a"))),
                 ]
@@ -95,7 +95,7 @@ struct PlanTests {
         spec.knownBy = .aliases
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.edits = [.init(pointer: JSONPointer(tokens: ["x"]), value: 1)]
-        delivery.nesting = 9
+        delivery.addedNestingDepth = 9
         let direct = CasePlan(contract(.direct, steps: [.deliver(delivery)])).baseline
         let plain = CasePlan(contract(.plain, steps: [.deliver(delivery)])).baseline
         #expect(direct?.deliveries.first?.edits.count == 1)
@@ -103,7 +103,7 @@ struct PlanTests {
             direct?.deliveries.first?.subject == .event(EventSpec(type: "RENEWAL", user: "ada"))
         )
         #expect(plain?.deliveries.first?.edits.isEmpty == true)
-        #expect(plain?.deliveries.first?.nesting == 0)
+        #expect(plain?.deliveries.first?.addedNestingDepth == 0)
         #expect(plain?.deliveries.first?.subject == .event(spec))
     }
 

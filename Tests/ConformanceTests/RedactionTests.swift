@@ -85,7 +85,7 @@ struct RedactionTests {
             values: ["shop": Secret("Bearer shop-value")],
             names: ["X-Till"]
         )
-        let people = Redaction.forReaders(declared)
+        let people = Redaction.forReports(declared)
         let body: JSONValue = ["token": "a", "idToken": "a", "other_token": "b", "x-till": "c"]
         let clean = people.json(body)
         #expect(clean["token"] == clean["idToken"])
@@ -126,7 +126,7 @@ struct RedactionTests {
             "text/plain",
         ]
         let names = ["Cookie", "Set-Cookie", "Authorization", "X-Api-Key", "Referer", text(3)]
-        let people = Redaction.forReaders(SecretDeclaration(values: ["a": Secret("token:")]))
+        let people = Redaction.forReports(SecretDeclaration(values: ["a": Secret("token:")]))
         for _ in 0..<10 {
             let type = types.randomElement(using: &generator) ?? ""
             let name = names.randomElement(using: &generator) ?? ""

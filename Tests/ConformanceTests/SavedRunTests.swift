@@ -146,7 +146,7 @@ struct SavedRunTests {
 
     @Test func `the run of another version is refused by name`() throws {
         let text = try Self.lines().joined(separator: "\n")
-            .replacing("\"assay\":1,", with: "\"assay\":2,")
+            .replacing("\"assay\":2,", with: "\"assay\":1,")
         let error = #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: text) }
         #expect(
             error?.description

@@ -34,9 +34,9 @@ struct ScorecardTests {
     @Test func `late kills are counted`() {
         let hit = result(.passed) { $0.didKillInterruptDelivery = true }
         let miss = result(.passed) { $0.didKillInterruptDelivery = false }
-        #expect(report([hit, result(.passed)]).remarks.isEmpty)
+        #expect(report([hit, result(.passed)]).notesWithKillSummary.isEmpty)
         #expect(
-            report([hit, miss, hit]) { $0.notes = ["a"] }.remarks == [
+            report([hit, miss, hit]) { $0.notes = ["a"] }.notesWithKillSummary == [
                 "a",
                 "2 of 3 kills of the backend interrupted a delivery; "
                     + "the others came after the response",
@@ -128,7 +128,7 @@ struct ScorecardTests {
     @Test func `comparison cases without a probe prove nothing`() {
         var builder = EvidenceBuilder.compared(mine: { _ in [] }, baselines: { _, _ in [] })
         #expect(builder.evidence.unobservedChecks.isEmpty)
-        builder.sight.seesState = false
+        builder.sight.areProbeChangesObservable = false
         #expect(builder.evidence.unobservedChecks.first?.contains("plain purchase") == true)
         builder.profile.probes = []
         #expect(builder.evidence.unobservedChecks.first?.contains("no probe shows state") == true)
@@ -143,7 +143,7 @@ struct ScorecardTests {
 
     @Test func `a kill after the response interrupted nothing`() {
         var killed = EvidenceBuilder.purchase()
-        killed.crash = Crash(signal: .kill, moment: .working)
+        killed.crash = Crash(signal: .kill, phase: .working)
         var builder = EvidenceBuilder(
             [killed],
             expectation: EvidenceBuilder.expectation()
@@ -159,7 +159,7 @@ struct ScorecardTests {
         )
         // To come after the answer, or to be told to end, is what these are for.
         for crash in [
-            Crash(signal: .kill, moment: .answered), Crash(signal: .terminate, moment: .working),
+            Crash(signal: .kill, phase: .answered), Crash(signal: .terminate, phase: .working),
         ] {
             killed.crash = crash
             builder.contract.steps = [.deliver(killed)]

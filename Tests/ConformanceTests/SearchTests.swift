@@ -51,7 +51,7 @@ struct SearchTests {
     }
 
     @Test func `crash points name each call of the golden run with each fault`() {
-        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.undisturbed))
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.faultFree))
         builder.subject = [
             EvidenceBuilder.delivery(), EvidenceBuilder.push(to: "x"),
             EvidenceBuilder.push(to: "x"),

@@ -20,7 +20,7 @@ struct PeriodsTests {
     /// The dates of the last step, in the judged run and in its twin.
     private static func dates(
         _ steps: [Step],
-        _ relation: Expectation.Relation = .undisturbed
+        _ relation: Expectation.Relation = .faultFree
     ) -> [EventSpec] {
         var contract = EvidenceBuilder(
             expectation: EvidenceBuilder.expectation(relation)
@@ -125,7 +125,7 @@ struct SoonTests {
     }
 
     @Test func `soon is shortly after the start of the run`() {
-        let plan = Self.plan { $0.endsSoon = true }
+        let plan = Self.plan { $0.periodEndsSoon = true }
         #expect(plan.hasPeriodEndingSoon)
         let withFixedTimes = plan.withFixedTimes(from: .seconds(3600))
         #expect(!withFixedTimes.hasPeriodEndingSoon)

@@ -293,7 +293,7 @@ struct TextTests {
 
     // MARK: Journal
 
-    @Test func `exchanges come back from the journal as they went in, whatever they hold`() {
+    @Test func `exchanges with any content are read back from the journal unchanged`() {
         let purposes: [Exchange.Purpose] = [
             .call, .sentinel, .delivery(name: "é/1", attempt: 7), .registration(user: ""),
             .probe(name: "p", user: "ada"), .restart("KILL"), .appCall("one"),

@@ -55,7 +55,7 @@ struct ContractParserTests {
         #expect(last.users == ["ada"])
     }
 
-    @Test func `only true, false and null are no strings`() throws {
+    @Test func `unquoted words other than true, false and null are strings`() throws {
         let contract = try #require(try parse(Self.minimal).get().first)
         let fields = try #require(contract.expectation.states.first?.fields)
         #expect(fields.map(\.value) == [true, "NO", "{{purchase.expiration_at_ms}}"])
@@ -154,7 +154,7 @@ struct ShippedContractTests {
         for contract in contracts { #expect(contract.source.count > 3, "\(contract.id)") }
     }
 
-    @Test func `what a contract proves is explained`() {
+    @Test func `every contract's clause is known, and every clause has a contract`() {
         let contracts = ContractLibrary.shipped.contracts
         let unknown = Set(contracts.map(\.clause)).filter { Clause.named($0) == nil }
         #expect(unknown.isEmpty, "\(unknown.sorted())")
@@ -224,7 +224,7 @@ struct ProfileParserTests {
         #expect(profile.endpoints["revenuecat-webhook"]?.path == "/hooks/rc")
         #expect(profile.idForm == .integer)
         var signUp = Profile.Endpoint(method: "POST", path: "/signup", body: ["name": "{{id}}"])
-        signUp.answerID = JSONPointer("/user/id")
+        signUp.responseIDPointer = JSONPointer("/user/id")
         #expect(profile.creation == .request(signUp))
         #expect(profile.endpoints["register"] == nil, "users come another way")
         #expect(profile.probe(reading: "access")?.reading.meaning == .isAny(["pro", "max"]))
@@ -274,7 +274,9 @@ struct ProfileParserTests {
         #expect(profile.usesFirebase)
         let access = try #require(profile.probe(reading: "access")?.reading)
         #expect(access.conditions.map(\.pointer.description) == ["/status", "/until", "/until"])
-        #expect(access.and?[0].or?[0].meaning == .isAny([.null]))
+        #expect(
+            access.additionalConditions?[0].alternativeConditions?[0].meaning == .isAny([.null])
+        )
         // A run that is saved holds none of it.
         let saved = try JSONValue(encoding: profile)
         #expect(!saved.text.contains("X-Key"))

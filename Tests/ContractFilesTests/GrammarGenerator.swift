@@ -368,7 +368,7 @@ struct GrammarGenerator {
             set("retry", word("schedule"), in: &entries)
         }
         if has("together", entries) { set("times", word("3"), in: &entries) }
-        let subjects = ["event", "purchasely", "body", "raw", "repeats", "told"]
+        let subjects = ["event", "purchasely", "body", "raw", "repeats", "store-event"]
         // Nothing could be repeated yet.
         if !subjects.contains(where: { has($0, entries) }) {
             set("body", json(depth: 1), in: &entries)

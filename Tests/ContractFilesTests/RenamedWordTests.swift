@@ -28,6 +28,7 @@ struct RenamedWordTests {
         "shuffled": contract(delivery: "keys: shuffled"),
         "store-fails": contract(delivery: "store-fails: 1"),
         "strangers": "strangers: [eve]\n" + contract(),
+        "told": contract(delivery: "told: RENEWAL"),
         "text-ids": "needs: [text-ids]\n" + contract(),
         "undisturbed": contract(expect: "like: undisturbed"),
     ]

@@ -11,9 +11,9 @@ struct RoundTripTests {
 
         init(_ node: LocatedNode) {
             var reader = NodeReader()
-            contract = Contract.grammar.read(node, &reader)?.addingCrashes(reader.crashes)
+            contract = Contract.grammar.read(node, &reader)?.addingCrashes(reader.crashesByDelivery)
             // Whether the answers stand there or are the usual ones is a place, and no value.
-            contract?.expectation.answersLocation = nil
+            contract?.expectation.responseLocation = nil
             let errors = reader.errors + TemplateChecks(contract: node, lines: []).errors
             problems = errors.map(\.message)
         }
@@ -25,7 +25,7 @@ struct RoundTripTests {
         switch ContractParser.parse(node, id: id) {
         case .success(let contracts):
             reading.contract = contracts.first
-            reading.contract?.expectation.answersLocation = nil
+            reading.contract?.expectation.responseLocation = nil
             reading.problems = []
         case .failure(let errors): reading.problems = errors.errors.map(\.message)
         }
@@ -48,7 +48,7 @@ struct RoundTripTests {
         var contract = try #require(
             try ContractParser.parse(node.withoutLocations, id: id).get().first
         )
-        contract.expectation.answersLocation = nil
+        contract.expectation.responseLocation = nil
         return contract
     }
 
@@ -130,7 +130,7 @@ struct RoundTripTests {
         for file in ContractLibrary.shipped.files {
             let node = try LocatedNode(parsing: file.text, path: file.path).withoutLocations
             for var contract in try ContractParser.parse(node, id: file.id).get() {
-                contract.expectation.answersLocation = nil
+                contract.expectation.responseLocation = nil
                 var second = try again(contract, id: file.id)
                 // The axes are filled in: what is written is one of the variants.
                 second.variant = contract.variant

@@ -250,8 +250,8 @@ struct TemplateChecksTests {
             """
         let profile = try ProfileParser.parse(text, path: "assay.yaml", environment: [:]).get()
         let readings = try #require(profile.probes.first?.readings)
-        #expect(readings["access"]?.absent == false)
-        #expect(readings["product"]?.absent == .null)
-        #expect(readings["expires"]?.absent == nil)
+        #expect(readings["access"]?.valueIfPathAbsent == false)
+        #expect(readings["product"]?.valueIfPathAbsent == .null)
+        #expect(readings["expires"]?.valueIfPathAbsent == nil)
     }
 }

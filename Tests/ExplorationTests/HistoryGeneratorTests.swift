@@ -7,13 +7,17 @@ struct HistoryGeneratorTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
         showsState: true,
-        choosesIDs: false
+        backendChoosesIDs: false
     )
 
-    private func histories(_ count: Int, seed: UInt64 = 7, _ means: Capabilities = everything)
+    private func histories(
+        _ count: Int,
+        seed: UInt64 = 7,
+        _ capabilities: Capabilities = everything
+    )
         -> [HistoryScript]
     {
-        var generator = HistoryGenerator(seed: seed, options: .init(means: means))
+        var generator = HistoryGenerator(seed: seed, options: .init(capabilities: capabilities))
         return (0..<count).map { _ in generator.next().script }
     }
 
@@ -38,10 +42,10 @@ struct HistoryGeneratorTests {
     @Test func `the events of a history match the store model`() throws {
         let base = Instant(milliseconds: 1_800_000_000_000)
         let now = base + .seconds(3600)
-        var means = Self.everything
+        var capabilities = Self.everything
         // What is sold as a plan RevenueCat does not know.
-        means.features.remove(.purchasely)
-        for script in histories(600, means) {
+        capabilities.features.remove(.purchasely)
+        for script in histories(600, capabilities) {
             let namespace = Namespace(name: "n", idForm: .string)
             let factory = EventFactory(.init(namespace: namespace, base: base))
             var told = RevenueCatState(key: nil)
@@ -69,15 +73,19 @@ struct HistoryGeneratorTests {
     }
 
     @Test func `histories use only capabilities of the backend`() {
-        let means = Capabilities(features: [.subscription], showsState: true, choosesIDs: true)
-        for script in histories(200, means) {
-            #expect(script.contract.needs.allSatisfy(means.features.contains))
+        let capabilities = Capabilities(
+            features: [.subscription],
+            showsState: true,
+            backendChoosesIDs: true
+        )
+        for script in histories(200, capabilities) {
+            #expect(script.contract.needs.allSatisfy(capabilities.features.contains))
             #expect(script.history.people.allSatisfy { $0.arrival == .registered })
         }
     }
 
     @Test func `only requested operations happen`() {
-        var options = HistoryGenerator.Options(means: Self.everything)
+        var options = HistoryGenerator.Options(capabilities: Self.everything)
         options.kinds = [.refund, .transfer]
         options.faults = [.delayed]
         var generator = HistoryGenerator(seed: 3, options: options)
@@ -117,10 +125,10 @@ struct HistoryGeneratorTests {
     }
 
     @Test func `new coverage comes before frequent coverage`() {
-        var generator = HistoryGenerator(seed: 1, options: .init(means: Self.everything))
+        var generator = HistoryGenerator(seed: 1, options: .init(capabilities: Self.everything))
         for _ in 0..<1500 { _ = generator.next() }
-        let atlas = HistoryAtlas(stores: ["APP_STORE"])
-        let all = (atlas.transitions["APP_STORE"] ?? [:]).flatMap { state, events in
+        let reachableTransitions = ReachableTransitions(stores: ["APP_STORE"])
+        let all = (reachableTransitions.transitions["APP_STORE"] ?? [:]).flatMap { state, events in
             events.map { HistoryCoverage.Feature.transition(store: "APP_STORE", state, $0) }
         }
         let played = all.filter { generator.coverage.count($0) > 0 }
@@ -129,9 +137,9 @@ struct HistoryGeneratorTests {
 
     @Test func `shorter histories are shorter and end with a necessary operation`() {
         for script in histories(100) {
-            for history in script.history.shorter {
+            for history in script.history.shorterVariants {
                 #expect(
-                    history.eventCount < script.history.eventCount
+                    history.stepAndFaultCount < script.history.stepAndFaultCount
                         || history.people.count < script.history.people.count
                 )
             }

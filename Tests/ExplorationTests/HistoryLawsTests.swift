@@ -7,7 +7,7 @@ struct HistoryLawsTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
         showsState: true,
-        choosesIDs: false
+        backendChoosesIDs: false
     )
 
     private static func history(buying product: String) throws -> CustomerHistory {
@@ -81,7 +81,7 @@ struct HistoryLawsTests {
     @Test(arguments: [("-62m", nil), ("-26h", false as Bool?)])
     func `a daily grant may outlive a later purchase`(
         _ time: String,
-        _ expected: Bool?
+        _ expectedState: Bool?
     ) throws {
         let script = try script(
             """
@@ -90,7 +90,7 @@ struct HistoryLawsTests {
             operation 2 -60m ada refund product=premium_monthly
             """
         )
-        #expect(access(script) == expected)
+        #expect(access(script) == expectedState)
     }
 
     /// RevenueCat's REST API has one place for a product, whatever store it is of.

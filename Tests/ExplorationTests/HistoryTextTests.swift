@@ -48,7 +48,7 @@ struct HistoryTextTests {
         }
         #expect(error?.line == 3)
         #expect(error?.problem.contains(problem) == true, "\(error?.problem ?? "")")
-        #expect(error?.isOfAnotherVersion == false)
+        #expect(error?.isVersionMismatch == false)
     }
 
     @Test func `another format version is reported`() {
@@ -58,7 +58,7 @@ struct HistoryTextTests {
             let error = #expect(throws: HistoryText.ParseError.self) {
                 try HistoryText.history(text)
             }
-            #expect(error?.isOfAnotherVersion == isOlder)
+            #expect(error?.isVersionMismatch == isOlder)
         }
     }
 
@@ -137,18 +137,18 @@ struct HistoryTextTests {
     @Test func `unpaid access and missing access have different signatures`() {
         let causes = ["true", "false"].map {
             FailureSignature(
-                Finding(.wrongStateValue, expected: "access of ada is \($0)", actual: "")
+                Finding(.wrongStateValue, expectedState: "access of ada is \($0)", actual: "")
             )
         }
-        #expect(causes.map(\.what) == ["access true", "access false"])
+        #expect(causes.map(\.findingSubject) == ["access true", "access false"])
         let end = FailureSignature(
             Finding(
                 .wrongStateValue,
-                expected: "expires of ada is 2027-01-01T00:00:00Z",
+                expectedState: "expires of ada is 2027-01-01T00:00:00Z",
                 actual: ""
             )
         )
-        #expect(end.what == "expires")
+        #expect(end.findingSubject == "expires")
         let history = Self.history([(.purchase, "premium_monthly")])
         #expect(history.failureID(causes[0]) != history.failureID(causes[1]))
         var later = history
@@ -159,7 +159,7 @@ struct HistoryTextTests {
     private static let all = Capabilities(
         features: Set(Feature.allCases),
         showsState: true,
-        choosesIDs: false
+        backendChoosesIDs: false
     )
 
     @Test func `a delay without a later event is not a fault`() throws {
@@ -193,7 +193,7 @@ struct HistoryTextTests {
         #expect(script.contract.clause == "S-09")
         #expect(script.quietPoints.isEmpty, "nobody can say what shows in between")
         // Nobody waits for who never comes, or comes behind something else.
-        for other in [HistoryFault.crash(Crash(signal: .kill, moment: .sent)), .register] {
+        for other in [HistoryFault.crash(Crash(signal: .kill, phase: .sent)), .register] {
             var alone = history
             alone.placedFaults.append(CustomerHistory.PlacedFault(operation: 1, event: 0, other))
             let script = try HistoryScript(alone, Self.all)
@@ -226,10 +226,10 @@ struct HistoryTextTests {
         ])
         // Neither of the first two can be left out alone.
         let wanted = [history.steps[2], history.steps[3]]
-        #expect(history.shorter.contains { $0.steps == wanted })
+        #expect(history.shorterVariants.contains { $0.steps == wanted })
         // So are two that are about no product, such as a grant and its end.
         let others = [history.steps[0], history.steps[2]]
-        #expect(history.shorter.contains { $0.steps == others })
+        #expect(history.shorterVariants.contains { $0.steps == others })
     }
 
     @Test func `a fault on a due event stays if its operation is removed`() throws {
@@ -245,7 +245,7 @@ struct HistoryTextTests {
             """
         let history = try HistoryText.history(text)
         _ = try HistoryScript(history, Self.all)
-        let alone = history.shorter.filter { $0.people.map(\.name) == ["bob"] }
+        let alone = history.shorterVariants.filter { $0.people.map(\.name) == ["bob"] }
         #expect(
             alone.contains {
                 $0.placedFaults == [
@@ -279,11 +279,15 @@ struct HistoryTextTests {
     }
 
     @Test func `effects alone do not prove a state clause`() throws {
-        let means = Capabilities(features: [.push], showsState: false, choosesIDs: false)
+        let capabilities = Capabilities(
+            features: [.push],
+            showsState: false,
+            backendChoosesIDs: false
+        )
         var history = Self.history([(.purchase, "premium_monthly"), (.cancel, "premium_monthly")])
         history.hasBaseline = true
-        #expect(try HistoryScript(history, means).contract.clause == "S-31")
-        var generator = HistoryGenerator(seed: 3, options: .init(means: means))
+        #expect(try HistoryScript(history, capabilities).contract.clause == "S-31")
+        var generator = HistoryGenerator(seed: 3, options: .init(capabilities: capabilities))
         for _ in 0..<100 {
             let clause = generator.next().script.contract.clause
             #expect(["S-03", "S-07", "S-08", "S-22", "S-30", "S-31"].contains(clause), "\(clause)")
@@ -304,9 +308,13 @@ struct HistoryTextTests {
     }
 
     @Test func `a history impossible in every store is invalid`() {
-        let means = Capabilities(features: [.subscription], showsState: true, choosesIDs: false)
+        let capabilities = Capabilities(
+            features: [.subscription],
+            showsState: true,
+            backendChoosesIDs: false
+        )
         func refused(_ acts: [(HistoryOperation.Kind, String)]) -> Bool {
-            (try? HistoryScript(Self.history(acts), means)) == nil
+            (try? HistoryScript(Self.history(acts), capabilities)) == nil
         }
         #expect(!refused([(.purchase, "premium_monthly")]))
         #expect(refused([(.cancel, "premium_monthly")]))

@@ -199,7 +199,9 @@ struct PhoneScriptTests {
             try ContractParser.parse(text, path: "l.yaml", id: "l").get().first
         )
         let history = PhoneScript.history(of: contract)
-        let asked = Set(try #require(PhoneScript(history)).parts.map(Self.words))
+        let asked = Set(
+            try #require(PhoneScript(history)).singleExpectationContracts.map(Self.words)
+        )
         for word in example.asked { #expect(asked.contains(word), "\(asked.sorted())") }
         for word in example.open { #expect(!asked.contains(word), "\(word)") }
     }
@@ -233,14 +235,14 @@ struct PhoneScriptTests {
     private static func words(_ contract: Contract) -> String {
         var words = [contract.clause]
         guard let app = contract.expectation.app else { return contract.clause }
-        words += app.promises.map(\.name.rawValue)
+        words += app.requiredInvariants.map(\.name.rawValue)
         for screen in app.screens {
             let wanted =
                 switch screen.wanted {
                 case .string(let text): text
                 default: screen.wanted.text
                 }
-            words.append("\(screen.element.rawValue) \(screen.isNot ? "not " : "")\(wanted)")
+            words.append("\(screen.element.rawValue) \(screen.isNegated ? "not " : "")\(wanted)")
         }
         words += app.commands.map { "\($0.name) \($0.countMin)" }
         for identity in app.identities {

@@ -34,7 +34,7 @@ struct ControlClockTests {
     }
 
     @Test(
-        "what is no time is an error",
+        "an invalid time is an error",
         arguments: ["yesterday", "2026-09-24", "2026-13-01T00:00:00Z", ""]
     )
     func refusesTime(text: String) async {
@@ -114,7 +114,7 @@ struct ControlClockTests {
     }
 
     @Test(
-        "what is no duration is an error",
+        "an invalid duration is an error",
         arguments: ["5", "-5m", "0s", "soon", "", "5 m", "1y"]
     )
     func refusesDurations(text: String) async {
@@ -149,7 +149,7 @@ struct ControlClockTests {
         #expect(await fixture.call("GET", "/clock")["ahead_ms"] == 0)
     }
 
-    @Test func `each namespace has a clock of its own`() async {
+    @Test func `each namespace has its own clock`() async {
         let fixture = ControlFixture()
         _ = await fixture.call("PUT", "/namespaces/red", ["ids": []])
         _ = await fixture.call("POST", "/clock/advance?namespace=red", ["by": "1d"])

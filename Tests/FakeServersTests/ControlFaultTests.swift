@@ -15,7 +15,7 @@ struct ControlFaultTests {
     }
 
     @Test(
-        "an answer is written as it was given",
+        "a planned fault response is returned as it was given",
         arguments: [
             500 as JSONValue, 200, 599, "ok", "reset", "lost-response", "no-response",
             "truncated-response",
@@ -33,7 +33,7 @@ struct ControlFaultTests {
     }
 
     @Test(
-        "what is no answer is an error that names it and all that there are",
+        "an invalid fault response is an error that names it and lists the allowed ones",
         arguments: [
             199 as JSONValue, 600, 0, -1, "500", "resett", "slow 2", "slowly", "hang -1s", "code",
             "",
@@ -49,7 +49,7 @@ struct ControlFaultTests {
         #expect(await fixture.call("GET", "/faults")["faults"] == [:])
     }
 
-    @Test func `answers are used up one after the other, by calls that change`() async {
+    @Test func `fault responses are used in order, and only by calls that change state`() async {
         let fixture = ControlFixture()
         _ = await fixture.call("PUT", "/faults/onesignal", ["responses": [500, "ok", 429]])
         let seen = (0..<4).map { _ in
@@ -74,7 +74,7 @@ struct ControlFaultTests {
         #expect(push(fixture).response.status == 200)
     }
 
-    @Test func `reads count when they are told to`() async {
+    @Test func `reads use up fault responses when reads is true`() async {
         let fixture = ControlFixture()
         _ = await fixture.call("PUT", "/faults/revenuecat", ["responses": [503], "reads": true])
         #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status == 503)
@@ -108,7 +108,10 @@ struct ControlFaultTests {
         #expect(answer.hint == "did you mean '\(near)'?")
     }
 
-    @Test("parties that are no provider have no faults", arguments: ["backend", "app", "assay"])
+    @Test(
+        "faults for a party other than a provider return 404",
+        arguments: ["backend", "app", "assay"]
+    )
     func noProvider(name: String) async {
         let answer = await ControlFixture().call("PUT", "/faults/\(name)", ["refused": true])
         #expect(answer.status == 404, "a name that is none must not pass for done")

@@ -120,7 +120,7 @@ struct ControlProviderTests {
         }
     }
 
-    @Test func `an action tells its events, the customer and what was delivered`() async {
+    @Test func `an action returns its events, its customer and its deliveries`() async {
         let fixture = ControlFixture([202])
         _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
         let bought = await fixture.call("POST", "/store/purchase", ["user": "ada", "settle": true])
@@ -328,7 +328,8 @@ struct ControlProviderTests {
 
     // MARK: Purchasely
 
-    @Test func `every action of Purchasely can be asked for, and an unknown one is told all`()
+    @Test
+    func `every Purchasely action is accepted, and an unknown action gets the list of valid ones`()
         async
     {
         for action in PurchaselyState.Action.allCases {
@@ -348,7 +349,7 @@ struct ControlProviderTests {
     }
 
     @Test(
-        "what Purchasely does not sell is an error, not something else",
+        "an invalid value in a Purchasely purchase is an error that names it",
         arguments: [
             (["type": "SUBSCRIPTION"], "'type' is 'SUBSCRIPTION', which is not one of RENEWING"),
             (["offer": "TRIAL"], "'offer' is 'TRIAL', which is not one of NONE, FREE_TRIAL"),
@@ -383,7 +384,8 @@ struct ControlProviderTests {
 
     // MARK: Devices and keys
 
-    @Test func `a device is named in the query or in the body, and each is its own`() async {
+    @Test func `a device is selected in the query or body, and each has its own installUuid`() async
+    {
         let fixture = ControlFixture()
         let main = await fixture.call("GET", "/device")
         #expect(main["device"] == "main")
@@ -434,7 +436,7 @@ struct ControlProviderTests {
         #expect(done["deliveries"]?.array?.count == 1)
     }
 
-    @Test func `new keys are published beside the old`() async {
+    @Test func `key rotation publishes new keys and keeps the previous key`() async {
         let fixture = ControlFixture()
         let first = await fixture.call("POST", "/firebase/rotate-keys")
         let second = await fixture.call("POST", "/firebase/rotate-keys")

@@ -109,7 +109,9 @@ struct ControlRouteTests {
         #expect(fixture.saved == before)
     }
 
-    @Test func `a number that is no whole one, and a list with a stranger in it`() async {
+    @Test func `a fractional number of days and a list with a number among strings are errors`()
+        async
+    {
         let fixture = ControlFixture()
         let half = try? JSONValue(parsing: #"{"days": 1.5}"#)
         let days = await fixture.call("PUT", "/store/products/p", half)
@@ -124,7 +126,7 @@ struct ControlRouteTests {
         #expect(price.status == 200)
     }
 
-    @Test func `null stands for nothing, for every member`() async {
+    @Test func `null has the same result as an absent member, for every member`() async {
         for operation in await DescribedOperation.all(ControlFixture()) {
             for (name, _) in operation.members {
                 let empty = await ControlFixture().call(operation.method, operation.filled, [:])
@@ -141,7 +143,7 @@ struct ControlRouteTests {
         }
     }
 
-    @Test func `a parameter that nobody knows is an error that names it`() async {
+    @Test func `an unknown parameter is an error that names it`() async {
         let fixture = ControlFixture()
         for operation in await DescribedOperation.all(fixture) {
             let answer = await fixture.call(operation.method, operation.filled + "?namespce=x")
@@ -165,7 +167,7 @@ struct ControlRouteTests {
         #expect(fixture.world.namespaces == [""])
     }
 
-    @Test func `the namespace may stand in the query, in a header or in the body`() async {
+    @Test func `the namespace is accepted in the query, in a header or in the body`() async {
         let fixture = ControlFixture()
         _ = await fixture.call("PUT", "/namespaces/red", ["ids": []])
         let host = HTTPMessage.Field("host", "127.0.0.1")
@@ -182,7 +184,7 @@ struct ControlRouteTests {
     }
 
     @Test(
-        "a body that is no object is an error",
+        "a body other than a JSON object is an error",
         arguments: [
             ("[]", "an array"), ("5", "a number"), ("\"x\"", "a string"), ("{", "line 1"),
             ("{\"a\": }", "line 1"), ("null", "null"),
@@ -202,7 +204,7 @@ struct ControlRouteTests {
         }
     }
 
-    @Test func `a method that a path does not take is told those that it takes`() async {
+    @Test func `an unsupported method gets an error that lists the supported methods`() async {
         let fixture = ControlFixture()
         let operations = await DescribedOperation.all(fixture)
         for path in Set(operations.map(\.filled)) {
@@ -226,7 +228,7 @@ struct ControlRouteTests {
     }
 
     @Test(
-        "an address that is not there is told where to look",
+        "an unknown address gets an error that names the right place to look",
         arguments: [
             ("/nothing", "there is no GET /assay/v1/nothing", "openapi.json"),
             ("/clock/advance/now", "there is no GET /assay/v1/clock/advance/now", "openapi"),

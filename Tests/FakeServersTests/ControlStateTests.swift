@@ -52,7 +52,9 @@ struct ControlStateTests {
         }
     }
 
-    @Test func `a reset forgets people and purchases and keeps how the fakes are set up`() async {
+    @Test func `a reset deletes users and purchases and keeps the configuration of the fakes`()
+        async
+    {
         let fixture = ControlFixture()
         _ = await fixture.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
         _ = await fixture.call("PATCH", "/settings", ["purchasely": ["currency": "USD"]])
@@ -102,7 +104,7 @@ struct ControlStateTests {
         #expect(same.error == "'to' must be another namespace; use restore for the same one")
     }
 
-    @Test func `what is exported can be imported, and is the same`() async {
+    @Test func `an exported state can be imported, and exports unchanged`() async {
         let fixture = ControlFixture()
         _ = await fixture.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
         _ = await fixture.call("POST", "/store/purchase", ["user": "ada"])
@@ -135,7 +137,7 @@ struct ControlStateTests {
     }
 
     @Test(
-        "what is no state is refused with its place, and nothing is lost",
+        "an invalid state is refused with the reason, and the current state is kept",
         arguments: [
             ([:], "was not written by assay serve"),
             (["kind": "services"], "was not written by assay serve"),
@@ -181,7 +183,7 @@ struct ControlStateTests {
     }
 
     @Test(
-        "a switch that is wrong changes nothing, not even the right ones beside it",
+        "a settings change with one invalid switch changes no setting",
         arguments: [
             (["firebase": ["tokenz": "rs256"]], "firebase has no switch 'tokenz'", "tokens"),
             (["firebase": ["tokens": "md5"]], "firebase: 'tokens' does not accept \"md5\"", ""),

@@ -56,7 +56,7 @@ struct EdgeValueTests {
             _ = await fixture.call("POST", "/purchasely/purchase", ["user": .string(user)])
         }
         _ = await fixture.call("POST", "/store/purchase", ["user": "ada", "product": "coins_100"])
-        let app = OneSignalState.standardApp
+        let app = OneSignalState.defaultAppID
         fixture.ask(
             .oneSignal,
             "POST",
@@ -191,7 +191,7 @@ struct EdgeValueTests {
         for kind in ["renew", "cancel"] {
             await control("POST", "/purchasely/\(kind)", ["user": "ada"])
         }
-        let app = OneSignalState.standardApp
+        let app = OneSignalState.defaultAppID
         fake(.revenueCat, "GET", "/v1/subscribers/ada")
         fake(.revenueCat, "GET", "/v2/projects/p/customers/ada/subscriptions")
         fake(.oneSignal, "GET", "/apps/\(app)/users/by/external_id/ada")

@@ -45,7 +45,9 @@ struct FakeServerTests {
         ProviderPlan(provider: .oneSignal, answers: [answer])
     }
 
-    @Test func `a call is answered and stands in the journal with its effect`() async throws {
+    @Test func `a call gets a response and is recorded in the journal with its effect`()
+        async throws
+    {
         try await with(.oneSignal) { world, client in
             let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .answered(let response) = outcome else {
@@ -65,7 +67,11 @@ struct FakeServerTests {
         try await with(.oneSignal) { world, client in
             world.open("other", ids: ["bob-id"], at: world.now)
             world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.status(500)], isPermanent: true),
+                ProviderPlan(
+                    provider: .oneSignal,
+                    answers: [.status(500)],
+                    repeatsLastResponse: true
+                ),
                 namespace: "run"
             )
             func status(_ user: String) async throws -> Int {
@@ -85,7 +91,7 @@ struct FakeServerTests {
                 seen.append(try await status(user))
             }
             #expect(seen == [200, 500, 500, 200])
-            world.heal(namespace: "run")
+            world.endFaults(namespace: "run")
             let healed = try await status("ada-id")
             #expect(healed == 200)
         }
@@ -99,7 +105,11 @@ struct FakeServerTests {
     ) async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.status(planned)], isPermanent: true),
+                ProviderPlan(
+                    provider: .oneSignal,
+                    answers: [.status(planned)],
+                    repeatsLastResponse: true
+                ),
                 namespace: "run"
             )
             world.settle(namespace: "run")
@@ -124,9 +134,9 @@ struct FakeServerTests {
         }
     }
 
-    @Test func `a lost answer has its effect`() async throws {
+    @Test func `a call with a lost response still has its effect`() async throws {
         try await with(.oneSignal) { world, client in
-            world.schedule(self.plan(.loseAnswer), namespace: "run")
+            world.schedule(self.plan(.loseResponse), namespace: "run")
             let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
@@ -144,7 +154,7 @@ struct FakeServerTests {
     @Test func `a call without a response ends with the caller's timeout`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
             // On a busy machine a short patience may end before the call is out: then a longer one.
@@ -164,7 +174,7 @@ struct FakeServerTests {
     @Test func `a held call is closed at the end of its run`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
             let numbers = world.journal.follow()
@@ -208,7 +218,7 @@ struct FakeServerTests {
     @Test func `other calls continue while one is held`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
             let numbers = world.journal.follow()
@@ -232,7 +242,7 @@ struct FakeServerTests {
         }
     }
 
-    @Test func `REST answers a customer`() async throws {
+    @Test func `the RevenueCat REST API returns a customer`() async throws {
         try await with(.revenueCat) { _, client in
             let request = HTTPMessage.Request("GET", "/v1/subscribers/%24RCAnonymousID%3Aabc")
             guard
@@ -256,7 +266,7 @@ struct FakeServerTests {
         let server = try await FakeServer(.oneSignal, world: world)
         let port = server.port
         for _ in 0..<20 {
-            try await server.refuse(true)
+            try await server.setRefusing(true)
             #expect(server.isRefusing)
             let refused = BackendClient(base: server.baseURL, laneCount: 1)
             let outcome = await refused.send(Self.push, within: SettleTimeout.hang)
@@ -270,7 +280,7 @@ struct FakeServerTests {
                 Issue.record("\(outcome)")
                 return
             }
-            try await server.refuse(false)
+            try await server.setRefusing(false)
             #expect(!server.isRefusing)
         }
         #expect(server.port == port)
@@ -287,16 +297,16 @@ struct FakeServerTests {
         try await with(.oneSignal) { world, client in
             let server = try await FakeServer(.oneSignal, world: world)
             world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
+                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
             let numbers = world.journal.follow()
             let caller = BackendClient(base: server.baseURL, laneCount: 1)
             let held = Task { await caller.send(Self.push, within: SettleTimeout.hang) }
             for await _ in numbers { break }
-            try await server.refuse(true)
-            try await server.refuse(false)
-            world.heal(namespace: "run")
+            try await server.setRefusing(true)
+            try await server.setRefusing(false)
+            world.endFaults(namespace: "run")
             let other = BackendClient(base: server.baseURL, laneCount: 1)
             guard case .answered = await other.send(Self.push, within: SettleTimeout.hang) else {
                 Issue.record("nobody answers")

@@ -18,7 +18,7 @@ struct ForeignPageTests {
 
     private static let admin = "/v1/projects/demo-project/accounts"
     private static let owner = ["authorization": "Bearer owner"]
-    private static let app = OneSignalState.standardApp
+    private static let app = OneSignalState.defaultAppID
 
     static let administration = [
         Call(

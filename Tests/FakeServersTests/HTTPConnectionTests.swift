@@ -79,7 +79,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test func `what is sent behind a body that is refused is not heard`() async throws {
+    @Test func `data sent after a refused body is ignored`() async throws {
         try await with { server, world in
             let connection = try RawConnection(port: server.port)
             let size = 11 << 20
@@ -138,7 +138,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test func `a caller may take us for a proxy, and answers are dated`() async throws {
+    @Test func `an absolute request target is accepted, and responses have a date`() async throws {
         try await with { server, world in
             let connection = try RawConnection(port: server.port)
             await connection.send(Self.get("http://api.onesignal.com/apps/1?x=1"))

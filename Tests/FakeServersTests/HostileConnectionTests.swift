@@ -133,7 +133,7 @@ struct HostileConnectionTests {
         }
     }
 
-    @Test func `a thousand idle connections hold nobody up`() async throws {
+    @Test func `a thousand idle connections do not block other clients`() async throws {
         try await with(.oneSignal) { port in
             var held: [RawConnection] = []
             for _ in 0..<1000 { held.append(try RawConnection(port: port)) }
@@ -151,7 +151,7 @@ struct HostileConnectionTests {
         }
     }
 
-    @Test func `a client that never reads holds nobody up`() async throws {
+    @Test func `a client that never reads does not block other clients`() async throws {
         try await with(.despia) { port, world in
             // Fill the record, so that an answer is larger than any socket's buffer.
             let filler = try RawConnection(port: port)

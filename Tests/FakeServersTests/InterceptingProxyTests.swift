@@ -20,7 +20,7 @@ struct InterceptingProxyTests {
         /// But for callers of other tests that look for a port which was closed and is the proxy's now.
         var refused: [Refusal] {
             let strays = ["127.0.0.1:\(proxy.port)", "localhost:\(proxy.port)"]
-            return proxy.refusals.all.map(\.refusal).filter { !strays.contains($0.place) }
+            return proxy.refusals.all.map(\.refusal).filter { !strays.contains($0.destination) }
         }
     }
 
@@ -85,23 +85,25 @@ struct InterceptingProxyTests {
             ("/", "api.onesignal.com", "api.onesignal.com:80"),
         ]
     )
-    func refuses(target: String, host: String, place: String) async throws {
+    func refuses(target: String, host: String, destination: String) async throws {
         try await with { fixture in
             let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send(Self.get(target, host: host))
             let reading = await connection.read()
             #expect(reading.text.hasPrefix("HTTP/1.1 403 "))
-            #expect(reading.text.contains("Assay: the call to \(place) was refused"))
-            #expect(fixture.refused == [Refusal(place: place, reason: .unknownHost)])
+            #expect(reading.text.contains("Assay: the call to \(destination) was refused"))
+            #expect(fixture.refused == [Refusal(destination: destination, reason: .unknownHost)])
             #expect(fixture.world.requests.isEmpty)
         }
     }
 
     @Test func `the metadata address of a cloud is called that`() {
-        for place in ["169.254.169.254:80", "metadata.google.internal:80", "[fe80::1]:80"] {
-            #expect(Refusal(place: place, reason: .unknownHost).text.contains("of a cloud"))
+        for destination in ["169.254.169.254:80", "metadata.google.internal:80", "[fe80::1]:80"] {
+            #expect(
+                Refusal(destination: destination, reason: .unknownHost).text.contains("of a cloud")
+            )
         }
-        let other = Refusal(place: "api.stripe.com:443", reason: .unknownHost)
+        let other = Refusal(destination: "api.stripe.com:443", reason: .unknownHost)
         #expect(other.text.contains("--allow-host api.stripe.com allows"))
     }
 
@@ -195,7 +197,7 @@ struct InterceptingProxyTests {
         let refusals = RefusalCounts { _ in told.withLock { $0 += 1 } }
         for number in 0..<500 {
             for _ in 0..<2 {
-                refusals.note(Refusal(place: "host-\(number):443", reason: .unknownHost))
+                refusals.note(Refusal(destination: "host-\(number):443", reason: .unknownHost))
             }
         }
         #expect(told.withLock { $0 } == 200)
@@ -292,7 +294,7 @@ struct InterceptingProxyTests {
         }
     }
 
-    @Test func `over TLS a stranger is refused in words`() async throws {
+    @Test func `a call to an unknown host over TLS is refused with an explanation`() async throws {
         try await with { fixture in
             let answer = try await secure(
                 fixture,
@@ -319,7 +321,7 @@ struct InterceptingProxyTests {
             #expect(isTold)
             #expect(
                 fixture.refused == [
-                    Refusal(place: "api.revenuecat.com:443", reason: .untrustedCertificate)
+                    Refusal(destination: "api.revenuecat.com:443", reason: .untrustedCertificate)
                 ]
             )
             #expect(fixture.world.requests.isEmpty)
@@ -340,7 +342,7 @@ struct InterceptingProxyTests {
 
     @Test func `a fake that refuses connections does so under its own name too`() async throws {
         try await with { fixture in
-            try await fixture.server.refuse(true)
+            try await fixture.server.setRefusing(true)
             await #expect(throws: TLSFailure.self) { try await ask(fixture) }
             let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send("CONNECT api.revenuecat.com:443 HTTP/1.1\r\n\r\n")
@@ -350,7 +352,7 @@ struct InterceptingProxyTests {
         }
     }
 
-    @Test func `an answer that is lost by plan is reset, without a farewell of TLS`() async throws {
+    @Test func `a planned reset ends a TLS connection without a close notification`() async throws {
         try await with { fixture in
             fixture.world.edit("") { services, _ in
                 services.plans[.revenueCat] = ProviderPlan(

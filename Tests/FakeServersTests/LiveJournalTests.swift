@@ -32,7 +32,7 @@ struct LiveJournalTests {
             }
         }
 
-        func said(_ message: WebSocketMessage, at microseconds: Int64) {
+        func recordWebSocketMessage(_ message: WebSocketMessage, at microseconds: Int64) {
             seen.withLock { $0.append("said \(message.sequence) \(message.body.count)") }
         }
     }
@@ -68,7 +68,7 @@ struct LiveJournalTests {
         #expect(done?.outcome == Self.ok)
     }
 
-    @Test func `what is written in one stroke keeps when it began`() {
+    @Test func `an exchange written in a single step keeps its start time`() {
         let time = Locked(Duration.milliseconds(9))
         let journal = LiveJournal(bytesMax: 1 << 20) { time.withLock { $0 } }
         var whole = exchange("/x")

@@ -4,7 +4,7 @@ import Providers
 import Testing
 
 /// The page on the control port as it leaves: what a browser may do with it, and whom it is for.
-@Suite("Rules of the live page")
+@Suite("Live page access and data")
 struct LivePageTests {
     private static let html = HTTPMessage.Field("accept", "text/html,application/xhtml+xml")
 

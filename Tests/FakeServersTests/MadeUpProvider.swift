@@ -14,7 +14,7 @@ struct MadeUpState: Provider {
     static let party = Exchange.Party.assay
     static let title = "Made Up"
     static let defaultPort = 9377
-    static let secrets = ProviderSecrets(headers: ["x-made-up"], members: ["whisper"])
+    static let secrets = SecretFieldNames(headers: ["x-made-up"], members: ["whisper"])
     static let affectsOtherFakes = true
     static let webhookEndpoint: String? = "assay-webhook"
 
@@ -58,7 +58,7 @@ struct MadeUpState: Provider {
     mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        planned _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.Answer
     ) -> Reply {
         calls += 1
         if request.method == "POST" { waiting.append("called-\(calls)") }
@@ -126,7 +126,7 @@ struct MadeUpState: Provider {
 
     mutating func connect(_ target: WebhookTarget) {
         address = target.url
-        hasSecret = target.signing != nil
+        hasSecret = target.signingSecret != nil
     }
 
     func attempt(at delivery: WebhookDelivery, now _: Instant) -> WebhookAttempt? {
@@ -143,7 +143,7 @@ struct MadeUpState: Provider {
     }
 
     /// It gives up at once.
-    func schedule(of _: WebhookDelivery) -> RetrySchedule { .test }
+    func retrySchedule(of _: WebhookDelivery) -> RetrySchedule { .revenueCatTestEvent }
 }
 
 extension Services {

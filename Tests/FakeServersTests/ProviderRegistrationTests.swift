@@ -20,7 +20,7 @@ struct ProviderRegistrationTests {
             for provider in services.table.entries where provider.party == .assay {
                 provider.connect(
                     &services,
-                    WebhookTarget(url: "http://127.0.0.1:1/hook", signing: Secret("s"))
+                    WebhookTarget(url: "http://127.0.0.1:1/hook", signingSecret: Secret("s"))
                 )
             }
         }
@@ -345,7 +345,7 @@ struct ProviderTableTests {
                 WebhookTarget(
                     url: "http://127.0.0.1:1/h",
                     authorization: Secret(""),
-                    signing: Secret("sign-planted")
+                    signingSecret: Secret("sign-planted")
                 )
             )
         }

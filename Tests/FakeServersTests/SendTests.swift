@@ -32,7 +32,7 @@ struct SendTests {
         return (result.status, result.errors, requests.filter { $0.target == "/hook" })
     }
 
-    @Test func `copies are sent at the same moment, each over a connection of its own`()
+    @Test func `copies are sent at the same time, each over its own connection`()
         async throws
     {
         let sent = try await self.sent(["RENEWAL", "--times", "5", "--together"])
@@ -73,7 +73,7 @@ struct SendTests {
         ("{\"event\": {\"type\": \"A\"}}\n7", 3, "value 2 is neither a webhook body"),
     ]
 
-    @Test("what is no event is told, and nothing is sent", arguments: brokenFiles)
+    @Test("a file without valid events is reported, and nothing is sent", arguments: brokenFiles)
     func broken(text: String, status: Int32, part: String) async throws {
         let sent = try await self.sent(["--events", "events"], file: text)
         #expect(sent.status == status)

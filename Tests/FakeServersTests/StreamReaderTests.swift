@@ -13,7 +13,7 @@ struct StreamReaderTests {
             "POST",
             "/notifications",
             [
-                "app_id": .string(OneSignalState.standardApp), "included_segments": ["All"],
+                "app_id": .string(OneSignalState.defaultAppID), "included_segments": ["All"],
                 "contents": ["en": .string(String(repeating: "x", count: bytes))],
             ],
             fields: [HTTPMessage.Field("x-number", "\(number)")]

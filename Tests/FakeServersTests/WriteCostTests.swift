@@ -26,7 +26,7 @@ struct WriteCostTests {
         }
     }
 
-    private static let app = OneSignalState.standardApp
+    private static let app = OneSignalState.defaultAppID
 
     static let writes = [
         Write(

@@ -34,11 +34,11 @@ struct AppBackendTests {
     private static func plan(
         _ route: String,
         _ answers: [AppBackendPlan.Answer],
-        isPermanent: Bool = false
+        repeatsLastResponse: Bool = false
     ) -> AppBackendPlan {
         var plan = AppBackendPlan()
         plan.answers[route] = answers
-        plan.isPermanent = isPermanent
+        plan.repeatsLastResponse = repeatsLastResponse
         return plan
     }
 
@@ -92,7 +92,7 @@ struct AppBackendTests {
         #expect(AppBackend(profile: Self.profile()).route(method, target) == route)
     }
 
-    @Test func `an id may stand in the query`() throws {
+    @Test func `an id in the query of a configured path is matched and read`() throws {
         let profile = Self.profile {
             $0.app.access?.path = "/access?v=2&user={{id}}"
         }
@@ -148,7 +148,7 @@ struct AppBackendTests {
     @Test func `a backend without webhooks learns of no purchase`() throws {
         let backend = Model()
         var plan = AppBackendPlan()
-        plan.learnsPurchases = false
+        plan.isNotifiedOfPurchases = false
         backend.take(plan)
         backend.recordPurchase("gold", of: "u-1")
         #expect(try backend.heard("access", Self.access("u-1")).body["entitled"] == false)
@@ -169,7 +169,7 @@ struct AppBackendTests {
 
     @Test func `the last response of a permanent plan stays`() throws {
         let backend = Model()
-        backend.take(Self.plan("register", [.ok, .status(503)], isPermanent: true))
+        backend.take(Self.plan("register", [.ok, .status(503)], repeatsLastResponse: true))
         #expect(!backend.hasPlan(for: "register"), "the first one is as usual")
         let statuses = try (0..<4).map { _ in
             try backend.heard("register", Self.register("u")).status
@@ -213,7 +213,7 @@ struct AppBackendTests {
         #expect(id != "u-1")
     }
 
-    @Test func `a planned login claims or recovers, whatever was known`() throws {
+    @Test func `a planned login claims or recovers, regardless of the known owner`() throws {
         let backend = Model()
         backend.take(Self.plan("login", [.recovered(user: "bob"), .claimed, .ok]))
         let recovered = try backend.heard("login", Self.login("acc", "u-1")).body
@@ -231,12 +231,12 @@ struct AppBackendTests {
 
     /// A watch that expressions may change.
     private final class Watch {
-        private var watch = KillWatch()
+        private var watch = KillPointTracker()
 
         var point: AppAction.KillPoint? { watch.point }
         func begin(_ action: AppAction) { watch.begin(action) }
         func end(_ phone: String) { watch.end(phone) }
-        func isDying(_ phone: String) -> Bool { watch.isDying(phone) }
+        func isBeingKilled(_ phone: String) -> Bool { watch.isBeingKilled(phone) }
         func answered(_ route: String, on phone: String) -> Bool {
             watch.answered(route, on: phone)
         }
@@ -257,7 +257,7 @@ struct AppBackendTests {
         #expect(!watch.answered("register", on: "phone"))
         #expect(!watch.answered("login", on: "phone"))
         #expect(!watch.killsAfter(BridgeCommand("setvault://?key=id&value=1"), idKey: "id"))
-        #expect(!watch.isDying("phone"))
+        #expect(!watch.isBeingKilled("phone"))
     }
 
     @Test func `a page killed at registration does not receive the response`() {
@@ -274,12 +274,12 @@ struct AppBackendTests {
         let watch = Watch()
         watch.begin(Self.action(.loggedIn))
         #expect(!watch.answered("register", on: "phone"))
-        #expect(!watch.isDying("phone"))
+        #expect(!watch.isBeingKilled("phone"))
         #expect(!watch.answered("login", on: "phone"), "the answer reaches it")
-        #expect(watch.isDying("phone"))
-        #expect(!watch.isDying("tablet"))
+        #expect(watch.isBeingKilled("phone"))
+        #expect(!watch.isBeingKilled("tablet"))
         watch.end("phone")
-        #expect(!watch.isDying("phone"))
+        #expect(!watch.isBeingKilled("phone"))
     }
 
     @Test(

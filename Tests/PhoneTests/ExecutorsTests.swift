@@ -28,7 +28,7 @@ struct ExecutorsTests {
             expectation: expectation ?? app(),
             location: SourceLocation(path: "c.yaml", line: 1, column: 1)
         )
-        contract.places = StepLocations(
+        contract.sourceLocations = StepLocations(
             steps.indices.map { SourceLocation(path: "c.yaml", line: 7 + $0, column: 5) }
         )
         return contract
@@ -70,7 +70,7 @@ struct ExecutorsTests {
         let steps = [Self.app(.launch), Self.app(name)]
         let unsupportedElements = Executors.scripted.unsupportedElements(of: Self.contract(steps))
         let record = await Self.run(steps)
-        #expect(unsupportedElements.isEmpty == (record.trouble == nil), "\(unsupportedElements)")
+        #expect(unsupportedElements.isEmpty == (record.runProblem == nil), "\(unsupportedElements)")
         let acts = ClientTimeline(record, profile: Profile()).userActions.map(\.name)
         let written =
             switch name {
@@ -91,8 +91,8 @@ struct ExecutorsTests {
     private static let steps: [Step] = [
         .register(user: "ada"), .name(user: "ada", id: "i"), .createAccount("acc"),
         .deliver(Delivery(name: "d", subject: .event(EventSpec(type: "TEST", user: "ada")))),
-        .deliver(Delivery(name: "t", subject: .told("RENEWAL"))),
-        .look(user: "ada"), .pass(delivery: "d"), .call([Call(name: "c", route: .register)]),
+        .deliver(Delivery(name: "t", subject: .storeEvent("RENEWAL"))),
+        .probe(user: "ada"), .waitForEnd(delivery: "d"), .call([Call(name: "c", route: .register)]),
         .request(AppRequest(name: "r", method: "GET", target: "/")),
         .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
         .restart(Restart(signal: .kill)), .rotateKeys,
@@ -111,7 +111,7 @@ struct ExecutorsTests {
         #expect(unsupportedElements.isEmpty == isName)
         #expect(unsupportedElements.allSatisfy { $0.location.line == 8 })
         let record = await Self.run([Self.app(.launch), step])
-        #expect((record.trouble == nil) == isName)
+        #expect((record.runProblem == nil) == isName)
     }
 
     @Test func `every kind of step is tested`() {
@@ -184,7 +184,7 @@ struct ExecutorsTests {
             #expect(Executors.scripted.unsupportedElements(of: Self.contract(steps)).isEmpty)
         }
         var deaf = AppBackendPlan()
-        deaf.learnsPurchases = false
+        deaf.isNotifiedOfPurchases = false
         let contract = Self.contract([.phone(.backend(deaf)), Self.app(.launch)])
         #expect(Executors.page(hasOwnBackend: false).unsupportedElements(of: contract).isEmpty)
         #expect(!Executors.page(hasOwnBackend: true).unsupportedElements(of: contract).isEmpty)

@@ -107,7 +107,7 @@ struct ScriptedAppTests {
             name: "silent",
             profile: Profile(),
             base: Self.base,
-            defects: [.waitsForBridge]
+            defects: [.waitsForBridgeTimeout]
         )
         let timeline = ClientTimeline(record, profile: Profile())
         let sent = try #require(timeline.registrations.first { $0.isAcknowledged }?.sent)

@@ -155,9 +155,9 @@ struct OutputFileTests {
     @Test func `a descriptor goes on where it is`() throws {
         try folder.write("", to: "output")
         let descriptor = open(path("output"), O_WRONLY)
-        #expect(SystemWrite.all(Array("before ".utf8), to: descriptor) == 0)
+        #expect(SystemWrite.writeAll(Array("before ".utf8), to: descriptor) == 0)
         try OutputFile("/dev/fd/\(descriptor)").write("report ")
-        #expect(SystemWrite.all(Array("after".utf8), to: descriptor) == 0)
+        #expect(SystemWrite.writeAll(Array("after".utf8), to: descriptor) == 0)
         close(descriptor)
         #expect(folder.read("output") == "before report after")
     }
@@ -171,7 +171,7 @@ struct OutputFileTests {
             return writing >= 0
         }
         let text = String(repeating: "line\n", count: 100_000)
-        #expect(SystemWrite.all(Array(text.utf8), to: writing) == 0)
+        #expect(SystemWrite.writeAll(Array(text.utf8), to: writing) == 0)
         close(writing)
         #expect(await reader.wait().output == text)
     }

@@ -16,7 +16,7 @@ struct StartedProgramTests {
     }
 
     @Test(
-        "the end is told, and how it came",
+        "the end of a program is reported with its exit status or signal",
         arguments: [
             ("exit 0", .exited(status: 0)), ("exit 7", .exited(status: 7)),
             ("kill -TERM $$", .killed(signal: 15)), ("kill -KILL $$", .killed(signal: 9)),
@@ -106,12 +106,12 @@ struct StartedProgramTests {
         var command = shell("read -r _ <&3")
         command.descriptors = [3: pipe.reading]
         var program: StartedProgram? = try StartedProgram(command)
-        let number = try #require(program?.identifier)
+        let number = try #require(program?.processID)
         program = nil
         #expect(Self.isGone(number))
     }
 
-    @Test func `descriptors arrive under their numbers, with a guard beside them or without`()
+    @Test func `passed descriptors keep their numbers, with or without a guard process`()
         async throws
     {
         for endsWithParent in [false, true] {
@@ -134,7 +134,7 @@ struct StartedProgramTests {
         }
     }
 
-    @Test func `what a program prints is kept, however it ends`() async throws {
+    @Test func `a program's output is captured in full, even after a failing exit`() async throws {
         let printed = try await ProgramOutput.of(
             shell("printf abc; exit 3"),
             within: SettleTimeout.hang

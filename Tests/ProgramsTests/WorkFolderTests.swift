@@ -3,7 +3,7 @@ import Programs
 import TestSupport
 import Testing
 
-@Suite("Folders for as long as a process lives")
+@Suite("Work folders of a process")
 struct WorkFolderTests {
     @Test func `a folder is there until it is removed`() throws {
         let work = try WorkFolder("test")

@@ -10,7 +10,7 @@ struct AudienceTests {
     /// People with some of three tags, whose values change and go.
     private static func randomApp(_ generator: inout SeededGenerator) -> OneSignalApp {
         var state = OneSignalState(key: nil)
-        let users = "/apps/\(OneSignalState.standardApp)/users"
+        let users = "/apps/\(OneSignalState.defaultAppID)/users"
         func say(_ method: String, _ path: String, _ body: JSONValue) {
             let request = HTTPMessage.Request(method, path, body: body.bytes)
             _ = state.respond(to: request, at: now)
@@ -26,7 +26,7 @@ struct AudienceTests {
             }
             if number % 9 == 0 { say("DELETE", users + "/by/external_id/u\(number)", [:]) }
         }
-        return state.apps[OneSignalState.standardApp] ?? OneSignalApp(appID: "")
+        return state.apps[OneSignalState.defaultAppID] ?? OneSignalApp(appID: "")
     }
 
     private static func filters(_ generator: inout SeededGenerator) -> [JSONValue] {

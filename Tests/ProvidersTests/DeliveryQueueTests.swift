@@ -35,14 +35,14 @@ struct DeliveryQueueTests {
     // MARK: Schedules
 
     private static let schedules: [(name: String, RetrySchedule, minutes: [Double])] = [
-        ("revenuecat", .revenueCat, [0, 5, 15, 35, 75, 155]), ("test", .test, [0]),
+        ("revenuecat", .revenueCat, [0, 5, 15, 35, 75, 155]), ("test", .revenueCatTestEvent, [0]),
     ]
 
     @Test("attempts come at the documented times", arguments: schedules)
     func retrySchedule(name: String, schedule: RetrySchedule, minutes: [Double]) {
         var queue = queue()
         var moments: [Double] = []
-        while let due = queue.nextDue {
+        while let due = queue.nextDueTime {
             moments.append(Double((due - Self.start).milliseconds) / 60_000)
             let taken = queue.take(by: due)
             #expect(taken.count == 1)
@@ -58,7 +58,7 @@ struct DeliveryQueueTests {
     func purchasely() {
         let schedule = RetrySchedule.purchasely(takes404: false)
         #expect(schedule.attemptCountMax == 26)
-        #expect(schedule.answerMax == .seconds(10))
+        #expect(schedule.responseTimeout == .seconds(10))
         let total = schedule.delays.reduce(Duration.zero, +)
         #expect((19...22).contains(total.milliseconds / 86_400_000))
         #expect(zip(schedule.delays, schedule.delays.dropFirst()).allSatisfy { $0 < $1 })
@@ -67,7 +67,7 @@ struct DeliveryQueueTests {
     @Test(
         "only these statuses are success",
         arguments: [
-            (RetrySchedule.revenueCat, [200]), (.test, [200]),
+            (RetrySchedule.revenueCat, [200]), (.revenueCatTestEvent, [200]),
             (.purchasely(takes404: false), [200]), (.purchasely(takes404: true), [200, 404]),
         ]
     )
@@ -81,27 +81,33 @@ struct DeliveryQueueTests {
         let taken = queue.take(by: Self.start)
         let end = Self.start + .seconds(50)
         queue.finish(taken[0].number, status: nil, failure: "late", by: .revenueCat, at: end)
-        #expect(queue.nextDue == end + .seconds(300))
+        #expect(queue.nextDueTime == end + .seconds(300))
         #expect(queue.take(by: end + .seconds(299)).isEmpty)
         #expect(queue.take(by: end + .seconds(300)).count == 1)
     }
 
-    @Test("no answer is a failed attempt, and says why")
+    @Test("a delivery without a response is a failed attempt with a reason")
     func silence() {
         var queue = queue()
         let number = queue.take(by: Self.start)[0].number
-        queue.finish(number, status: nil, failure: "closed", by: .test, at: Self.start)
+        queue.finish(
+            number,
+            status: nil,
+            failure: "closed",
+            by: .revenueCatTestEvent,
+            at: Self.start
+        )
         #expect(queue.all[0].attempts.map(\.failure) == ["closed"])
         #expect(queue.all[0].attempts.map(\.status) == [nil])
         #expect(queue.all[0].state == .failed)
     }
 
-    @Test("what was delivered is never sent again")
+    @Test("a delivered event is never sent again")
     func delivered() {
         var queue = queue()
         let number = queue.take(by: Self.start)[0].number
         queue.finish(number, status: 200, failure: nil, by: .revenueCat, at: Self.start)
-        #expect(queue.nextDue == nil && queue.isSettled)
+        #expect(queue.nextDueTime == nil && queue.isSettled)
         #expect(queue.take(by: Instant(milliseconds: .max)).isEmpty)
         queue.finish(number, status: 500, failure: nil, by: .revenueCat, at: Self.start)
         #expect(queue.all[0].state == .delivered, "an end comes once")
@@ -120,14 +126,14 @@ struct DeliveryQueueTests {
         #expect(queue.take(by: Self.start).count == 3, "the sender was stopped; nothing is lost")
     }
 
-    @Test("what is due leaves in the order of its time, then of its number")
+    @Test("due deliveries are sent in order of due time, then of number")
     func ordered() {
         var queue = DeliveryQueue()
         add(to: &queue, "late", due: Self.start + .seconds(5))
         add(to: &queue, "first")
         add(to: &queue, "second")
         #expect(queue.take(by: Self.start).map(\.eventID) == ["first", "second"])
-        #expect(queue.nextDue == Self.start + .seconds(5))
+        #expect(queue.nextDueTime == Self.start + .seconds(5))
         #expect(queue.take(by: Self.start + .seconds(5)).map(\.eventID) == ["late"])
     }
 
@@ -158,11 +164,11 @@ struct DeliveryQueueTests {
         #expect(queue.take(by: Self.start).map(\.eventID) == ["ab"])
     }
 
-    @Test("a delivery that failed for good holds nobody back")
+    @Test("a permanently failed delivery does not block later ones")
     func abandoned() {
         var queue = queue(2, orderKeys: ["sub"])
         _ = queue.take(by: Self.start)
-        queue.finish(1, status: 500, failure: nil, by: .test, at: Self.start)
+        queue.finish(1, status: 500, failure: nil, by: .revenueCatTestEvent, at: Self.start)
         #expect(queue.take(by: Self.start).map(\.eventID) == ["E1"])
     }
 
@@ -175,7 +181,13 @@ struct DeliveryQueueTests {
             add(to: &queue, "E", configuration: configuration)
         }
         for taken in queue.take(by: Self.start) {
-            queue.finish(taken.number, status: 200, failure: nil, by: .test, at: Self.start)
+            queue.finish(
+                taken.number,
+                status: 200,
+                failure: nil,
+                by: .revenueCatTestEvent,
+                at: Self.start
+            )
         }
         #expect(queue.resend("E", to: "other", at: Self.start) == 1)
         #expect(queue.resend("E", to: nil, at: Self.start) == 2)
@@ -222,13 +234,13 @@ struct DeliveryQueueTests {
             }
         }
         #expect(queue.all.count == added, "seed \(seed)")
-        #expect(queue.isSettled == queue.all.allSatisfy(\.isOver))
+        #expect(queue.isSettled == queue.all.allSatisfy(\.isFinished))
         // Whoever goes on serving empties the queue.
         for number in underway {
             queue.finish(number, status: 200, failure: nil, by: .revenueCat, at: now)
         }
         var rounds = 0
-        while let due = queue.nextDue, rounds < 1000 {
+        while let due = queue.nextDueTime, rounds < 1000 {
             rounds += 1
             now = max(now, due)
             for taken in queue.take(by: now) {
@@ -240,7 +252,7 @@ struct DeliveryQueueTests {
 
     // MARK: Ids
 
-    @Test("ids come from their seed, and each in its form", arguments: 0..<UInt64(100))
+    @Test("ids are derived from their seed and have the right format", arguments: 0..<UInt64(100))
     func ids(seed: UInt64) {
         var source = IDSource(seed: seed, text: "a")
         var same = IDSource(seed: seed, text: "a")
@@ -252,7 +264,7 @@ struct DeliveryQueueTests {
         #expect(Array(uuid)[14] == "4" && Array(uuid)[19] == "a")
         #expect(source.digits(12).allSatisfy { $0.isNumber })
         #expect(source.hex(32).allSatisfy { $0.isHexDigit && !$0.isUppercase })
-        #expect(source.letters(28).count == 28)
+        #expect(source.alphanumerics(28).count == 28)
         #expect(source.uuid() != uuid)
     }
 

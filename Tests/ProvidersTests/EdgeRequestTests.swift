@@ -8,7 +8,7 @@ import Testing
 @Suite("Requests with values at the edge of their types", .serialized)
 struct EdgeRequestTests {
     private static let start = Instant(milliseconds: 1_790_000_000_000)
-    private static let app = OneSignalState.standardApp
+    private static let app = OneSignalState.defaultAppID
 
     /// Bodies with every number, date and duration that an operation reads, after empty lines.
     private static let written = #"""

@@ -74,20 +74,25 @@ struct EventFactoryTests {
         #expect(event["transferred_to"] == [.string(Self.context.namespace.id(of: "bob"))])
     }
 
-    @Test func `an immediate Play product change has no new_product_id, never null`() throws {
+    @Test
+    func `an immediate Play product change omits new_product_id instead of setting it to null`()
+        throws
+    {
         var change = spec("PRODUCT_CHANGE", store: "PLAY_STORE")
         #expect(try event(change)["new_product_id"] == nil)
         change.newProduct = "premium_yearly"
         #expect(try event(change)["new_product_id"] == "premium_yearly:base-plan")
     }
 
-    @Test func `what continues another product keeps its first transaction`() throws {
+    @Test func `a transaction that continues another product keeps its original transaction id`()
+        throws
+    {
         let first = try event(spec("INITIAL_PURCHASE"))
         var renewal = spec("RENEWAL")
         renewal.product = "premium_yearly"
         let name = "original_transaction_id"
         #expect(try event(renewal)[name] != first[name])
-        renewal.continues = first["product_id"]?.string
+        renewal.continuedProduct = first["product_id"]?.string
         let continued = try event(renewal)
         #expect(continued[name] == first[name])
         #expect(continued["transaction_id"] != first["transaction_id"])

@@ -67,7 +67,7 @@ struct OneSignalStateTests {
     }
 
     @Test(
-        "what is missing is said in OneSignal's words",
+        "missing members are reported with OneSignal's error messages",
         arguments: [
             ("/contents", "Message Notifications must have English language content"),
             (
@@ -107,7 +107,7 @@ struct OneSignalStateTests {
         state.plans[.oneSignal] = ProviderPlan(
             provider: .oneSignal,
             answers: [
-                .noSubscribers, .invalidAliases, .status(429), .status(503), .reset, .loseAnswer,
+                .noSubscribers, .invalidAliases, .status(429), .status(503), .reset, .loseResponse,
                 .never, .malformed, .half, .slow(5),
             ]
         )
@@ -175,7 +175,7 @@ struct RevenueCatStateTests {
         return (try? JSONValue(parsing: reply.response.body))?["subscriber"]
     }
 
-    @Test func `a read creates the customer, whatever the id`() {
+    @Test func `a read creates the customer, for any id`() {
         var state = RevenueCatState(key: nil)
         let id = "$RCAnonymousID:0123 ü@:"
         #expect(read(&state, id)?["original_app_user_id"] == .string(id))
@@ -298,7 +298,7 @@ struct RevenueCatStateTests {
         #expect(read(&state, namespace.id(of: "bob"))?["entitlements"]?["premium"] != nil)
     }
 
-    @Test func `one-time purchases and grants stand where REST puts them`() {
+    @Test func `one-time purchases and grants appear where the REST API places them`() {
         var state = RevenueCatState(key: nil)
         state.apply(
             event("NON_RENEWING_PURCHASE") {

@@ -61,7 +61,7 @@ struct FirebaseSheetTests {
         (nil, "?key=", 403), ("Basic x", "", 403),
     ]
 
-    @Test("2.1: who is calling", arguments: callers)
+    @Test("2.1: credentials and API key decide whether a call is accepted", arguments: callers)
     func caller(authorization: String?, key: String, status: Int) {
         var auth = FirebaseClient()
         let said = auth.talk.say(
@@ -76,7 +76,7 @@ struct FirebaseSheetTests {
         if status == 200 { #expect((said["/idToken"] == nil) == isAdmin, "section 4.1") }
     }
 
-    @Test("2.1: the key may stand in a header")
+    @Test("2.1: the API key is accepted in a header")
     func keyHeader() {
         var auth = FirebaseClient()
         let said = auth.talk.say(
@@ -223,7 +223,7 @@ struct FirebaseSheetTests {
         #expect(auth.talk.state.userCount == (code == nil ? 2 : 1), "a refusal makes nobody")
     }
 
-    @Test("4.1: an administrator's twins")
+    @Test("4.1: an administrator's duplicate id or phone number is refused")
     func duplicates() {
         var auth = FirebaseClient()
         #expect(auth.admin("", ["localId": "x", "phoneNumber": "+491"]).status == 200)
@@ -298,7 +298,7 @@ struct FirebaseSheetTests {
         }
     }
 
-    @Test("4.2: a disabled user is told before the password is looked at")
+    @Test("4.2: a disabled user is reported before the password is checked")
     func disabled() {
         var auth = FirebaseClient()
         let ada = auth.addAda()
@@ -408,7 +408,7 @@ struct FirebaseSheetTests {
         if code == nil { #expect((said["/oobCode"] != nil) == isAdmin) }
     }
 
-    @Test("4.5: protection tells nobody who is known")
+    @Test("4.5: enumeration protection hides which email addresses are registered")
     func protectedReset() {
         var auth = FirebaseClient { $0.enumerationProtection = true }
         _ = auth.addAda()
@@ -524,7 +524,7 @@ struct FirebaseSheetTests {
         #expect(said["/idToken"] == nil)
     }
 
-    @Test("4.8: who is meant")
+    @Test("4.8: an update without a valid user is refused")
     func whoIsMeant() {
         var auth = FirebaseClient()
         #expect(auth.user("update", ["displayName": "x"]).code == "INVALID_REQ_TYPE")
@@ -534,7 +534,7 @@ struct FirebaseSheetTests {
 
     // MARK: 4.9, 4.10 · lookup and delete
 
-    @Test("4.9: no match is no list")
+    @Test("4.9: a lookup without a match returns no user list")
     func lookup() {
         var auth = FirebaseClient()
         let ada = auth.addAda()
@@ -548,7 +548,7 @@ struct FirebaseSheetTests {
         #expect(both["/users/0/email"] == "ada@example.com", "stored in lower case")
     }
 
-    @Test("4.10: deleting frees the address at once, and the id for nobody")
+    @Test("4.10: a deleted user's address is free at once, and its id is not reused")
     func delete() {
         var auth = FirebaseClient()
         let ada = auth.addAda()
@@ -594,7 +594,10 @@ struct FirebaseSheetTests {
         #expect(said.code == (isProduction ? "TOKEN_EXPIRED" : nil))
     }
 
-    @Test("4.13: a refresh for a user who is gone", arguments: [true, false])
+    @Test(
+        "4.13: a refresh for a deleted user gets the configured error code",
+        arguments: [true, false]
+    )
     func gone(tells: Bool) {
         var auth = FirebaseClient { $0.tellsDeletedUsers = tells }
         let ada = auth.addAda()

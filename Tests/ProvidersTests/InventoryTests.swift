@@ -22,7 +22,7 @@ struct InventoryTests {
 
     /// A path with something in the place of every name.
     private static func filled(_ path: String) -> String {
-        let values = ["app_id": OneSignalState.standardApp, "project": "demo-project"]
+        let values = ["app_id": OneSignalState.defaultAppID, "project": "demo-project"]
         var filled = ""
         var rest = path[...]
         while let open = rest.firstIndex(of: "{"), let close = rest.firstIndex(of: "}") {

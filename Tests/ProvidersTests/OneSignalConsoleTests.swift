@@ -6,7 +6,7 @@ import Testing
 /// Apps of the fake OneSignal, their keys and their segments: what no call over REST shows.
 @Suite("OneSignal's console")
 struct OneSignalConsoleTests {
-    private static let app = OneSignalState.standardApp
+    private static let app = OneSignalState.defaultAppID
 
     private func talk(key: String? = "k-1") -> ProviderClient<OneSignalState> {
         ProviderClient(OneSignalState(key: key.map(Secret.init)), authorization: "Key k-1")
@@ -63,7 +63,7 @@ struct OneSignalConsoleTests {
     ]
 
     @Test(
-        "a segment reaches those whom its filters name, without those of an excluded one",
+        "a push to segments reaches their users, except those of excluded segments",
         arguments: sends
     )
     func segments(send: Send) {
@@ -128,7 +128,7 @@ struct OneSignalConsoleTests {
     }
 
     @Test(
-        "a message is a push, a mail or a text, and none counts for another",
+        "each message counts only as its own kind: push, email or SMS",
         arguments: [
             (
                 ["include_aliases": ["external_id": ["ada"]], "target_channel": "push"],
@@ -166,7 +166,7 @@ struct OneSignalConsoleTests {
         }
     }
 
-    @Test func `an export is fetched by a name that nobody can guess`() throws {
+    @Test func `an export is available only at its unpredictable address`() throws {
         var talk = talk()
         let path = "/players/csv_export?app_id=\(Self.app)"
         let first = try #require(talk.say("POST", path, [:])["/csv_file_url"]?.string)
@@ -180,7 +180,7 @@ struct OneSignalConsoleTests {
         #expect(talk.say("POST", path, ["extra_fields": many]).status == 400)
     }
 
-    @Test func `reading makes no app, and a segment that nobody made reaches nobody`() {
+    @Test func `reading creates no app, and an unknown segment reaches no users`() {
         var talk = talk()
         let before = talk.state
         for _ in 0..<3 { talk.say("GET", "/apps/4f1d2c3b-8a7e-4c55-9b1e-0d2f6a9c7e10") }

@@ -124,7 +124,7 @@ struct OneSignalSheetTests {
         #expect(said.effects.isEmpty)
     }
 
-    @Test("2: an empty user, an unknown one, and one that is somebody else's")
+    @Test("2: an empty user, an unknown user and another user's alias are refused")
     func userErrors() {
         var talk = talk()
         let users = "/apps/\(Self.app)/users"
@@ -187,7 +187,7 @@ struct OneSignalSheetTests {
         (["included_segments": []], false, []), ([:], false, []),
     ]
 
-    @Test("3: each kind of target reaches whom it names", arguments: targets)
+    @Test("3: each kind of target reaches the recipients it names", arguments: targets)
     func target(members: JSONObject, isAccepted: Bool, recipients: [String]) {
         var talk = talk()
         let bare = Self.push(without: ["include_aliases"])
@@ -198,7 +198,7 @@ struct OneSignalSheetTests {
         #expect(said.reply.effects.first?.recipients ?? [] == recipients)
     }
 
-    @Test("3: segments beside aliases go to the whole segment, or are refused when strict")
+    @Test("3: segments combined with aliases reach the whole segment, or are refused when strict")
     func mixed() {
         let both = Self.push(["included_segments": ["Total Subscriptions"]])
         var open = talk()
@@ -242,7 +242,7 @@ struct OneSignalSheetTests {
         #expect(talk.say("POST", "/notifications", .object(object)).status == status)
     }
 
-    @Test("3: no English text is needed beside a template, data alone, or a mail")
+    @Test("3: the English text is optional with a template, data only, or an email")
     func noText() {
         for members in [
             ["template_id": "t"], ["content_available": true], ["email_body": "<p>"],
@@ -269,7 +269,7 @@ struct OneSignalSheetTests {
 
     // MARK: 4 · The 200 answers
 
-    @Test("4: nobody reachable is a 200 without an id, and nothing was sent")
+    @Test("4: a push without reachable recipients returns 200 with an empty id and sends nothing")
     func nobody() {
         var talk = talk { $0.recipients = .known }
         let body = Self.push(
@@ -283,7 +283,7 @@ struct OneSignalSheetTests {
         #expect(said.effects.isEmpty)
     }
 
-    @Test("4: some ids bad is an id beside an object of errors")
+    @Test("4: a push with some invalid ids returns an id and an object of errors")
     func someBad() {
         var talk = talk { $0.recipients = .known }
         talk.say(
@@ -354,7 +354,7 @@ struct OneSignalSheetTests {
         #expect(second["/id"] == first["/id"] && second.effects.isEmpty)
     }
 
-    @Test("5: keys are per app, and an answer without an id takes none")
+    @Test("5: idempotency keys apply per app, and a response without an id does not use one up")
     func keyScope() {
         var talk = talk()
         let key: JSONObject = ["idempotency_key": "a55a4000-0000-5000-8000-0000000000aa"]
@@ -372,7 +372,7 @@ struct OneSignalSheetTests {
         )
     }
 
-    @Test("5: a key that is no UUID is refused only on demand")
+    @Test("5: an idempotency key that is not a UUID is refused only if UUIDs are required")
     func keyForm() {
         let body = Self.push(["idempotency_key": "order-1"])
         var open = talk()

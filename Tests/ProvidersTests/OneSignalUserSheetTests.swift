@@ -91,7 +91,7 @@ struct OneSignalUserSheetTests {
         #expect(unknown.status == 404)
     }
 
-    @Test("7: a token that is known moves to the user who names it")
+    @Test("7: a known token moves to the user who registers it")
     func transfers() {
         var talk = talk()
         talk.say("POST", Self.users, ["identity": ["external_id": "bob"]])
@@ -182,7 +182,7 @@ struct OneSignalUserSheetTests {
         #expect(tags?["other"] == "1", "keys that are left out stay")
     }
 
-    @Test("8: arrays and objects are no tags", arguments: [[], [:], ["a"]] as [JSONValue])
+    @Test("8: arrays and objects are refused as tags", arguments: [[], [:], ["a"]] as [JSONValue])
     func structured(value: JSONValue) {
         var talk = talk()
         let said = talk.say("PATCH", Self.ada, ["properties": ["tags": ["k": value]]])

@@ -9,7 +9,7 @@ struct OperationCostTests {
     // MARK: A town of people
 
     static let start = Instant(milliseconds: 1_790_000_000_000)
-    private static let app = OneSignalState.standardApp
+    private static let app = OneSignalState.defaultAppID
     private static let small = populatedServices(100)
     private static let large = populatedServices(10_000)
 
@@ -334,7 +334,7 @@ struct OperationCostTests {
                     at: now
                 )
             }
-            return populatedServices.queue.nextDue != nil
+            return populatedServices.queue.nextDueTime != nil
         },
         MeasuredOperation("purchasely: renew") { populatedServices, now in
             (try? populatedServices.purchasely.carryOut(.renew, ["user": "user-7"], at: now)) != nil

@@ -12,7 +12,7 @@ struct ProviderTests {
         for party in others { #expect(Services.provider(party) == nil) }
     }
 
-    @Test func `each has a name, a port of its own, and its key in front`() throws {
+    @Test func `each provider has a name, a unique port and declared secrets`() throws {
         #expect(Set(Services.providers.map(\.defaultPort)).count == Services.providers.count)
         for provider in Services.providers {
             #expect(Services.provider(named: provider.party.description)?.party == provider.party)
@@ -32,7 +32,10 @@ struct ProviderTests {
         #expect(Services.provider(named: name) == nil)
     }
 
-    @Test("each answers and fails in its own shape", arguments: Services.providers.map(\.party))
+    @Test(
+        "each provider marks its responses and failures with its own header value",
+        arguments: Services.providers.map(\.party)
+    )
     func answers(party: Exchange.Party) throws {
         var services = Services(seed: 1)
         let request = HTTPMessage.Request("GET", "/nothing/here")

@@ -152,7 +152,7 @@ struct PurchaselyTests {
         queue.finish(first[0].number, status: 500, failure: nil, by: schedule, at: Self.now)
         queue.finish(first[1].number, status: 200, failure: nil, by: schedule, at: Self.now)
         #expect(queue.take(by: Self.now).isEmpty, "a2 waits behind the retry of a1")
-        let retry = try #require(queue.nextDue)
+        let retry = try #require(queue.nextDueTime)
         #expect(retry == Self.now + .seconds(15))
         let again = queue.take(by: retry)
         #expect(again.map(\.eventID) == ["a1"])
@@ -191,12 +191,12 @@ struct PurchaselyTests {
         #expect(schedule.attemptCountMax == 26)
         let total = schedule.delays.reduce(Duration.zero, +)
         #expect((19...22).contains(total.components.seconds / 86_400))
-        #expect(schedule.answerMax == .seconds(10))
+        #expect(schedule.responseTimeout == .seconds(10))
         #expect(!schedule.isSuccess(204) && !schedule.isSuccess(404))
         #expect(RetrySchedule.purchasely(takes404: true).isSuccess(404))
     }
 
-    @Test func `a retry is signed anew and its body stays`() throws {
+    @Test func `a retry gets a new signature and keeps its body`() throws {
         var state = PurchaselyState()
         state.webhook = PurchaselyWebhook(url: "http://127.0.0.1:1/x", secret: Secret("foobar"))
         let first = state.request(Array("{}".utf8), path: "/x", at: Self.now)
@@ -207,7 +207,7 @@ struct PurchaselyTests {
             first[field: PurchaselySignature.fieldName]
                 != second[field: PurchaselySignature.fieldName]
         )
-        #expect(first[field: PurchaselySignature.deprecatedName] == nil)
+        #expect(first[field: PurchaselySignature.deprecatedFieldName] == nil)
     }
 
     @Test(

@@ -8,7 +8,7 @@ struct CallDateTests {
     private static let outside: [Int64] = [
         .min, -1, 4_102_444_800_001, 1_798_761_600_000_000, .max,
     ]
-    private static let app = OneSignalState.standardApp
+    private static let app = OneSignalState.defaultAppID
 
     @Test("Firebase refuses it", arguments: outside)
     func firebase(time: Int64) {

@@ -208,7 +208,7 @@ struct RevenueCatSheetTests {
 
     // MARK: 4.1 · Writing
 
-    @Test("4.1: identify tells a new id from an old one")
+    @Test("4.1: identify returns 201 for a new id and 200 for a known one")
     func identify() {
         var talk = talk()
         let anonymous = "$RCAnonymousID:0123456789abcdef0123456789abcdef"
@@ -502,7 +502,9 @@ struct RevenueCatSheetTests {
         }
     }
 
-    @Test("5.4: what is over does not keep a receipt, and a customer may have a rule of its own")
+    @Test(
+        "5.4: one-time purchases do not block a transfer, and a customer may have a separate rule"
+    )
     func restoreRules() {
         var talk = talk { $0.restoreBehavior = .transferIfNoActiveSubscriptions }
         buy(&talk, "ada", token: "t", ["product_id": "lifetime"])
@@ -554,7 +556,7 @@ struct RevenueCatSheetTests {
 
     // MARK: 4.4 · v2
 
-    @Test("4.4: a read of v2 creates nobody, and counts in milliseconds")
+    @Test("4.4: a v2 read creates no customer and returns times in milliseconds")
     func v2() {
         var talk = talk(key: "sk_1", authorization: "Bearer sk_1")
         let base = "/v2/projects/proj1/customers/ada"

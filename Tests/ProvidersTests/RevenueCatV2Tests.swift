@@ -34,7 +34,7 @@ struct RevenueCatV2Tests {
         #expect(all.count { $0.supportStatus == .served } == 53)
     }
 
-    @Test func `what is not served is refused as to a key without the permission`() {
+    @Test func `unsupported endpoints are refused as forbidden, and unknown ones as not found`() {
         var talk = talk()
         let refused = talk.say("GET", "/v2/projects/p/charts/revenue")
         #expect(refused.status == 403 && refused["/type"] == "authorization_error")
@@ -60,7 +60,7 @@ struct RevenueCatV2Tests {
         #expect((late["ends_at"]?.int64 ?? 0) >= (running["ends_at"]?.int64 ?? .max))
     }
 
-    @Test func `a page ends where it is told to, and the next begins behind it`() {
+    @Test func `a page ends at its limit and the next page starts after it`() {
         var talk = talk()
         for name in ["ada", "bob", "carol"] {
             #expect(talk.say("POST", Self.customers, ["id": .string(name)]).status == 201)
@@ -151,7 +151,9 @@ struct RevenueCatV2Tests {
         #expect(talk.say("POST", path, gone)["/items"] == [])
     }
 
-    @Test func `a currency is granted by what is paid for and taken back with it, and told`() throws
+    @Test
+    func `a purchase grants virtual currency with an event, and a spend counts once without one`()
+        throws
     {
         var talk = talk()
         var action = StoreAction(.purchase, user: "ada")

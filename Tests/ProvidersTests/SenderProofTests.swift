@@ -40,8 +40,8 @@ struct SenderProofTests {
     @Test("every signature of Purchasely is recognised", arguments: Delivery.Signature.allCases)
     func purchasely(use: Delivery.Signature) {
         var sender = PurchaselySender(method: "POST", path: "/", secret: Secret("shared"))
-        for sendsDeprecated in [false, true] {
-            sender.sendsDeprecated = sendsDeprecated
+        for sendsDeprecatedSignature in [false, true] {
+            sender.sendsDeprecatedSignature = sendsDeprecatedSignature
             let request = sender.request(body: Self.body, at: Self.now, signature: use)
             let proof = sender.proof(of: request, at: Self.now)
             #expect(proof == SenderProof(signature: Self.told(use)))
@@ -49,7 +49,7 @@ struct SenderProofTests {
     }
 
     @Test(
-        "whatever stands in a signature is read",
+        "hostile signature headers are classified as malformed or as signed with a wrong key",
         arguments: [
             "", ",", "=", "t", "t=", "t=1", "v1=ab", "t=,v1=", "t=x,v1=ab", "t=1,v1=ab",
             "t=9223372036854775807,v1=ab", "t=-9223372036854775808,v1=ab", "t=1,t=2,v1=ab",
@@ -63,7 +63,10 @@ struct SenderProofTests {
         #expect(use == .malformed || use == .wrongKey)
     }
 
-    @Test("age is told by the sender's clock", arguments: [-3600, -301, -300, 0, 300, 301, 3600])
+    @Test(
+        "the age of a signature is measured by the sender's clock",
+        arguments: [-3600, -301, -300, 0, 300, 301, 3600]
+    )
     func age(seconds: Int64) {
         let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
         let request = sender.request(body: Self.body, at: Self.now - .seconds(seconds))

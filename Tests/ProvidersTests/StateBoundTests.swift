@@ -29,9 +29,9 @@ struct StateBoundTests {
             #expect(log.byteCount <= NotificationLog.bytesMax)
         }
         // The entries stay, and the newest have their bodies.
-        #expect(log.newest(count, from: 0).count == count)
-        let newest = log.newest(8, from: 0)
-        #expect(newest.allSatisfy { $0.body["contents"] != nil })
+        #expect(log.newestNotifications(count, from: 0).count == count)
+        let newestNotifications = log.newestNotifications(8, from: 0)
+        #expect(newestNotifications.allSatisfy { $0.body["contents"] != nil })
         let oldest = try #require(log.notifications["n0"])
         #expect((oldest.body[NotificationLog.droppedMember] != nil) == (bytes > 100))
         let copy: NotificationLog = try JSONValue(encoding: log).decoded()
@@ -88,8 +88,8 @@ struct StateBoundTests {
         #expect(queue.droppedCount > 60)
         #expect(queue.all.count + queue.droppedCount == 101)
         #expect(queue.all.reduce(0) { $0 + $1.body.utf8.count } < 35_000_000)
-        #expect(queue.added(from: 100).map(\.eventID) == ["e99", "e100"])
-        #expect(queue.added(from: queue.nextNumber).isEmpty)
+        #expect(queue.addedDeliveries(from: 100).map(\.eventID) == ["e99", "e100"])
+        #expect(queue.addedDeliveries(from: queue.nextNumber).isEmpty)
     }
 
     @Test func `the record of the bridge stays within its bound`() {

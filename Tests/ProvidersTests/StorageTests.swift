@@ -9,9 +9,9 @@ struct StorageTests {
     @Test("a sorted set in blocks", arguments: 0..<10)
     func order(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        var order = SharedOrder<Int>()
+        var order = SharedSortedSet<Int>()
         var model: Set<Int> = []
-        var kept: [(SharedOrder<Int>, [Int])] = []
+        var kept: [(SharedSortedSet<Int>, [Int])] = []
         for round in 0..<3000 {
             let number = Int.random(in: 0..<2500, using: &generator)
             // It grows, and shrinks later, so that blocks part and join.
@@ -46,8 +46,8 @@ struct StorageTests {
         for (copy, then) in kept { #expect(copy.all == then, "a copy stays as it was") }
     }
 
-    @Test func `two sets are equal whatever order they were made in`() {
-        var (one, other) = (SharedOrder<Int>(), SharedOrder<Int>())
+    @Test func `sets with the same elements are equal in any insertion order`() {
+        var (one, other) = (SharedSortedSet<Int>(), SharedSortedSet<Int>())
         for number in 0..<1000 { one.insert(number) }
         for number in (0..<1000).reversed() { other.insert(number) }
         #expect(one == other)
@@ -146,7 +146,7 @@ struct StorageTests {
         #expect(project.users(2, after: "b").map(\.localID) == ["c", "d"])
     }
 
-    @Test func `an address that changed names nobody`() {
+    @Test func `a replaced email address finds the user only as the initial address`() {
         var project = FirebaseProject(
             projectID: "p",
             tenantID: nil,
@@ -171,7 +171,7 @@ struct StorageTests {
     )
     func purged(days: Int64) {
         var talk = ProviderClient(OneSignalState(key: nil))
-        let app = OneSignalState.standardApp
+        let app = OneSignalState.defaultAppID
         let push: JSONValue = [
             "app_id": .string(app), "contents": ["en": "x"], "included_segments": ["All"],
         ]
@@ -208,7 +208,7 @@ struct StorageTests {
             ]
             let user = HTTPMessage.Request(
                 "POST",
-                "/apps/\(OneSignalState.standardApp)/users",
+                "/apps/\(OneSignalState.defaultAppID)/users",
                 body: body.bytes
             )
             _ = services.respond(.oneSignal, to: user, at: now)
@@ -235,7 +235,7 @@ struct StorageTests {
         let id = try #require(services.revenueCat.customer("user-3")?.purchases.first)
         #expect(read.revenueCat.purchase(withTransaction: id.transactionID) == id)
         #expect(read.purchasely.subscriptions.subscriptionsOwned(by: "user-3").count == 1)
-        let app = try #require(read.oneSignal.apps[OneSignalState.standardApp])
+        let app = try #require(read.oneSignal.apps[OneSignalState.defaultAppID])
         #expect(app.users(tagged: "who", "user-3").count == 1)
         #expect(app.reachable == ["ios": 5])
         #expect(app.subscriptions(2, from: 1).count == 2)

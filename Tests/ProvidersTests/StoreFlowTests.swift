@@ -188,7 +188,9 @@ struct StoreFlowTests {
         #expect(paid[0]["transaction_id"] == bought["transaction_id"])
     }
 
-    @Test func `9: pause on Play`() throws {
+    @Test func `9: a Play Store subscription can be paused, an App Store subscription cannot`()
+        throws
+    {
         let shop = Shop()
         _ = try shop.act(.purchase) { $0.store = "PLAY_STORE" }
         let paused = try shop.act(.pause) { $0.by = .seconds(20 * 86_400) }
@@ -313,7 +315,7 @@ struct StoreFlowTests {
         #expect(shop.hasAccess())
     }
 
-    @Test func `what happens twice or at no such store is refused`() throws {
+    @Test func `repeated actions and actions unsupported by the store are refused`() throws {
         let shop = Shop()
         _ = try shop.act(.purchase)
         _ = try shop.act(.cancel)
@@ -488,7 +490,7 @@ struct StoreFlowTests {
         #expect(named.hasAccess("ada") && !named.hasAccess("web"))
     }
 
-    @Test func `what cannot be is refused in words and changes nothing`() throws {
+    @Test func `impossible actions are refused and create no customer`() throws {
         let shop = Shop()
         for kind in StoreAction.Kind.allCases {
             let before = shop.services.revenueCat.customer("nobody")
@@ -594,7 +596,7 @@ struct RevenueCatIdentityTests {
     }
 
     @Test(
-        "a receipt that belongs to somebody",
+        "restoring another user's receipt follows the restore behavior",
         arguments: RevenueCatSettings.RestoreBehavior.allCases,
         [true, false]
     )

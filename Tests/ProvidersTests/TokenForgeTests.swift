@@ -4,20 +4,20 @@ import Testing
 
 @Suite("Forged tokens")
 struct TokenForgeTests {
-    @Test func `a signature that nobody can decode stands behind a perfect token`() throws {
+    @Test func `an undecodable signature follows the valid header and payload of a token`() throws {
         let now = Instant(milliseconds: 1_700_000_000_000)
         let key = try SigningKey(at: now)
-        let forge = TokenForge(
+        let tokenForge = TokenForge(
             project: "p",
             key: key,
             cookieKey: nil,
             unpublishedKey: nil,
-            withdrawn: nil
+            withdrawnKey: nil
         )
         func parts(_ signing: TokenSpec.Signing) throws -> [Substring] {
             var spec = TokenSpec()
             spec.signing = signing
-            let text = try #require(forge.text(spec, user: "ada", at: now))
+            let text = try #require(tokenForge.text(spec, user: "ada", at: now))
             return text.split(separator: ".", omittingEmptySubsequences: false)
         }
         let (good, bad) = (try parts(.genuine), try parts(.illegible))

@@ -25,7 +25,7 @@ struct RetryScheduleTests {
         #expect(delays[6] == nil)
         #expect(delays.compactMap { $0 }.reduce(.zero, +) == .seconds(155 * 60))
         #expect(schedule.attemptCountMax == 6)
-        #expect(schedule.answerMax == .seconds(60))
+        #expect(schedule.responseTimeout == .seconds(60))
     }
 
     @Test func `200 is success and nothing else`() {

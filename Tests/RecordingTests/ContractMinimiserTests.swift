@@ -70,7 +70,7 @@ struct MinimiserTests {
         )
     }
 
-    @Test func `a contract only gets smaller on the way, and each candidate is asked for once`()
+    @Test func `a contract never grows during minimization, and each candidate is tested once`()
         async
     {
         let asked = Locked<[Contract]>([])

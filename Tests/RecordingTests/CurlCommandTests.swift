@@ -213,7 +213,7 @@ struct CurlCommandTests {
         ("curl http://x/a?b=1&c=2", 1, "not a curl command"),
     ]
 
-    @Test("what would be another request is an error", arguments: unknown)
+    @Test("a command whose request cannot be determined is an error", arguments: unknown)
     func refused(text: String, line: Int, problem: String) {
         do {
             let found = try Self.requests(text)

@@ -128,7 +128,7 @@ struct MadeUpSession {
             let body = try? JSONValue(parsing: response.body)
         else { return outcome }
         func moment(_ told: Instant) -> Instant {
-            moments.base + moments.offset(of: told, isCut: false)
+            moments.base + moments.offset(of: told, isTruncated: false)
         }
         response.body =
             body.mapLeaves { leaf in
@@ -175,7 +175,7 @@ struct MadeUpSession {
             began: began,
             ended: began + .seconds(60),
             exchanges: named,
-            settling: .notNeeded
+            settleEvidence: .notNeeded
         )
         return Judge.judge(
             CaseEvidence(
@@ -183,7 +183,11 @@ struct MadeUpSession {
                 subject: record,
                 baselines: [],
                 profile: Profile(),
-                sight: RunRecord.Observability(seesEffects: true, seesState: true, latency: .zero)
+                sight: RunRecord.Observability(
+                    arePushesObservable: true,
+                    areProbeChangesObservable: true,
+                    latency: .zero
+                )
             )
         )
     }

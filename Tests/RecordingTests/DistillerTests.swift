@@ -177,7 +177,7 @@ struct DistillerTests {
         #expect(text.contains(#"authorization: "Bearer {{some.token1}}""#), "\(text)")
     }
 
-    @Test func `independent people get separate contracts`() {
+    @Test func `unrelated users get separate contracts`() {
         let contracts = distil([
             event(1), event(2, id: Self.uuid.replacing("1B", with: "2C"), user: "other-9"),
         ])
@@ -234,7 +234,7 @@ struct DistillerTests {
         #expect(notes == ["the backend sent no push in this session, so pushes are not checked"])
     }
 
-    @Test func `messages to people are counted and quoted`() throws {
+    @Test func `messages to users are counted and quoted`() throws {
         var push = RecordingFileTests.exchange(
             2,
             from: .backend,
@@ -254,7 +254,7 @@ struct DistillerTests {
         let effects = contract.expectation.effects
         #expect(effects.map(\.countMin) == [2, 2])
         #expect(effects.first?.audience == Audience(users: ["ada"]))
-        #expect(effects.first?.says == ["contents": ["en": "Welcome"]])
+        #expect(effects.first?.expectedContent == ["contents": ["en": "Welcome"]])
         #expect(contract.needs == [.push])
         // Whoever bought nothing beside somebody who was told is to be told nothing.
         var greeting = RecordingFileTests.exchange(3, body: ["appUserId": "user-18"])

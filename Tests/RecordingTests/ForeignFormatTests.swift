@@ -78,7 +78,7 @@ struct ForeignFormatTests {
         ])
     }
 
-    @Test func `flows are requests with their answers and their times`() throws {
+    @Test func `flows are imported as requests with their responses and times`() throws {
         let found = try read(Self.flow() + Self.flow("GET", "/b", body: "")).exchanges
         #expect(found.map(\.request.target) == ["/a?x=1", "/b"])
         #expect(
@@ -91,7 +91,9 @@ struct ForeignFormatTests {
         #expect(found[0].completed.map { $0 - found[0].invoked } == 250_000)
     }
 
-    @Test func `flows of other hosts, other kinds and without an answer are told`() throws {
+    @Test func `flows of other hosts and kinds are noted, and flows without a response are kept`()
+        throws
+    {
         let other = Self.flow(host: "cdn.example")
         let dns = Tnetstring.table([
             ("type", Tnetstring.text("dns")), ("request", Tnetstring.table([])),
@@ -171,7 +173,9 @@ struct ForeignFormatTests {
                 friend: {$ref: "#/components/schemas/User"}
         """
 
-    @Test func `examples of a description are requests and their answers`() throws {
+    @Test func `examples in an API description are imported as requests with their responses`()
+        throws
+    {
         let (found, notes) = try read(Array(Self.description.utf8))
         let lines = found.map {
             "\($0.request.method) \($0.request.target) \($0.response?.status ?? 0)"

@@ -34,7 +34,7 @@ struct ImportFormatTests {
         ("[]", nil), ("{}", nil), ("{}\n{}", nil), ("{\"log\":1}", nil), ("curly", nil),
     ]
 
-    @Test("a file tells its format by its beginning", arguments: formats)
+    @Test("the file format is detected from the beginning of the file", arguments: formats)
     func format(text: String, expected: Importer.Format?) {
         #expect(Importer.format(of: Array(text.utf8)) == expected)
     }
@@ -86,7 +86,7 @@ struct ImportFormatTests {
         ("curl \\\r\n http://x\r\nls", 3, "not a curl command"),
     ]
 
-    @Test("a command that cannot be read is told with its line", arguments: faults)
+    @Test("a command that cannot be parsed is reported with its line number", arguments: faults)
     func fault(text: String, line: Int, problem: String) throws {
         do {
             // A bad command among others is left out with a note.
@@ -100,7 +100,7 @@ struct ImportFormatTests {
         }
     }
 
-    @Test func `bytes that are no text are no commands`() {
+    @Test func `bytes that are not UTF-8 are refused as commands`() {
         #expect(throws: RecordingError.self) {
             try Importer.exchanges([0x63, 0xff, 0xfe], format: .curl, Self.context)
         }
@@ -132,7 +132,7 @@ struct ImportFormatTests {
     }
 
     @Test(
-        "data of a read stand in its query",
+        "the data of a GET command is added to its query",
         arguments: [("/a", "/a?q=1&r=2"), ("/a?p=0", "/a?p=0&q=1&r=2")]
     )
     func query(target: String, expected: String) throws {
@@ -161,7 +161,7 @@ struct ImportFormatTests {
         ),
     ]
 
-    @Test("a broken entry of an archive is told by its place", arguments: brokenEntries)
+    @Test("a broken archive entry is reported with its position", arguments: brokenEntries)
     func brokenEntry(entry: String, problem: String) {
         let error = #expect(throws: RecordingError.self) { try read(har(entry), .har) }
         #expect(error?.problem.contains(problem) == true, "\(error?.problem ?? "")")
@@ -169,7 +169,7 @@ struct ImportFormatTests {
     }
 
     @Test(
-        "an entry without an answer is left out and noted",
+        "an archive entry without a response is left out and noted",
         arguments: [
             "", ",\"response\":{}", ",\"response\":{\"status\":0}",
         ]
@@ -308,7 +308,7 @@ struct ImportFormatTests {
         ("{\"metadata\":{\"pactSpecification\":{\"version\":\"3.0\"}}}", .pact, 1),
     ]
 
-    @Test("a broken line is told by its number", arguments: brokenLines)
+    @Test("a broken line is reported with its line number", arguments: brokenLines)
     func brokenLine(text: String, format: Importer.Format, line: Int) throws {
         do {
             let notes = try read(text, format).notes
@@ -363,7 +363,9 @@ struct ImportFormatTests {
          ]}
         """
 
-    @Test func `a Postman collection with folders, variables and saved answers`() throws {
+    @Test func `a Postman collection is imported with folders, variables and saved responses`()
+        throws
+    {
         #expect(Importer.format(of: Array(Self.collection.utf8)) == .postman)
         let (found, notes) = try read(Self.collection, .postman)
         #expect(
@@ -390,7 +392,7 @@ struct ImportFormatTests {
     }
 
     @Test(
-        "what a collection does not hold is an error with its place",
+        "missing or unsupported content in a collection is an error with its location",
         arguments: [
             (
                 "v2.1.0", #"{"request":{"url":"/x","header":[{"key":"A","value":"{{who}}"}]}}"#,
@@ -413,7 +415,10 @@ struct ImportFormatTests {
 
     // MARK: Export
 
-    @Test("a command that was written is read again, whatever it holds", arguments: 0..<UInt64(120))
+    @Test(
+        "an exported curl command is imported again unchanged, with any content",
+        arguments: 0..<UInt64(120)
+    )
     func exportedCurl(seed: UInt64) throws {
         var session = MadeUpSession(seed: seed)
         let body = session.text() + "'" + session.text()
@@ -429,7 +434,10 @@ struct ImportFormatTests {
         #expect(request[field: "host"] == nil)
     }
 
-    @Test("an archive that was written is read again, whatever it holds", arguments: 0..<UInt64(60))
+    @Test(
+        "an exported archive is imported again unchanged, with any content",
+        arguments: 0..<UInt64(60)
+    )
     func exportedHAR(seed: UInt64) throws {
         let exchanges = MadeUpSession(seed: seed).exchanges
         let recording = Recording(header: RecordingFileTests.header, exchanges: exchanges)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Laws of all importers: a recording holds what is imported, and one bad entry costs no other.
-@Suite("What is imported can be read again")
+@Suite("Imported recordings can be read again")
 struct ImportPropertyTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let context = Importer.Context(

@@ -91,7 +91,7 @@ struct ImporterTests {
         #expect(throws: RecordingError.self) { try read(old) }
     }
 
-    @Test func `what is exported is read again`() throws {
+    @Test func `an exported recording can be imported again`() throws {
         let recording = try Recording.parse(RecordingFileTests.bytes()).recording
         let har = Exporter.text(recording, .har, base: "http://127.0.0.1:8080")
         let again = try read(har, .har).exchanges

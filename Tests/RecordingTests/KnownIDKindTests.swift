@@ -57,7 +57,7 @@ struct NamingTests {
     }
 
     @Test(
-        "the longest id is found in a text, wherever others begin alike",
+        "the longest matching id in a string is replaced, even if another id is its prefix",
         arguments: [
             ("for user-17", "for {{user.ada}}"), ("for user-171!", "for {{user.bob}}!"),
             ("user-17 and user-171 and user-1", "{{user.ada}} and {{user.bob}} and user-1"),
@@ -100,7 +100,10 @@ struct NamingTests {
         ("a", "Bearer ‹authorization:0123456789ab›", "Bearer {{some.token1}}"),
     ]
 
-    @Test("a value of an answer", arguments: leaves)
+    @Test(
+        "ids, times and tokens in a response become placeholders, and other values stay",
+        arguments: leaves
+    )
     func leaf(key: String, value: JSONValue, expected: JSONValue) throws {
         let found = try answer([Self.register(), Self.read(.object([key: value]))])
         #expect(found == .object([key: expected]))
@@ -124,7 +127,9 @@ struct NamingTests {
         #expect(found.values == ["amount1": .number(JSONNumber(7.99))])
     }
 
-    @Test func `what a later request needs has a name and not a pattern`() throws {
+    @Test func `a value used by a later request is captured by name instead of matched by pattern`()
+        throws
+    {
         let first = Self.read(
             ["id": 4711, "key": .string(Self.uuid), "code": "a1b2c3d4e5f6a7b8c9"],
             "/me/user-17"
@@ -148,7 +153,7 @@ struct NamingTests {
         )
     }
 
-    @Test func `an id that stands in a path encoded is the id`() throws {
+    @Test func `a percent-encoded id in a path is recognized`() throws {
         let user = "zoë/7 of the shop"
         let body: JSONValue = ["appUserId": .string(user)]
         let first = RecordingFileTests.exchange(0, body: body, answer: [:])
@@ -158,7 +163,7 @@ struct NamingTests {
         #expect(request.target == "/s/{{user.ada}}?u={{user.ada}}")
     }
 
-    @Test func `a short id is no part of other words`() throws {
+    @Test func `a short id is not replaced inside other words`() throws {
         let first = RecordingFileTests.exchange(0, body: ["appUserId": "7"], answer: [:])
         let found = try answer([first, Self.read(["a": "17 of 7", "b": "7"], "/s/7")])
         #expect(found == ["a": "17 of 7", "b": "{{user.ada}}"])
@@ -173,7 +178,7 @@ struct NamingTests {
         (1_000_000_499, "{{now+1000000s}}"), (1_000_000_500, "{{now+1000001s}}"),
     ]
 
-    @Test("a moment of an event is told from the first event", arguments: times)
+    @Test("a time in an event is written relative to the first event", arguments: times)
     func moment(offset: Int64, text: String) throws {
         var event = RecordingFileTests.exchange(
             0,
@@ -212,7 +217,7 @@ struct NamingTests {
         #expect(body["aliases"] == ["{{anonymous.ada}}"])
     }
 
-    @Test func `people are called in the order in which they appear`() throws {
+    @Test func `users are named in order of appearance`() throws {
         let both = RecordingFileTests.exchange(
             0,
             body: ["transferredFrom": ["user-zz"], "transferredTo": ["user-aa"]],
@@ -224,7 +229,7 @@ struct NamingTests {
         #expect(body == ["transferredFrom": ["{{user.ada}}"], "transferredTo": ["{{user.bob}}"]])
     }
 
-    @Test func `of many people the eleventh has a number`() throws {
+    @Test func `the eleventh user gets a numbered name`() throws {
         let ids = (0..<11).map { JSONValue.string("user-of-the-shop-\($0)") }
         let all = RecordingFileTests.exchange(0, body: ["aliases": .array(ids)], answer: [:])
         guard case .request(let request)? = try contract([all]).steps.first,
@@ -291,7 +296,8 @@ struct NamingTests {
         #expect(request.fields == [.init("x-shop", "7")])
     }
 
-    @Test func `only what an answer sets is kept of its headers`() throws {
+    @Test func `Location is kept from the response headers, and Date and ETag are dropped`() throws
+    {
         var one = Self.register()
         one.outcome = .answered(
             HTTPMessage.Response(
@@ -306,7 +312,7 @@ struct NamingTests {
         #expect(request.answer?.fields == [.init("location", "/u/{{user.ada}}")])
     }
 
-    @Test func `an exchange without an answer is left out and noted`() {
+    @Test func `an exchange without a response is left out and noted`() {
         var lost = Self.register()
         lost.outcome = .failed(.closed, "closed")
         let (contracts, notes) = Distiller.contracts(
@@ -345,7 +351,7 @@ struct NamingTests {
         ([], nil), ([ok], nil), ([ok, ok], nil),
         ([push(.answered(HTTPMessage.Response(500)))], [.status(500)]),
         ([ok, push(.failed(.closed, "")), ok], [.asUsual, .reset]),
-        ([push(.answerLost(nil)), ok], [.loseAnswer]),
+        ([push(.answerLost(nil)), ok], [.loseResponse]),
         ([push(.answered(HTTPMessage.Response(500)), "GET"), ok], nil),
     ]
 

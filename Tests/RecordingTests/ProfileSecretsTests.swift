@@ -136,11 +136,11 @@ struct ProfileSecretsTests {
         let plan = CasePlan(contract)
         let words = "the backend wrote \(secret) here"
         var sight = RunRecord.Observability(
-            seesEffects: true,
-            seesState: true,
+            arePushesObservable: true,
+            areProbeChangesObservable: true,
             latency: .milliseconds(1)
         )
-        sight.plainAnswer = words
+        sight.plainPurchaseStatus = words
         var finding = Finding(
             .responseDiffers,
             expected: words,
@@ -168,7 +168,7 @@ struct ProfileSecretsTests {
                 began: base,
                 ended: base,
                 exchanges: [exchange(secret)],
-                settling: .notNeeded
+                settleEvidence: .notNeeded
             ),
             baselines: [],
             profile: profile,
@@ -226,7 +226,7 @@ struct ProfileSecretsTests {
             "the backend ended: \(report.notes[0])".redacted(SecretDeclaration(profile)).value
         },
         Sink(name: "the command that init starts") { _, profile, _ in
-            Redaction.forReaders().command(profile.start?.command ?? "none")
+            Redaction.forReports().command(profile.start?.command ?? "none")
         },
     ]
 
@@ -280,7 +280,7 @@ struct ProfileSecretsTests {
         #expect(!replay.contains("=\(value)") && replay.contains("node \(value).js"))
     }
 
-    @Test func `names, references and plain words are no secrets`() {
+    @Test func `names, references and plain words are not treated as secrets`() {
         var profile = Self.profile()
         profile.start = Profile.Start(
             command: "API_TOKEN=$OUTER_TOKEN PORT=8080 node server.js --listen 127.0.0.1:8080",
@@ -303,7 +303,7 @@ struct ProfileSecretsTests {
             ("correct horse battery", true),
         ]
     )
-    func distinct(value: String, isDistinct: Bool) {
-        #expect(SecretDeclaration.isDistinct(value) == isDistinct)
+    func distinct(value: String, isDistinctive: Bool) {
+        #expect(SecretDeclaration.isDistinctive(value) == isDistinctive)
     }
 }

@@ -78,7 +78,7 @@ struct ProxyTests {
 
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test func `a request and its answer pass as they are, and are written down`() async throws {
+    @Test func `a request and its response pass through unchanged and are recorded`() async throws {
         let seen = Locked<[String]>([])
         let backend = try RawBackend { request in
             seen.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
@@ -234,7 +234,7 @@ struct ProxyTests {
         await stand.end()
     }
 
-    @Test func `half a response is no response`() async throws {
+    @Test func `an incomplete response is recorded as a failure`() async throws {
         let backend = try RawBackend { _ in
             .init("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", closes: true)
         }
@@ -264,7 +264,7 @@ struct ProxyTests {
         await stand.end()
     }
 
-    @Test func `a caller who hangs up leaves an exchange without an answer`() async throws {
+    @Test func `a caller who disconnects leaves an exchange without a response`() async throws {
         let isAsked = Locked(false)
         let isOver = DispatchSemaphore(value: 0)
         let backend = try RawBackend { _ in
@@ -285,7 +285,7 @@ struct ProxyTests {
         await stand.end()
     }
 
-    @Test func `a port that is taken is told as that`() async throws {
+    @Test func `a port in use is reported as in use`() async throws {
         let (descriptor, port) = try RawSocket.listen()
         defer { RawSocket.end(descriptor) }
         let journal = LiveJournal(bytesMax: 1 << 20)

@@ -23,7 +23,7 @@ struct RecordingCheckTests {
         return exchange
     }()
 
-    @Test func `each place is told, and none of what stands there`() {
+    @Test func `each secret is reported by its location without its value`() {
         let findings = RecordingCheck.findings(in: Self.recording(Self.open))
         #expect(
             findings.map(\.place) == [
@@ -35,7 +35,7 @@ struct RecordingCheckTests {
         #expect(!"\(findings)".contains("planted"))
     }
 
-    @Test func `what was redacted is clean, and a name of one's own is not`() {
+    @Test func `a redacted recording is clean, except for custom secret names`() {
         let clean = Redactor(key: [1]).exchange(Self.open)
         #expect(RecordingCheck.findings(in: Self.recording(clean)).isEmpty)
         let own = RecordingCheck.findings(in: Self.recording(clean), names: ["plan"])
@@ -55,7 +55,7 @@ struct RecordingCheckTests {
         #expect(RecordingCheck.findings(in: recording).isEmpty)
     }
 
-    @Test func `a golden tells its lines that look secret`() {
+    @Test func `lines of a golden contract that look secret are reported`() {
         let text = """
             steps:
               - request: post-login

@@ -43,7 +43,7 @@ struct RecordingFileTests {
         return Array((recording.lines.joined(separator: "\n") + "\n").utf8)
     }
 
-    @Test func `what is written is read again`() throws {
+    @Test func `a written recording is read back unchanged`() throws {
         let (recording, notes) = try Recording.parse(Self.bytes())
         #expect(notes.isEmpty)
         #expect(recording.isClosed)
@@ -73,20 +73,26 @@ struct RecordingFileTests {
         "{\"end\":0,\"us\":2,\"response\":{\"status\":200,\"headers\":[],\"body\":null}}"
     private static let closed = "{\"closed\":1}"
 
-    @Test("a body has a line of its own", arguments: [[sent, end, closed], [end, sent, closed]])
+    @Test(
+        "a request body may follow on a separate line, before or after the response",
+        arguments: [[sent, end, closed], [end, sent, closed]]
+    )
     func told(lines: [String]) throws {
         let (recording, notes) = try Self.later(lines)
         #expect(recording.exchanges.map(\.request.body) == [Array("{\"a\":1}".utf8)])
         #expect(notes.isEmpty)
     }
 
-    @Test func `an answer before the end of the body is noted`() throws {
+    @Test func `a response before the end of the request body is noted`() throws {
         let (recording, notes) = try Self.later([Self.end, Self.closed])
         #expect(recording.exchanges.map(\.request.body) == [[]])
         #expect(notes == ["1 request got its response before its whole body was sent"])
     }
 
-    @Test("a body nobody waits for is an error", arguments: [[sent, sent], ["{\"sent\":7}"]])
+    @Test(
+        "a body line without a request that expects it is an error",
+        arguments: [[sent, sent], ["{\"sent\":7}"]]
+    )
     func stray(lines: [String]) {
         #expect(throws: RecordingError.self) { try Self.later(lines) }
     }

@@ -78,7 +78,7 @@ struct RedactorTests {
         #expect(text.contains("premium_feature") && !text.contains("hunter2"))
     }
 
-    @Test func `no planted secret comes out, wherever it stands`() {
+    @Test func `no planted secret appears in redacted output, in any location`() {
         let everywhere = exchange(
             target: "/v1/x?key=AIzaPlantedKey000111222&email=ada.lovelace%40example.org",
             fields: [
@@ -142,7 +142,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "backends have names of their own for secrets",
+        "values under backend-specific secret names are redacted",
         arguments: ["claimToken", "client_secret", "old-password", "push_tokens", "billingEmail"]
     )
     func names(name: String) throws {
@@ -153,7 +153,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "what is no secret stays as it is",
+        "values that are not secret stay unchanged",
         arguments: [
             #"{"type":"INITIAL_PURCHASE","product_id":"premium_monthly","price":9.99}"#,
             #"{"app_user_id":"$RCAnonymousID:0123","store":"APP_STORE","aliases":["user_17"]}"#,

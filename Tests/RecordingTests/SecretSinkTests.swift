@@ -22,7 +22,7 @@ struct SecretSinkTests {
     }
 
     @Test
-    func `there are at least a hundred and eighteen kinds, and each can be told from the others`() {
+    func `at least 118 kinds of secrets are planted, and each is distinct from the others`() {
         #expect(PlantedSecret.all.count >= 118)
         for planted in PlantedSecret.all {
             let others = PlantedSecret.all.filter { $0.secret.contains(planted.secret) }
@@ -53,7 +53,7 @@ struct SecretSinkTests {
         return world
     }
 
-    private func call(_ world: FakeRegistry, _ target: String) async -> ControlAPI.Answer {
+    private func call(_ world: FakeRegistry, _ target: String) async -> ControlAPI.ControlResponse {
         let control = ControlAPI(
             world: world,
             dispatcher: WebhookDispatcher(world: world, messenger: WebhookMessenger()),
@@ -90,7 +90,7 @@ struct SecretSinkTests {
         expectClean(text, "the stream")
     }
 
-    @Test func `what the control API refuses`() async throws {
+    @Test func `refusals by the control API contain no planted secret`() async throws {
         let target = "/assay/v1/journal?party=a&party=token%3Dquery-4423"
         guard case .whole(let page) = await call(world(), target) else { return }
         expectClean(String(decoding: page.body, as: UTF8.self), "a refusal")
@@ -190,11 +190,15 @@ struct SecretSinkTests {
                 began: Self.base,
                 ended: Self.base,
                 exchanges: PlantedSecret.all.map(\.exchange),
-                settling: .notNeeded
+                settleEvidence: .notNeeded
             ),
             baselines: [],
             profile: PlantedSecret.declared,
-            sight: .init(seesEffects: true, seesState: true, latency: .milliseconds(1))
+            sight: .init(
+                arePushesObservable: true,
+                areProbeChangesObservable: true,
+                latency: .milliseconds(1)
+            )
         )
     }
 
@@ -275,7 +279,7 @@ struct SecretSinkTests {
         expectClean(BadgeReport.render(report().redacted()), "the badge")
     }
 
-    @Test func `reports for people`() {
+    @Test func `HTML, Markdown and terminal reports contain no planted secret`() {
         expectClean(HTMLReport.render(report().redacted()), "the HTML report")
         expectClean(
             MarkdownReport.render(
@@ -294,7 +298,7 @@ struct SecretSinkTests {
 
     @Test("an error's text", arguments: PlantedSecret.spoken)
     func errors(planted: PlantedSecret) {
-        let redaction = Redaction.forReaders(SecretDeclaration(PlantedSecret.declared))
+        let redaction = Redaction.forReports(SecretDeclaration(PlantedSecret.declared))
         let text = redaction.text("cannot do this: " + Self.spelled(planted.exchange))
         #expect(!text.contains(planted.secret), "\(text)")
     }

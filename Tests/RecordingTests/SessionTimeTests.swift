@@ -27,14 +27,15 @@ struct SessionTimeTests {
 
     private static func offset(_ moment: Int64, in exchanges: [Exchange]) -> String {
         let moments = SessionTimeline(exchanges, began: Instant(milliseconds: present))
-        return moments.offset(of: Instant(milliseconds: moment), isCut: false).contractText
+        return moments.offset(of: Instant(milliseconds: moment), isTruncated: false).contractText
     }
 
     /// Where a moment of the session lies in a run that began an hour after its `{{now}}`, seen from
     /// that run's present.
     private static func ahead(_ moment: Int64, in exchanges: [Exchange]) -> Duration {
         let moments = SessionTimeline(exchanges, began: Instant(milliseconds: present))
-        return moments.offset(of: Instant(milliseconds: moment), isCut: false) - .seconds(3600)
+        return moments.offset(of: Instant(milliseconds: moment), isTruncated: false)
+            - .seconds(3600)
     }
 
     @Test func `a plain session counts from its first event`() {
@@ -100,7 +101,7 @@ struct SessionTimeTests {
         ]
         let moments = SessionTimeline(session, began: Instant(milliseconds: Self.present))
         let cut = Instant(milliseconds: Self.present)
-        #expect(moments.offset(of: cut, isCut: true) == .zero)
-        #expect(moments.offset(of: cut + .seconds(7), isCut: true) == .seconds(7))
+        #expect(moments.offset(of: cut, isTruncated: true) == .zero)
+        #expect(moments.offset(of: cut + .seconds(7), isTruncated: true) == .seconds(7))
     }
 }

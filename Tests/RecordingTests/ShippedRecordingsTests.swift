@@ -35,7 +35,7 @@ struct ShippedRecordingsTests {
     }
 
     @Test(arguments: scenarios)
-    func `distilled again it gives the golden contract that stands beside it`(
+    func `a shipped recording is distilled to the golden contract in its folder`(
         scenario: String
     ) throws {
         let folder = Self.root.appendingPathComponent(scenario)

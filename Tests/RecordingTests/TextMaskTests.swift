@@ -70,7 +70,7 @@ struct TextMaskTests {
         #expect(Self.masked("a|b|c d", ["a|x", "a|x"]) == "a|b|c d")
     }
 
-    @Test func `the names of a run are no difference, and what an answer teaches is kept`() {
+    @Test func `run-specific names do not count as differences, and captured values stay`() {
         #expect(
             Self.masked(
                 "Hi {{user.ada}}, {{some.code1}}: 1",

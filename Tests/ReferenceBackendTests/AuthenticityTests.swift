@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReferenceBackend
 
-@Suite("Who may deliver")
+@Suite("Webhook authentication")
 struct AuthenticityTests {
     private static let body = Data(#"{"event": {}}"#.utf8)
     private static let key = "whsec_test"
@@ -33,7 +33,7 @@ struct AuthenticityTests {
             signed(),
             body: Self.body,
             key: Self.key,
-            ageMax: 300
+            ageMaxInSeconds: 300
         )
         #expect(isSigned)
     }
@@ -42,33 +42,39 @@ struct AuthenticityTests {
         let parts = signed().split(separator: ",")
         let header = "v0=abc,\(parts[1]),\(parts[0]),x"
         #expect(
-            Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: 300)
+            Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMaxInSeconds: 300)
         )
     }
 
     @Test func `another key, another body, or one byte more is refused`() {
         let other = signed(key: Self.key + "x")
-        #expect(!Authenticity.isSigned(other, body: Self.body, key: Self.key, ageMax: 300))
+        #expect(!Authenticity.isSigned(other, body: Self.body, key: Self.key, ageMaxInSeconds: 300))
         let longer = Self.body + Data([0x20])
-        #expect(!Authenticity.isSigned(signed(), body: longer, key: Self.key, ageMax: 300))
-        #expect(!Authenticity.isSigned(signed(), body: Data(), key: Self.key, ageMax: 300))
+        #expect(!Authenticity.isSigned(signed(), body: longer, key: Self.key, ageMaxInSeconds: 300))
+        #expect(!Authenticity.isSigned(signed(), body: Data(), key: Self.key, ageMaxInSeconds: 300))
     }
 
     @Test("too old and too far ahead are refused alike", arguments: [-1000, 1000, 100_000])
     func ages(age: Int64) {
         let header = signed(age: age)
-        #expect(!Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: 300))
-        #expect(Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: .max))
+        #expect(
+            !Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMaxInSeconds: 300)
+        )
+        #expect(
+            Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMaxInSeconds: .max)
+        )
     }
 
     @Test func `a time that was changed does not make an old signature young`() {
         let hmac = signed(age: 5000).split(separator: ",").last ?? ""
         let header = "t=\(WallClock.now() / 1000),\(hmac)"
-        #expect(!Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: 300))
+        #expect(
+            !Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMaxInSeconds: 300)
+        )
     }
 
     @Test(
-        "what is no signature is refused",
+        "a malformed signature is refused",
         arguments: [
             nil, "", "t=,v1=", "t=1", "v1=abc", "t=x,v1=abc", "abc", ",,,", "=,=",
             // So far away that the distance is no number.
@@ -77,7 +83,9 @@ struct AuthenticityTests {
         ]
     )
     func malformed(header: String?) {
-        #expect(!Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: .max))
+        #expect(
+            !Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMaxInSeconds: .max)
+        )
     }
 
     @Test(
@@ -148,7 +156,7 @@ struct AuthenticityTests {
                 purchasely(fields),
                 body: body,
                 secret: "secret",
-                ageMax: 900
+                ageMaxInSeconds: 900
             )
         }
         let good = ["X-PURCHASELY-TIMESTAMP": time, "X-PURCHASELY-REQUEST-SIGNATURE": hmac]

@@ -4,7 +4,7 @@ import Testing
 @testable import ReferenceBackend
 
 /// The effect table C.1 of the identity rules, row by row.
-@Suite("What an event means for a subscription")
+@Suite("Effects of events on subscriptions")
 struct EntitlementTests {
     private static let policy = Entitlement.Policy()
 
@@ -93,7 +93,7 @@ struct EntitlementTests {
     }
 
     @Test(
-        "what gives back leaves renewal and billing as they are",
+        "events that restore access leave renewal and billing unchanged",
         arguments: [
             "NON_RENEWING_PURCHASE", "REFUND_REVERSED", "SUBSCRIPTION_EXTENDED",
             "TEMPORARY_ENTITLEMENT_GRANT",
@@ -127,7 +127,7 @@ struct EntitlementTests {
     // MARK: Ends
 
     @Test(
-        "a cancellation ends the renewal and not the access, whatever the reason",
+        "a cancellation without a refund ends renewal but not access, for every reason",
         arguments: ["UNSUBSCRIBE", "DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN", "NEW"]
     )
     func cancels(reason: String) throws {
@@ -153,7 +153,7 @@ struct EntitlementTests {
         #expect(Entitlement.givesAccess(now, at: 1499))
     }
 
-    @Test func `a billing error is told and changes no date`() throws {
+    @Test func `a billing error is recorded and changes no date`() throws {
         let now = try after("CANCELLATION", ["cancel_reason": "BILLING_ERROR"], running())
         #expect(now.billingIssue)
         #expect(now.expiresAt == 5000)
@@ -165,7 +165,7 @@ struct EntitlementTests {
         #expect(try after("CANCELLATION", members, running()).expiresAt == 1500)
     }
 
-    @Test func `an expiration ends it, whatever date it carries`() throws {
+    @Test func `an expiration ends the subscription, regardless of its date`() throws {
         let now = try after("EXPIRATION", ["expiration_at_ms": 99_000], running())
         #expect(now.hasEnded && !now.willRenew)
         #expect(!Entitlement.givesAccess(now, at: 0))

@@ -15,7 +15,7 @@ struct IdentityTests {
         ]
     )
     func invalid(id: String) {
-        #expect(!Identity.isValid(id))
+        #expect(!Identity.isValidUserID(id))
     }
 
     @Test(
@@ -26,7 +26,7 @@ struct IdentityTests {
         ]
     )
     func valid(id: String) {
-        #expect(Identity.isValid(id))
+        #expect(Identity.isValidUserID(id))
     }
 
     private func owner(_ fixture: BackendFixture, _ id: String) async throws -> String? {
@@ -303,14 +303,14 @@ struct ProcessorPropertyTests {
     }
 }
 
-@Suite("What REST says about a customer")
+@Suite("Customers in REST responses")
 struct SubscriberTests {
     private func read(_ subscriber: [String: Any]) throws -> Subscriber? {
         Subscriber(try JSONSerialization.data(withJSONObject: ["subscriber": subscriber]))
     }
 
     @Test(
-        "what is no customer is nil",
+        "a malformed customer is read as nil",
         arguments: [
             "", "[]", "{}", "{\"subscriber\": {}}", "{\"subscriber\": {\"subscriptions\": []}}",
             "<html>", "null",
@@ -321,7 +321,7 @@ struct SubscriberTests {
     }
 
     @Test func `a subscription is read field by field`() throws {
-        let items = try read([
+        let currentPurchases = try read([
             "subscriptions": [
                 "premium": [
                     "expires_date": "2026-09-24T12:00:00Z", "is_sandbox": true,
@@ -331,8 +331,8 @@ struct SubscriberTests {
                     "billing_issues_detected_at": "2026-09-20T12:00:00Z",
                 ]
             ]
-        ])?.items
-        let item = try #require(items?.first)
+        ])?.currentPurchases
+        let item = try #require(currentPurchases?.first)
         #expect(item.productID == "premium")
         #expect(item.expiresAt == 1_790_251_200_000)
         #expect(item.graceEndsAt == 1_790_337_600_500)
@@ -341,7 +341,7 @@ struct SubscriberTests {
     }
 
     @Test func `null is nothing, and a plan is part of the product`() throws {
-        let items = try read([
+        let currentPurchases = try read([
             "subscriptions": [
                 "premium": [
                     "product_plan_identifier": "monthly", "expires_date": NSNull(),
@@ -349,35 +349,38 @@ struct SubscriberTests {
                     "billing_issues_detected_at": NSNull(),
                 ]
             ]
-        ])?.items
-        let item = try #require(items?.first)
+        ])?.currentPurchases
+        let item = try #require(currentPurchases?.first)
         #expect(item.productID == "premium:monthly")
         #expect(item.expiresAt == nil && item.graceEndsAt == nil)
         #expect(item.willRenew && !item.refunded && !item.billingIssue && !item.isSandbox)
     }
 
     @Test func `a one-time purchase counts when an entitlement rests on it`() throws {
-        let items = try read([
+        let currentPurchases = try read([
             "subscriptions": [String: Any](),
             "entitlements": ["pro": ["product_identifier": "lifetime"]],
             "non_subscriptions": [
                 "lifetime": [["store": "play_store", "is_sandbox": false]],
                 "coins": [["store": "play_store"]], "none": [[String: Any]](),
             ],
-        ])?.items
-        #expect(items?.map(\.productID) == ["lifetime"])
-        #expect(items?.first?.expiresAt == nil)
-        #expect(items?.first?.store == "PLAY_STORE")
+        ])?.currentPurchases
+        #expect(currentPurchases?.map(\.productID) == ["lifetime"])
+        #expect(currentPurchases?.first?.expiresAt == nil)
+        #expect(currentPurchases?.first?.store == "PLAY_STORE")
     }
 
     @Test("a time that cannot be read is none", arguments: ["soon", "", "2026-09-24", "0"])
     func times(text: String) throws {
-        let items = try read(["subscriptions": ["p": ["expires_date": text]]])?.items
-        #expect(items?.first?.expiresAt == nil)
+        let currentPurchases = try read(["subscriptions": ["p": ["expires_date": text]]])?
+            .currentPurchases
+        #expect(currentPurchases?.first?.expiresAt == nil)
     }
 
     @Test func `an item describes one subscription of one environment`() throws {
-        let item = try #require(try read(["subscriptions": ["p": [String: Any]()]])?.items.first)
+        let item = try #require(
+            try read(["subscriptions": ["p": [String: Any]()]])?.currentPurchases.first
+        )
         func subscription(_ product: String, _ isSandbox: Bool) -> Subscription {
             Subscription(userID: 1, productID: product, isSandbox: isSandbox, asOf: 0)
         }

@@ -23,9 +23,9 @@ struct OutboxTests {
     }
 
     private func answer(_ status: UInt, _ body: String, _ wait: Int64? = nil)
-        -> Outbox.OneSignalResponse
+        -> Outbox.PushServiceResponse
     {
-        Outbox.OneSignalResponse(status: status, retryAfter: wait, body: Data(body.utf8))
+        Outbox.PushServiceResponse(status: status, retryAfter: wait, body: Data(body.utf8))
     }
 
     private static let message = Outbox.Message(
@@ -111,7 +111,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `what is accepted or refused is over`() {
+    @Test func `accepted and refused messages are final`() {
         guard case .finish("sent") = Outbox.nextAction(.accepted, attemptCount: 1),
             case .finish("refused") = Outbox.nextAction(.refused, attemptCount: 1)
         else {
@@ -121,7 +121,11 @@ struct OutboxTests {
     }
 
     @Test func `a message is for one person by the id of the app, under its key`() {
-        let service = Outbox.OneSignalSettings(baseURL: "http://x", appID: "app", apiKey: "secret")
+        let service = Outbox.PushServiceSettings(
+            baseURL: "http://x",
+            appID: "app",
+            apiKey: "secret"
+        )
         let body = Outbox.body(Self.message, service)
         let aliases = body["include_aliases"] as? [String: [String]]
         #expect(aliases == ["external_id": ["ada"]])
@@ -195,7 +199,7 @@ struct OutboxReadTests {
         }
         let outbox = Outbox(
             store: fixture.store,
-            service: Outbox.OneSignalSettings(
+            service: Outbox.PushServiceSettings(
                 baseURL: "http://127.0.0.1:1",
                 appID: "a",
                 apiKey: "k"

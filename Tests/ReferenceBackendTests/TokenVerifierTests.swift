@@ -62,7 +62,7 @@ struct TokenVerifierTests {
     }
 
     @Test(
-        "what is no token is refused",
+        "a malformed token is refused",
         arguments: [
             "", ".", "..", "...", "a.b.c", "abc", "e30.e30", "e30.e30.", "e30.e30.e30.e30",
             "W10.e30.", "e30.W10.", "e30.bnVsbA.", "\u{0}.\u{0}.\u{0}", "é.é.é",

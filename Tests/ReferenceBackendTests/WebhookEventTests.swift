@@ -6,7 +6,7 @@ import Testing
 @Suite("Reading an event in the backend")
 struct WebhookEventTests {
     @Test(
-        "what is no event is refused",
+        "a malformed event is refused",
         arguments: [
             "", "null", "[]", "5", "{", "{\"event\": 5}", "{\"event\": {}}",
             "{\"event\": {\"id\": \"\", \"type\": \"RENEWAL\"}}",
@@ -17,7 +17,7 @@ struct WebhookEventTests {
         ]
     )
     func refuses(text: String) {
-        #expect(throws: WebhookEvent.Malformed.self) {
+        #expect(throws: WebhookEvent.MalformedEventError.self) {
             try WebhookEvent(body: Data(text.utf8))
         }
     }
@@ -125,7 +125,7 @@ struct PurchaselyEventReadingTests {
     }
 
     @Test(
-        "what is no event is refused",
+        "a malformed event is refused",
         arguments: [
             "", "[]", "{}", "{\"event_id\": \"p\"}", "{\"event_name\": \"ACTIVATE\"}",
             "{\"event_id\": \"p\", \"event_name\": \"ACTIVATE\"}",
@@ -134,7 +134,7 @@ struct PurchaselyEventReadingTests {
         ]
     )
     func refuses(text: String) {
-        #expect(throws: ReceivedPurchaselyEvent.Malformed.self) {
+        #expect(throws: ReceivedPurchaselyEvent.MalformedEventError.self) {
             try ReceivedPurchaselyEvent(body: Data(text.utf8))
         }
     }
@@ -147,7 +147,7 @@ struct PurchaselyEventReadingTests {
         #expect(try read(["anonymous_user_id": "anon-1"]).subscriberID == "ada")
     }
 
-    @Test func `a one-time purchase has an id of its own kind`() throws {
+    @Test func `a one-time purchase is identified by its purchase id`() throws {
         #expect(try read([:]).subscriptionID == "subs_1")
         let once = try read([
             "purchasely_subscription_id": NSNull(), "purchasely_one_time_purchase_id": "otp_1",
@@ -175,7 +175,7 @@ struct PurchaselyEventReadingTests {
     }
 
     @Test(
-        "what is older than what is known is stale, what is as old is not",
+        "an event is stale only if it is older than the last known event",
         arguments: [(nil, false), (999, false), (1000, false), (1001, true)] as [(Int64?, Bool)]
     )
     func staleness(known: Int64?, isStale: Bool) throws {

@@ -10,7 +10,7 @@ struct AppPreflightTests {
 
     private static let profile: Profile = {
         var profile = Profile()
-        profile.app.taps = ["upgrade": ["#upgrade"], "login": ["#next", "#sign-in"]]
+        profile.app.tapSelectors = ["upgrade": ["#upgrade"], "login": ["#next", "#sign-in"]]
         profile.app.vaultKeys = [.id: "user_id"]
         profile.endpoints["register"] = Profile.Endpoint(method: "POST", path: "/people")
         return profile
@@ -81,7 +81,7 @@ struct AppPreflightTests {
 
     @Test func `without taps in the profile the page is asked for candidates`() {
         var profile = Self.profile
-        profile.app.taps = [:]
+        profile.app.tapSelectors = [:]
         guard case .profile(let problems) = Self.outcome(of: profile) else {
             Issue.record("a profile without taps is ready")
             return

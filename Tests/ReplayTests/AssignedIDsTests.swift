@@ -18,7 +18,7 @@ struct AssignedIDsTests {
     {
         let bench = SimulationBench { profile in
             var signUp = Profile.Endpoint(method: "POST", path: "/signup", body: [:])
-            signUp.answerID = JSONPointer("/user")
+            signUp.responseIDPointer = JSONPointer("/user")
             profile.creation = .request(signUp)
             change(&profile)
         }
@@ -59,7 +59,7 @@ struct AssignedIDsTests {
     @Test func `REST returns the event data under the ID that the backend chose`() throws {
         let bench = Self.bench()
         let record = try Self.run(bench, [.register(user: "ada"), Self.purchase])
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let event = Self.body(bench.backend.webhooks.first)["event"]
         #expect(event?["app_user_id"] == "77")
         let request = HTTPMessage.Request(
@@ -75,7 +75,7 @@ struct AssignedIDsTests {
     @Test func `a user named by an event registers under that ID`() throws {
         let bench = Self.bench()
         let record = try Self.run(bench, [Self.purchase, .register(user: "ada")])
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let named = Self.body(bench.backend.webhooks.first)["event"]?["app_user_id"]
         let registration = bench.backend.arrivals.first { $0.request.path == "/api/user/register" }
         #expect(named != nil)
@@ -106,7 +106,7 @@ struct AssignedIDsTests {
                 path: "/api/user/register",
                 body: Self.places
             )
-            register.answerProof = JSONPointer("/token")
+            register.responseProofPointer = JSONPointer("/token")
             profile.endpoints["register"] = register
         }
         bench.backend.answer = { _, arrival in
@@ -117,7 +117,7 @@ struct AssignedIDsTests {
         call.user = "ada"
         if isOtherDevice { call.values["device"] = "another-device" }
         let record = try Self.run(bench, [.register(user: "ada"), .call([call])])
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let second = Self.body(bench.backend.arrivals.last)
         #expect(second["proof"] == (isOtherDevice ? nil : "secret-1"))
     }

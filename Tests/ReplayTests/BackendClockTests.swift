@@ -189,7 +189,7 @@ struct BackendClockTests {
     )
     private func examined(kind: Kind) throws {
         let (bench, memory) = Self.bench(kind)
-        let found = try bench.run { await Examination.examine($0.executor, name: "d") }
+        let found = try bench.run { await DoctorChecks.checkBackend($0.executor, name: "d") }
         let line = try #require(found.lines.first { $0.topic == "clock" })
         #expect(line.state == (kind == .correct ? .good : .doubtful))
         #expect((line.hint == nil) == (kind == .correct))
@@ -209,10 +209,10 @@ struct BackendClockTests {
             [
                 SimulatedContracts.deliver("a") {
                     $0.followsRetrySchedule = true
-                    $0.answersLost = 2
+                    $0.lostResponses = 2
                 }
             ],
-            like: .undisturbed
+            like: .faultFree
         )
         contract.needs = [.clock]
         let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
@@ -224,10 +224,10 @@ struct BackendClockTests {
 
     @Test func `a backend without a clock setting uses the machine's clock`() {
         let restarted = Self.again("a", after: .seconds(300), [.restart(Restart(signal: .kill))])
-        #expect(CasePlan(restarted).settingClock.subject.clock == nil)
+        #expect(CasePlan(restarted).withClockTimes.subject.clock == nil)
         let timeless = Self.again("b", after: .zero)
-        #expect(CasePlan(timeless).settingClock.subject.clock == nil)
-        let plan = CasePlan(Self.days).settingClock
+        #expect(CasePlan(timeless).withClockTimes.subject.clock == nil)
+        let plan = CasePlan(Self.days).withClockTimes
         #expect(plan.subject.clock == [.zero, .seconds(3 * 86_400)])
         #expect(plan.baseline?.clock == plan.subject.clock)
     }

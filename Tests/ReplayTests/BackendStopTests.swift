@@ -40,7 +40,7 @@ struct BackendStopTests {
         let bench = SimulationBench()
         let record = try Self.run([.restart(Restart(signal: signal))], bench)
         #expect(bench.backend.acts == ["stop \(signal.rawValue)", "launch"])
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let entry = try #require(
             record.exchanges.first { if case .restart = $0.purpose { true } else { false } }
         )
@@ -67,7 +67,7 @@ struct BackendStopTests {
             [.restart(Restart(signal: .kill)), .deliver(Self.purchase())],
             bench
         )
-        #expect(record.trouble == .restartFailed("no such file"))
+        #expect(record.runProblem == .restartFailed("no such file"))
         #expect(bench.backend.webhooks.isEmpty, "nothing follows after trouble")
         guard case .failed(.refused, let text)? = record.exchanges.last?.outcome else {
             Issue.record("the journal does not say so")
@@ -129,17 +129,17 @@ struct BackendStopTests {
         arguments: Crash.Phase.allCases,
         Restart.Signal.allCases
     )
-    func crash(moment: Crash.Phase, signal: Restart.Signal) throws {
+    func crash(phase: Crash.Phase, signal: Restart.Signal) throws {
         let bench = SimulationBench()
         bench.backend.pushDelay = nil
         bench.backend.work = .milliseconds(20)
         let record = try Self.run(
-            [.deliver(Self.purchase(Crash(signal: signal, moment: moment)))],
+            [.deliver(Self.purchase(Crash(signal: signal, phase: phase)))],
             bench
         )
         let attempts = record.exchanges.filter { $0.from == .revenueCat }
         #expect(bench.backend.acts == ["stop \(signal.rawValue)", "launch"])
-        switch moment {
+        switch phase {
         case .halfSent:
             #expect(attempts.map(\.outcome).first == .requestCut)
             #expect(bench.backend.webhooks.first?.fault.percent == 50)
@@ -150,7 +150,7 @@ struct BackendStopTests {
             #expect(attempts.first?.response?.status == 200)
         }
         // Whoever heard a 200 does not try again.
-        #expect(attempts.count == (moment == .answered ? 1 : 2))
+        #expect(attempts.count == (phase == .answered ? 1 : 2))
         #expect(attempts.last?.response?.status == 200)
         #expect(bench.backend.owned.count == 1)
     }
@@ -161,7 +161,7 @@ struct BackendStopTests {
             (Crash.Phase.sent, Int64(0)), (.early, 3750), (.working, 15_000), (.late, 26_250),
         ]
     )
-    func moments(moment: Crash.Phase, microseconds: Int64) throws {
+    func moments(phase: Crash.Phase, microseconds: Int64) throws {
         let bench = SimulationBench()
         bench.backend.work = .milliseconds(40)
         let died = try bench.run { bench in
@@ -175,7 +175,7 @@ struct BackendStopTests {
             let isOver = await play.deliver(
                 Self.purchase(),
                 Array("{}".utf8),
-                Crash(signal: .kill, moment: moment)
+                Crash(signal: .kill, phase: phase)
             )
             let restart = bench.journal("n-1").last { $0.from == .assay }
             return (isOver, (restart?.invoked ?? 0) - start.microseconds)
@@ -189,7 +189,7 @@ struct BackendStopTests {
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(503))
         }
         let record = try Self.run(
-            [.deliver(Self.purchase(Crash(signal: .kill, moment: .answered)))],
+            [.deliver(Self.purchase(Crash(signal: .kill, phase: .answered)))],
             bench
         )
         let first = record.exchanges.first { $0.from == .revenueCat }
@@ -200,10 +200,10 @@ struct BackendStopTests {
         let bench = SimulationBench()
         bench.backend.launchError = "the port is taken"
         let record = try Self.run(
-            [.deliver(Self.purchase(Crash(signal: .kill, moment: .sent)))],
+            [.deliver(Self.purchase(Crash(signal: .kill, phase: .sent)))],
             bench
         )
-        #expect(record.trouble == .restartFailed("the port is taken"))
+        #expect(record.runProblem == .restartFailed("the port is taken"))
         #expect(record.exchanges.count { $0.from == .revenueCat } == 1)
     }
 
@@ -232,7 +232,7 @@ struct BackendStopTests {
             return .answered(HTTPMessage.Response(200))
         }
         let record = try Self.run(Self.killAt(position), bench)
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let calls = record.exchanges.filter { $0.to == .oneSignal }
         try #require(calls.count >= position)
         let stop = try #require(
@@ -249,7 +249,7 @@ struct BackendStopTests {
         let bench = SimulationBench { $0.settleTimeout = .milliseconds(400) }
         let record = try Self.run(Self.killAt(3), bench)
         let text = "the backend did not make the call at which the case kills it"
-        #expect(record.trouble == .faultMissed(text))
+        #expect(record.runProblem == .faultMissed(text))
         #expect(bench.backend.acts.isEmpty)
         #expect(bench.clock.now < .seconds(1))
     }
@@ -258,7 +258,7 @@ struct BackendStopTests {
         let bench = SimulationBench()
         bench.backend.launchError = "gone for good"
         let record = try Self.run(Self.killAt(1), bench)
-        #expect(record.trouble != nil)
+        #expect(record.runProblem != nil)
         #expect(bench.backend.acts.filter { $0 == "launch" }.count == 1)
     }
 

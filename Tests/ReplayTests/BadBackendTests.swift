@@ -126,7 +126,7 @@ struct BadBackendTests {
         #expect(green == expected, "\(outcome.verdicts) \(outcome.codes)")
     }
 
-    @Test func `children in sessions of their own end with the run`() async throws {
+    @Test func `child processes in separate sessions end with the run`() async throws {
         let outcome = try await verify("forks", ["--only", "revenuecat/smoke"])
         let text = try #require(outcome.folder.read("child.pid"))
         let child = try #require(Int32(text))

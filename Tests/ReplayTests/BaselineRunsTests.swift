@@ -51,7 +51,7 @@ struct BaselineRunsTests {
         }
         #expect(Set(found).count == 1)
         #expect(found[0].map(\.namespace.name) == ["t-1", "t-2"])
-        #expect(found[0].allSatisfy { $0.trouble == nil && Self.pushes($0) == 1 })
+        #expect(found[0].allSatisfy { $0.runProblem == nil && Self.pushes($0) == 1 })
     }
 
     @Test func `a different baseline has its own runs`() throws {

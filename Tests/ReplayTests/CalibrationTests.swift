@@ -8,18 +8,18 @@ import Testing
 @Suite("Sentinel and calibration")
 struct CalibrationTests {
     private static let all = RunRecord.Observability(
-        seesEffects: true,
-        seesState: true,
+        arePushesObservable: true,
+        areProbeChangesObservable: true,
         latency: .zero
     )
     private static let effects = RunRecord.Observability(
-        seesEffects: true,
-        seesState: false,
+        arePushesObservable: true,
+        areProbeChangesObservable: false,
         latency: .zero
     )
     private static let state = RunRecord.Observability(
-        seesEffects: false,
-        seesState: true,
+        arePushesObservable: false,
+        areProbeChangesObservable: true,
         latency: .zero
     )
 
@@ -39,8 +39,8 @@ struct CalibrationTests {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(20)
         let sight = try #require(try Self.observePurchase(bench))
-        #expect(sight.seesEffects)
-        #expect(sight.seesState)
+        #expect(sight.arePushesObservable)
+        #expect(sight.areProbeChangesObservable)
         #expect(!sight.readsSubscribers)
         // 2 ms for the answer, 20 for the push; the looks are at most 8 ms apart by then.
         #expect(sight.latency >= .milliseconds(22))
@@ -64,12 +64,12 @@ struct CalibrationTests {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(700)
         let sight = try #require(try Self.observePurchase(bench, Self.state))
-        #expect(!sight.seesEffects)
-        #expect(sight.seesState)
+        #expect(!sight.arePushesObservable)
+        #expect(sight.areProbeChangesObservable)
         #expect(bench.clock.now < .milliseconds(50))
         let nothingObservable = SimulationBench()
         let effects = try #require(try Self.observePurchase(nothingObservable, Self.effects))
-        #expect(effects.seesEffects)
+        #expect(effects.arePushesObservable)
         #expect(effects.places == nil, "nobody looked at the probes")
         #expect(
             !nothingObservable.backend.arrivals.contains { $0.request.path.hasPrefix("/test/") }
@@ -80,8 +80,8 @@ struct CalibrationTests {
         let bench = SimulationBench()
         bench.backend.pushDelay = nil
         let sight = try #require(try Self.observePurchase(bench))
-        #expect(sight.seesState)
-        #expect(!sight.seesEffects)
+        #expect(sight.areProbeChangesObservable)
+        #expect(!sight.arePushesObservable)
         #expect(sight.latency >= .seconds(1))
         #expect(bench.clock.now < .milliseconds(1100))
     }
@@ -109,7 +109,7 @@ struct CalibrationTests {
         #expect((bench.clock.now > .milliseconds(500)) == (200..<300).contains(status))
     }
 
-    @Test func `a user who cannot be registered is not probed`() throws {
+    @Test func `a user whose registration fails is not probed`() throws {
         let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.request.path == "/api/user/register"
@@ -183,7 +183,7 @@ struct CalibrationTests {
             return nil
         }
         let sight = try Self.calibrated(bench)
-        #expect(sight.seesEffects && sight.seesState)
+        #expect(sight.arePushesObservable && sight.areProbeChangesObservable)
         #expect(sight.latency < .milliseconds(30))
         #expect(bench.journal("x-c1").count { $0.purpose == .sentinel } == 1)
         #expect(bench.journal("x-c2").count { $0.purpose == .sentinel } == 1)
@@ -197,15 +197,15 @@ struct CalibrationTests {
         }
         let sight = try Self.calibrated(bench)
         #expect(sight.showsNoPurchase)
-        #expect(sight.plainAnswer == #"200 {"skipped":true}"#)
+        #expect(sight.plainPurchaseStatus == #"200 {"skipped":true}"#)
         #expect(bench.backend.webhooks.count == 1)
     }
 
     @Test func `pushes are not waited for if the profile excludes them`() throws {
         let bench = SimulationBench { $0.unsupported = [.push] }
         let sight = try Self.calibrated(bench)
-        #expect(!sight.seesEffects)
-        #expect(sight.seesState)
+        #expect(!sight.arePushesObservable)
+        #expect(sight.areProbeChangesObservable)
         #expect(bench.clock.now < .milliseconds(100))
     }
 
@@ -213,7 +213,7 @@ struct CalibrationTests {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(4500)
         let sight = try Self.calibrated(bench)
-        #expect(sight.seesEffects)
+        #expect(sight.arePushesObservable)
         #expect(sight.latency >= .milliseconds(4500))
         #expect(sight.latency <= .milliseconds(4503))
     }
@@ -226,7 +226,7 @@ struct CalibrationTests {
             let sight = await calibration.sight()
             let before = calibration.lateness()
             await bench.clock.pause(.seconds(5))
-            return [sight.seesEffects ? .zero : nil, before, calibration.lateness()]
+            return [sight.arePushesObservable ? .zero : nil, before, calibration.lateness()]
         }
         #expect(found[0] == nil)
         #expect(found[1] == nil)

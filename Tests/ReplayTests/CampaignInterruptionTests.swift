@@ -18,7 +18,7 @@ struct CampaignInterruptionTests {
         time: Duration? = nil
     ) -> Campaign {
         var generator = HistoryGenerator.Options(
-            means: Capabilities(features: [], showsState: true, choosesIDs: false)
+            capabilities: Capabilities(features: [], showsState: true, backendChoosesIDs: false)
         )
         generator.kinds = [.purchase]
         generator.faults = [.duplicate]

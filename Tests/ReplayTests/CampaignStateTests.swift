@@ -106,7 +106,7 @@ struct CampaignStateTests {
         #expect(!counted.isOver())
         counted.recordGenerated(.people(Self.history("purchase")), newSituationCount: 0)
         #expect(counted.isOver())
-        #expect(first.isOver(isSuspicious: true))
+        #expect(first.isOver(hasPendingFailure: true))
         clock.now += .seconds(1)
         #expect(timed.isOver())
     }
@@ -229,13 +229,13 @@ struct CampaignStateTests {
     ) async -> ShrinkResult {
         let clock = ManualClock()
         let campaignState = campaignState(clock) { $0.shrinkTime = shrinkTime }
-        let player = Scripted(fails: fails, isSameFromFile: isSameFromFile, clock: clock)
+        let inputExecutor = Scripted(fails: fails, isSameFromFile: isSameFromFile, clock: clock)
         let history = Self.history("purchase", "extend", "cancel", "uncancel", "refund", "tell")
         let first = ReplayedInput(
             input: .people(history),
             result: CampaignCasesTests.result(.failed)
         )
-        var shrinker = InputShrinker(player, first, Self.plain, campaignState)
+        var shrinker = InputShrinker(inputExecutor, first, Self.plain, campaignState)
         switch await shrinker.confirmAndShrink(original: .people(history)) {
         case .unsteady: return .unsteady
         case .found(let found):

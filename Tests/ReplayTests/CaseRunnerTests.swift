@@ -98,7 +98,7 @@ struct CaseRunnerTests {
             .run()
         let result = try #require(outcome["purchase"])
         #expect(result.verdict == .passed)
-        #expect(result.settling == .sentinel(quiet: .milliseconds(15)))
+        #expect(result.settleEvidence == .sentinel(quiet: .milliseconds(15)))
         #expect(result.timeline.isEmpty, "nobody reads what passed")
         #expect(result.evidence == nil)
         #expect(result.seconds > 0)
@@ -131,10 +131,10 @@ struct CaseRunnerTests {
         }
         let purchase = SimulatedContracts.deliver("a") { delivery in
             guard case .event(var spec) = delivery.subject else { return }
-            spec.endsSoon = true
+            spec.periodEndsSoon = true
             delivery.subject = .event(spec)
         }
-        var contract = Self.contractWithoutState("soon", [purchase, .pass(delivery: "a")])
+        var contract = Self.contractWithoutState("soon", [purchase, .waitForEnd(delivery: "a")])
         contract.expectation.within = .seconds(100)
         let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
         let result = try #require(outcome["soon"])
@@ -280,7 +280,7 @@ struct CaseRunnerTests {
         }
         // Each run has an event of its own.
         let seen = Locked<[String]>([])
-        delivery.isTogether = true
+        delivery.sendsCopiesConcurrently = true
         delivery.times = 2
         bench.backend.answer = { _, arrival in
             guard let id = arrival.event?["id"]?.string else { return nil }
@@ -745,7 +745,7 @@ struct CaseRunnerTests {
         SimulatedContracts.contract(
             "points",
             [SimulatedContracts.deliver("a") { $0.followsRetrySchedule = true }],
-            like: .undisturbed,
+            like: .faultFree,
             search: .crashPoints(faults)
         )
     }
@@ -755,7 +755,7 @@ struct CaseRunnerTests {
         bench.backend.pushCount = 2
         let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.crashPoints([.loseAnswer, .serverError])]
+            contracts: [Self.crashPoints([.loseResponse, .serverError])]
         ).run()
         #expect(outcome.results.map(\.contract.id) == ["points", "points", "points", "points"])
         #expect(
@@ -771,7 +771,7 @@ struct CaseRunnerTests {
         bench.backend.pushDelay = nil
         let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.crashPoints([.loseAnswer])]
+            contracts: [Self.crashPoints([.loseResponse])]
         ).run()
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)
@@ -787,7 +787,7 @@ struct CaseRunnerTests {
         }
         let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.crashPoints([.loseAnswer])]
+            contracts: [Self.crashPoints([.loseResponse])]
         ).run()
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)

@@ -10,7 +10,7 @@ struct ConcurrentCopiesTests {
         let spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.times = times
-        delivery.isTogether = true
+        delivery.sendsCopiesConcurrently = true
         return delivery
     }
 
@@ -115,7 +115,7 @@ struct ConcurrentCopiesTests {
     @Test func `an event that waits for a removed step is sent before the next step`() throws {
         let bench = SimulationBench()
         let purchase = Self.event("INITIAL_PURCHASE") { $0.isConcurrentWithNext = true }
-        for steps in [[Step.deliver(purchase), .look(user: "ada")], [.deliver(purchase)]] {
+        for steps in [[Step.deliver(purchase), .probe(user: "ada")], [.deliver(purchase)]] {
             let record = try bench.run { bench in
                 await bench.executor.run(
                     SimulationBench.plan(steps),
@@ -135,7 +135,7 @@ struct ConcurrentCopiesTests {
 
     @Test func `copies after a delivery with the same name keep counting attempts`() throws {
         var single = Self.copies(1)
-        single.isTogether = false
+        single.sendsCopiesConcurrently = false
         let record = try Self.run([single, Self.copies(2)], SimulationBench())
         let numbers = record.exchanges.compactMap {
             if case .delivery(_, let number) = $0.purpose { number } else { nil }
@@ -150,26 +150,26 @@ struct ConcurrentCopiesTests {
         let attempts = record.exchanges.filter { $0.from == .revenueCat }
         #expect(attempts.map { $0.response?.status } == [401, 401, 401])
         #expect(bench.clock.now < .seconds(1))
-        #expect(!record.isSerialised)
+        #expect(!record.servesOneRequestAtATime)
     }
 
     @Test func `a backend that responds to no request meanwhile is reported`() throws {
         let bench = SimulationBench()
         bench.backend.isSerial = true
         let record = try Self.run([Self.copies(2)], bench)
-        #expect(record.isSerialised)
+        #expect(record.servesOneRequestAtATime)
         // The look at it takes two seconds; then the copies go on, and are answered.
         let attempts = record.exchanges.filter { $0.from == .revenueCat }
         #expect(attempts.map { $0.response?.status } == [200, 200])
         #expect(bench.clock.now > .seconds(2))
-        #expect(try !Self.run([Self.copies(2)], SimulationBench()).isSerialised)
+        #expect(try !Self.run([Self.copies(2)], SimulationBench()).servesOneRequestAtATime)
     }
 
     @Test func `one check detects whether a backend serves one request at a time`() throws {
         for isSerial in [false, true] {
             let bench = SimulationBench()
             bench.backend.isSerial = isSerial
-            let found = try bench.run { await $0.executor.isSerialised() }
+            let found = try bench.run { await $0.executor.servesOneRequestAtATime() }
             #expect(found == isSerial)
             let webhook = try #require(bench.backend.webhooks.first)
             guard case .held(_, let percent) = webhook.fault else {

@@ -29,7 +29,7 @@ struct CredentialsTests {
         try bench.run { bench in
             await bench.executor.run(
                 RunPlan(
-                    steps: [.register(user: "ada"), .look(user: "ada"), .look(user: "ada")],
+                    steps: [.register(user: "ada"), .probe(user: "ada"), .probe(user: "ada")],
                     users: ["ada"],
                     observes: false
                 ),
@@ -211,7 +211,7 @@ struct CredentialsTests {
         let bench = SimulationBench {
             $0.creation = .command(["printf", "%s\\n", output], id: pointer)
         }
-        #expect(bench.executor.profile.choosesIDs)
+        #expect(bench.executor.profile.backendChoosesIDs)
         var play = bench.executor.runWithoutSteps("n-1")
         let problem = await play.register("ada")
         if let id {

@@ -119,7 +119,7 @@ struct DeliveriesTests {
     }
 
     @Test func `a repeat is changed only where its contract edits it`() throws {
-        let deeper = Self.again("deeper", "a") { $0.nesting = 3 }
+        let deeper = Self.again("deeper", "a") { $0.addedNestingDepth = 3 }
         let longer = Self.again("longer", "a") { $0.paddingKilobytes = 40 }
         let made = try Self.make([Self.purchase(), deeper, longer])
         func event(_ name: String) throws -> JSONObject {
@@ -133,15 +133,15 @@ struct DeliveriesTests {
         #expect(changed == first)
         #expect(try #require(made.attempts("longer").first).request.body.count > 40 * 1024)
         #expect(try event("longer")["id"] == first["id"])
-        #expect(made.play.trouble == nil)
+        #expect(made.play.runProblem == nil)
     }
 
     @Test func `editing a body that is not JSON does not pass`() throws {
         let raw = Delivery(name: "raw", subject: .raw(.text("{")))
         let again = Self.again("again", "raw") { $0.paddingKilobytes = 1 }
         let made = try Self.make([raw, again])
-        guard case .faultMissed(let text) = made.play.trouble else {
-            Issue.record("\(String(describing: made.play.trouble))")
+        guard case .faultMissed(let text) = made.play.runProblem else {
+            Issue.record("\(String(describing: made.play.runProblem))")
             return
         }
         #expect(text.contains("'again'"))
@@ -149,11 +149,11 @@ struct DeliveriesTests {
 
     @Test func `edits work at the maximum nesting depth`() throws {
         let deep = 100_000
-        let made = try Self.make([Self.purchase { $0.nesting = deep }])
+        let made = try Self.make([Self.purchase { $0.addedNestingDepth = deep }])
         let body = try #require(made.attempts().first).request.body
         #expect(body.count { $0 == UInt8(ascii: "[") } >= deep)
         #expect(body.count { $0 == UInt8(ascii: "[") } == body.count { $0 == UInt8(ascii: "]") })
-        #expect(made.play.trouble == nil)
+        #expect(made.play.runProblem == nil)
     }
 
     @Test func `a delivery that is made twice keeps counting attempts`() throws {
@@ -178,7 +178,7 @@ struct DeliveriesTests {
     @Test func `a dropped event is not sent but did happen`() throws {
         let bench = SimulationBench()
         let made = try Self.make(
-            [Self.purchase { $0.isDropped = true }, Self.purchase("b") { $0.times = 2 }],
+            [Self.purchase { $0.isNeverDelivered = true }, Self.purchase("b") { $0.times = 2 }],
             bench
         )
         #expect(made.attempts("a").isEmpty)
@@ -197,10 +197,10 @@ struct DeliveriesTests {
 
     @Test func `an event that the store never produced cannot be delivered`() throws {
         let bench = SimulationBench()
-        let told = Delivery(name: "told", subject: .told("RENEWAL"))
+        let told = Delivery(name: "told", subject: .storeEvent("RENEWAL"))
         let made = try Self.make([told], bench)
         #expect(
-            made.play.trouble == .faultMissed("the simulated store sent no RENEWAL event")
+            made.play.runProblem == .faultMissed("the simulated store sent no RENEWAL event")
         )
         #expect(bench.backend.webhooks.isEmpty)
     }
@@ -366,9 +366,9 @@ struct DeliveriesTests {
         let made = try Self.make(
             [
                 Self.retrySchedule {
-                    $0.requestsCut = cut
-                    $0.hangUps = hungUp
-                    $0.answersLost = unheard
+                    $0.truncatedRequests = cut
+                    $0.disconnects = hungUp
+                    $0.lostResponses = unheard
                 }
             ],
             bench
@@ -395,7 +395,7 @@ struct DeliveriesTests {
     }
 
     @Test func `a delivery with a lost response succeeded and is kept`() throws {
-        let made = try Self.make([Self.retrySchedule { $0.answersLost = 1 }])
+        let made = try Self.make([Self.retrySchedule { $0.lostResponses = 1 }])
         guard case .answerLost(let response?)? = made.attempts().first?.outcome else {
             Issue.record("the first answer was not lost")
             return
@@ -409,7 +409,7 @@ struct DeliveriesTests {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(pushDelay)
         bench.backend.pushCount = 1
-        _ = try Self.make([Self.retrySchedule { $0.answersLost = 1 }], bench)
+        _ = try Self.make([Self.retrySchedule { $0.lostResponses = 1 }], bench)
         let times = bench.backend.webhooks.map(\.time)
         try #require(times.count == 2)
         let answered = times[0] + .milliseconds(2)
@@ -425,7 +425,7 @@ struct DeliveriesTests {
         bench.backend.isGone = true
         let made = try Self.make([Self.purchase { $0.times = 5 }], bench)
         #expect(made.numbers == [1])
-        #expect(made.play.trouble == .backendGone("the connection was refused"))
+        #expect(made.play.runProblem == .backendGone("the connection was refused"))
     }
 
     @Test func `the retry schedule stops if the backend is unreachable`() throws {
@@ -433,7 +433,7 @@ struct DeliveriesTests {
         bench.backend.isGone = true
         let made = try Self.make([Self.retrySchedule()], bench)
         #expect(made.numbers == [1])
-        #expect(made.play.trouble == .backendGone("the connection was refused"))
+        #expect(made.play.runProblem == .backendGone("the connection was refused"))
     }
 
     @Test func `one refused connection is not the end while others get responses`() throws {
@@ -443,12 +443,12 @@ struct DeliveriesTests {
             return .failed(.refused, "the queue was full")
         }
         let copies = try Self.make([Self.purchase { $0.times = 3 }], bench)
-        #expect(copies.play.trouble == nil)
+        #expect(copies.play.runProblem == nil)
         #expect(copies.numbers == [1, 2, 3])
         let retrySchedule = SimulationBench()
         retrySchedule.backend.answer = bench.backend.answer
         let made = try Self.make([Self.retrySchedule()], retrySchedule)
-        #expect(made.play.trouble == nil)
+        #expect(made.play.runProblem == nil)
         #expect(made.numbers == [1, 2])
     }
 
@@ -460,7 +460,7 @@ struct DeliveriesTests {
         }
         let made = try Self.make([Self.retrySchedule()], bench)
         #expect(made.numbers == [1, 2, 3])
-        #expect(made.play.trouble == nil)
+        #expect(made.play.runProblem == nil)
     }
 
     @Test func `a cancellation ends the retry schedule after the current attempt`() throws {

@@ -37,7 +37,7 @@ struct DeviceTargetTests {
         let machine = SimulatedMachine(seed: 0, load: SimulationBench.exact)
         /// How long a scenario takes, on the clock of the suite.
         var time: Duration = .milliseconds(125)
-        var trouble: RunRecord.RunProblem?
+        var runProblem: RunRecord.RunProblem?
         /// Only the first so many plays of each scenario are in trouble; nil: all.
         var troubledCount: Int?
         let plays = Locked<[String: Int]>([:])
@@ -52,7 +52,7 @@ struct DeviceTargetTests {
                 knownFailures: KnownFailures()
             )
             options.keepsEvidence = keepsEvidence
-            let (names, time, trouble) = (names, time, trouble)
+            let (names, time, runProblem) = (names, time, runProblem)
             let (plays, troubledCount) = (plays, troubledCount)
             let stage = DeviceTarget(
                 profile: Profile(),
@@ -81,8 +81,8 @@ struct DeviceTargetTests {
                             at: SimulatedClock.start
                         )
                     ],
-                    settling: .notNeeded,
-                    trouble: isTroubled ? trouble : nil
+                    settleEvidence: .notNeeded,
+                    runProblem: isTroubled ? runProblem : nil
                 )
                 judging.storeScreenshot("picture of \(plan.contract.id)")
                 #expect(
@@ -134,22 +134,22 @@ struct DeviceTargetTests {
 
     @Test func `a scenario with a problem is inconclusive and lists its user actions`() throws {
         var scenarios = Scenarios()
-        scenarios.trouble = .pageUnusable("it is blank")
+        scenarios.runProblem = .pageUnusable("it is blank")
         scenarios.keepsEvidence = true
         let result = try #require(scenarios.run([Self.scenario("a")])?.first)
         #expect(result.verdict == .inconclusive)
         #expect(result.note == "it is blank")
         #expect(result.timeline.count == 1)
         #expect(result.screenshot == "picture of a")
-        #expect(result.evidence?.subject.trouble == .pageUnusable("it is blank"))
+        #expect(result.evidence?.subject.runProblem == .pageUnusable("it is blank"))
         #expect(result.evidence?.baselines.isEmpty == true)
-        #expect(result.evidence?.sight.seesEffects == false)
+        #expect(result.evidence?.sight.arePushesObservable == false)
     }
 
     @Test func `a page that starved next to others reruns exclusively`() throws {
         var scenarios = Scenarios()
         scenarios.jobs = 2
-        scenarios.trouble = .pageUnusable("it is blank")
+        scenarios.runProblem = .pageUnusable("it is blank")
         scenarios.troubledCount = 1
         let contracts = (0..<3).map { Self.scenario("c\($0)") }
         let results = try #require(scenarios.run(contracts))
@@ -157,7 +157,7 @@ struct DeviceTargetTests {
         #expect(scenarios.plays.withLock { $0 } == ["c0": 2, "c1": 2, "c2": 2])
         // Alone there is nobody to blame.
         scenarios = Scenarios()
-        scenarios.trouble = .pageUnusable("it is blank")
+        scenarios.runProblem = .pageUnusable("it is blank")
         scenarios.troubledCount = 1
         let verdicts = scenarios.run(contracts)?.map(\.verdict)
         #expect(verdicts == [.inconclusive, .inconclusive, .inconclusive])

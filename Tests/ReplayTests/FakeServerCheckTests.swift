@@ -19,9 +19,19 @@ struct FakeCheckTests {
         let world = Self.world()
         let servers = [
             try await FakeServer(.revenueCat, world: world),
-            try await FakeServer(.oneSignal, world: world, host: "0.0.0.0", told: "127.0.0.1"),
+            try await FakeServer(
+                .oneSignal,
+                world: world,
+                host: "0.0.0.0",
+                advertisedHost: "127.0.0.1"
+            ),
             // Known to containers alone.
-            try await FakeServer(.firebase, world: world, host: "0.0.0.0", told: "no-host.invalid"),
+            try await FakeServer(
+                .firebase,
+                world: world,
+                host: "0.0.0.0",
+                advertisedHost: "no-host.invalid"
+            ),
         ]
         #expect(await FakeServerCheck.failure(of: servers, through: nil) == nil)
         #expect(world.journal.read { $0.exchanges.isEmpty })

@@ -45,7 +45,7 @@ struct FaultWithoutCallTests {
 
     @Test(
         "a backend that never makes the call is not testable",
-        arguments: [Expectation.Relation.undisturbed, nil]
+        arguments: [Expectation.Relation.faultFree, nil]
     )
     func neverReads(relation: Expectation.Relation?) throws {
         let result = try Self.result(like: relation) { _ in false }
@@ -56,14 +56,14 @@ struct FaultWithoutCallTests {
     }
 
     @Test func `a backend that makes the call is judged`() throws {
-        let result = try Self.result(like: .undisturbed) { _ in true }
+        let result = try Self.result(like: .faultFree) { _ in true }
         #expect(result.verdict == .passed)
     }
 
     /// Calibration delivers two events, and the baseline runs before the case.
     @Test func `a call made only in the fault-free run leaves a doubt`() throws {
         let events = Locked(0)
-        let result = try Self.result(like: .undisturbed) { _ in
+        let result = try Self.result(like: .faultFree) { _ in
             events.withLock { count in
                 count += 1
                 return (3...6).contains(count)

@@ -79,7 +79,7 @@ struct HeartbeatTests {
         )
         #expect(heartbeat.lost(since: .seconds(100)) == .milliseconds(100 + 1000 + 600))
         let starvation = heartbeat.starvation(since: .seconds(100))
-        #expect(starvation?.longest == .seconds(1))
+        #expect(starvation?.longestPause == .seconds(1))
         #expect(starvation?.lost == .milliseconds(1700))
     }
 
@@ -92,13 +92,16 @@ struct HeartbeatTests {
         clock.now += .milliseconds(600)
         heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
         #expect(heartbeat.lost(since: start) == .milliseconds(300 + 800))
-        #expect(heartbeat.starvation(since: start)?.longest == .milliseconds(300 + 800))
+        #expect(heartbeat.starvation(since: start)?.longestPause == .milliseconds(300 + 800))
         heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
         #expect(heartbeat.lost(since: start) == .milliseconds(1100), "that span was told already")
         clock.now += .seconds(5)
         heartbeat.recordLostTime(.milliseconds(100), during: .milliseconds(600))
         #expect(heartbeat.lost(since: start) == .milliseconds(1200))
-        #expect(heartbeat.starvation(since: start)?.longest == .milliseconds(1100), "another piece")
+        #expect(
+            heartbeat.starvation(since: start)?.longestPause == .milliseconds(1100),
+            "another piece"
+        )
     }
 
     @Test func `time lost before an instant does not count after it`() async {
@@ -151,16 +154,18 @@ struct HeartbeatTests {
     )
     func starvation(late: Int, isTold: Bool) async {
         let (heartbeat, _) = await Self.heartbeatWithLateness([.milliseconds(late)])
-        #expect(RunRecord.Starvation.longestMax == .milliseconds(500))
+        #expect(RunRecord.Starvation.harmlessPauseMax == .milliseconds(500))
         #expect((heartbeat.starvation(since: .zero) != nil) == isTold)
         let cut = heartbeat.starvation(since: .zero, isCut: true)
-        #expect(cut?.longest == .milliseconds(late - 25))
+        #expect(cut?.longestPause == .milliseconds(late - 25))
     }
 
     @Test func `a wait that was cut short is reported even without lost time`() async {
         let (heartbeat, _) = await Self.heartbeatWithLateness([.zero])
         let cut = heartbeat.starvation(since: .zero, isCut: true)
-        #expect(cut == RunRecord.Starvation(longest: .zero, lost: .zero, tookFromWait: true))
+        #expect(
+            cut == RunRecord.Starvation(longestPause: .zero, lost: .zero, didUseUpWaitTime: true)
+        )
         #expect(cut?.didShortenWait == true)
     }
 
@@ -168,14 +173,14 @@ struct HeartbeatTests {
         "a stall counts against the wait during which it happened",
         arguments: [(nil, true), (.zero, true), (.microseconds(1), false)] as [(Duration?, Bool)]
     )
-    func stallOfWait(later: Duration?, tookFromWait: Bool) async {
+    func stallOfWait(later: Duration?, didUseUpWaitTime: Bool) async {
         let (heartbeat, _) = await Self.heartbeatWithLateness([
             .milliseconds(1025), .milliseconds(425),
         ])
         let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
         let starvation = heartbeat.starvation(since: .zero, waitBegan: later.map { end + $0 })
-        #expect(starvation?.longest == .seconds(1))
-        #expect(starvation?.didShortenWait == tookFromWait)
+        #expect(starvation?.longestPause == .seconds(1))
+        #expect(starvation?.didShortenWait == didUseUpWaitTime)
     }
 
     @Test func `the oldest losses are forgotten, and the sum is kept`() async {

@@ -6,15 +6,15 @@ import Testing
 
 /// What was found is kept as a file: it has to say what was played.
 struct HistoryRoundTripTests {
-    private static let means = Capabilities(
+    private static let capabilities = Capabilities(
         features: Set(Feature.allCases),
         showsState: true,
-        choosesIDs: false
+        backendChoosesIDs: false
     )
 
     @Test("every history round-trips through a contract file", arguments: 0..<5)
     func isWritten(round: UInt64) throws {
-        var options = HistoryGenerator.Options(means: Self.means)
+        var options = HistoryGenerator.Options(capabilities: Self.capabilities)
         // What is drawn seldom is written as well.
         let stops = round == 4
         if stops { options.faults = [.restart, .crash] }
@@ -34,7 +34,7 @@ struct HistoryRoundTripTests {
             #expect([read.clause, read.title] == [drawn.clause, drawn.title])
             steps.formUnion(drawn.steps.compactMap(\.traits.kind))
         }
-        #expect(steps.isSuperset(of: [.deliver, .register, .look, .call, .createAccount]))
+        #expect(steps.isSuperset(of: [.deliver, .register, .probe, .call, .createAccount]))
         #expect(!stops || steps.contains(.restart))
     }
 
@@ -46,7 +46,7 @@ struct HistoryRoundTripTests {
         var generator = PhoneGenerator(seed: round)
         for _ in 0..<100 {
             let script = try #require(generator.next { _ in true }).script
-            for drawn in script.parts {
+            for drawn in script.singleExpectationContracts {
                 let text = ContractWriter.text(drawn, id: drawn.id)
                 let parsed = ContractParser.parse(text, path: drawn.id + ".yaml", id: drawn.id)
                 let read = try #require(try parsed.get().first, "\(text)")

@@ -7,7 +7,7 @@ import Testing
 
 /// Apps on phones before a backend: what they say reaches it, what the store tells of is delivered,
 /// and nothing of it is a browser's or a clock's.
-@Suite("Live apps")
+@Suite("Mobile apps exchange calls and events with the backend")
 struct LiveAppsTests {
     private static func act(
         _ name: AppAction.Name,
@@ -21,7 +21,7 @@ struct LiveAppsTests {
     }
 
     private static func told(_ type: String, _ name: String = "told") -> Step {
-        .deliver(Delivery(name: name, subject: .told(type)))
+        .deliver(Delivery(name: name, subject: .storeEvent(type)))
     }
 
     private static func complete() -> Step {
@@ -54,7 +54,7 @@ struct LiveAppsTests {
 
     // MARK: The app with accounts
 
-    private static let guest = act(.launch) { $0.anonymous = "guest" }
+    private static let guest = act(.launch) { $0.anonymousUser = "guest" }
 
     @Test func `a guest purchase is sent to the backend under the guest's ID`() throws {
         let bench = SimulationBench()
@@ -62,7 +62,7 @@ struct LiveAppsTests {
             [Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE")],
             bench
         )
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         #expect(Self.userActions(record) == ["launch", "purchase"])
         let event = try #require(bench.backend.webhooks.first?.event)
         #expect(event["type"] == "INITIAL_PURCHASE")
@@ -81,7 +81,7 @@ struct LiveAppsTests {
             ],
             bench
         )
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         #expect(
             bench.backend.webhooks.compactMap { $0.event?["type"]?.string }
                 == ["INITIAL_PURCHASE", "RENEWAL"]
@@ -100,27 +100,27 @@ struct LiveAppsTests {
             bench
         )
         #expect(
-            record.trouble
+            record.runProblem
                 == .faultMissed("the simulated store sent no INITIAL_PURCHASE event")
         )
         #expect(bench.backend.webhooks.count == 1)
         let other = try Self.run([Self.guest, Self.act(.purchase), Self.told("REFUND")])
         let text = "the simulated store sent no REFUND event; it sent INITIAL_PURCHASE"
-        #expect(other.trouble == .faultMissed(text))
+        #expect(other.runProblem == .faultMissed(text))
     }
 
     @Test("an app polls a backend that processes events later", arguments: [true, false])
-    func asksLater(worksLater: Bool) throws {
+    func asksLater(appliesEventsLater: Bool) throws {
         let bench = SimulationBench()
         var sight = SimulationBench.sight
-        sight.worksLater = worksLater
+        sight.appliesEventsLater = appliesEventsLater
         let steps = [
             Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE"), Self.act(.refresh),
         ]
         let record = try Self.run(steps, bench, sight: sight)
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         // Another purchase shows that this one had its turn; then the app asks.
-        #expect(bench.backend.webhooks.count == (worksLater ? 2 : 1))
+        #expect(bench.backend.webhooks.count == (appliesEventsLater ? 2 : 1))
         let paths = bench.backend.arrivals.map(\.request.path)
         #expect(paths.last == "/api/user/register")
         let lastWebhook = try #require(paths.lastIndex(of: "/api/webhooks/revenuecat"))
@@ -131,14 +131,14 @@ struct LiveAppsTests {
         let record = try Self.run([
             Self.guest, .phone(.store(FakeStoreAction(name: "renew", user: "guest"))),
         ])
-        guard case .actFailed? = record.trouble else {
-            Issue.record("a renewal of nothing was taken: \(String(describing: record.trouble))")
+        guard case .actionFailed? = record.runProblem else {
+            Issue.record("a renewal of nothing was taken: \(String(describing: record.runProblem))")
             return
         }
         let unknown = try Self.run([
             Self.guest, .phone(.store(FakeStoreAction(name: "frobnicate", user: "guest"))),
         ])
-        #expect(unknown.trouble == .actFailed("the store does not support 'frobnicate'"))
+        #expect(unknown.runProblem == .actionFailed("the store does not support 'frobnicate'"))
     }
 
     // MARK: The app on Despia
@@ -148,7 +148,7 @@ struct LiveAppsTests {
     @Test func `a launch registers the phone at the backend`() throws {
         let bench = SimulationBench()
         let record = try Self.run([Self.launch], users: [], bench)
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let registrations = bench.backend.arrivals.filter {
             $0.request.path == "/api/user/register"
         }
@@ -175,7 +175,7 @@ struct LiveAppsTests {
             users: [],
             bench
         )
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let registered = bench.backend.arrivals.compactMap { arrival -> String? in
             guard arrival.request.path == "/api/user/register" else { return nil }
             return (try? JSONValue(parsing: arrival.request.body))?["appUserId"]?.string
@@ -234,7 +234,7 @@ struct LiveAppsTests {
             users: [],
             bench
         )
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         #expect(Self.userActions(record) == ["launch", "kill", "launch"])
         let ids = bench.backend.arrivals.compactMap { arrival -> String? in
             guard arrival.request.path == "/api/user/register" else { return nil }
@@ -252,7 +252,7 @@ struct LiveAppsTests {
             users: [],
             bench
         )
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         #expect(bench.clock.now < .seconds(1))
     }
 

@@ -23,7 +23,7 @@ struct PhoneCampaignTests {
             options.historyCountMax = 40
             options.time = time
             let (places, playing, plays) = (places, playing, plays)
-            let player = PhoneCampaign.InputExecutor(
+            let inputExecutor = PhoneCampaign.InputExecutor(
                 profile: Profile(),
                 executorSet: .scripted,
                 options: options,
@@ -43,11 +43,15 @@ struct PhoneCampaignTests {
                     base: SimulatedClock.start
                 )
                 if count > places {
-                    record.starvation = .init(longest: .seconds(2), lost: .seconds(2))
+                    record.starvation = .init(longestPause: .seconds(2), lost: .seconds(2))
                 }
                 return record
             }
-            let campaign = PhoneCampaign(player: player, options: options, clock: clock) { _ in }
+            let campaign = PhoneCampaign(
+                inputExecutor: inputExecutor,
+                options: options,
+                clock: clock
+            ) { _ in }
             return machine.run { await campaign.run() }
         }
     }
@@ -67,7 +71,7 @@ struct PhoneCampaignTests {
     }
 
     @Test
-    func `a permanently starved machine is reported, and each history ran exclusively at last`()
+    func `a permanently starved machine is reported, and each history finally ran exclusively`()
         throws
     {
         let machine = StarvedCampaign(places: 0)

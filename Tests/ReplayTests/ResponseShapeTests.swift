@@ -23,7 +23,7 @@ struct ResponseShapeTests {
         #expect(found[2].hasPrefix("/old missingInLive"))
     }
 
-    @Test func `empty, null and occasional values are no differences`() {
+    @Test func `empty, null and occasional values do not count as differences`() {
         #expect(differences(["items": []], ["items": [["id": 1]]]).isEmpty)
         #expect(differences(["items": [["id": 1]]], ["items": []]).isEmpty)
         #expect(differences(["a": .null], ["a": "x"]).isEmpty)

@@ -32,7 +32,7 @@ struct RunExecutorTests {
     @Test func `a record holds everything from the first step to the last probe`() throws {
         let bench = SimulationBench()
         let record = try Self.run(SimulationBench.plan([Self.purchase]), bench)
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         #expect(record.namespace.name == "n-1")
         #expect(record.base == bench.executor.base)
         #expect(record.began == SimulatedClock.start)
@@ -96,12 +96,12 @@ struct RunExecutorTests {
             ),
             bench
         )
-        #expect(record.trouble == .journalGap)
+        #expect(record.runProblem == .journalGap)
     }
 
     // MARK: Steps
 
-    @Test func `a user who cannot be registered is a run problem, and no step follows`() throws {
+    @Test func `a failed user registration is a run problem, and no step follows`() throws {
         let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.request.path == "/api/user/register"
@@ -109,9 +109,9 @@ struct RunExecutorTests {
         }
         let record = try Self.run(SimulationBench.plan([Self.purchase]), bench)
         let text = "POST /api/user/register returned 503"
-        #expect(record.trouble == .registrationFailed(user: "ada", text))
+        #expect(record.runProblem == .registrationFailed(user: "ada", text))
         #expect(bench.backend.webhooks.isEmpty)
-        #expect(record.settling == .notNeeded)
+        #expect(record.settleEvidence == .notNeeded)
     }
 
     @Test(
@@ -133,7 +133,7 @@ struct RunExecutorTests {
                 within: .seconds(granted)
             ) { _ in .settled }
         }
-        #expect((record.trouble == nil) == isServed)
+        #expect((record.runProblem == nil) == isServed)
         #expect(bench.backend.webhooks.isEmpty != isServed)
     }
 
@@ -142,7 +142,7 @@ struct RunExecutorTests {
         bench.backend.isGone = true
         let record = try Self.run(SimulationBench.plan([Self.purchase]), bench)
         let text = "POST /api/user/register: the connection was refused"
-        #expect(record.trouble == .backendGone(text))
+        #expect(record.runProblem == .backendGone(text))
     }
 
     @Test func `an ID assigned by the backend is used from then on`() throws {
@@ -160,7 +160,11 @@ struct RunExecutorTests {
 
     @Test func `planned provider responses end with the run`() throws {
         let bench = SimulationBench()
-        let plan = ProviderPlan(provider: .oneSignal, answers: [.status(500)], isPermanent: true)
+        let plan = ProviderPlan(
+            provider: .oneSignal,
+            answers: [.status(500)],
+            repeatsLastResponse: true
+        )
         _ = try Self.run(SimulationBench.plan([.provider(plan), Self.purchase]), bench)
         let reply = FakeServer.reply(
             to: ScriptedBackend.notification(
@@ -190,7 +194,7 @@ struct RunExecutorTests {
             return await work.value
         }
         #expect(bench.backend.webhooks.count == 2)
-        #expect(record.settling == .notNeeded)
+        #expect(record.settleEvidence == .notNeeded)
         #expect(bench.clock.now == .milliseconds(250))
     }
 
@@ -201,8 +205,8 @@ struct RunExecutorTests {
         bench.backend.pushDelay = .milliseconds(800)
         let found = try bench.run { bench in
             let sight = RunRecord.Observability(
-                seesEffects: false,
-                seesState: true,
+                arePushesObservable: false,
+                areProbeChangesObservable: true,
                 latency: .milliseconds(5)
             )
             let first = await bench.executor.run(
@@ -223,7 +227,7 @@ struct RunExecutorTests {
         }
         #expect(probes == [1, 1, 2])
         #expect(found[1].ended > found[0].ended)
-        #expect(found[1].settling == found[0].settling)
+        #expect(found[1].settleEvidence == found[0].settleEvidence)
     }
 
     @Test func `a run without observations or with a problem stays unchanged`() throws {
@@ -239,7 +243,7 @@ struct RunExecutorTests {
             await bench.clock.pause(.seconds(1))
             return (record, await bench.executor.refreshedRecord(record, probes: true))
         }
-        #expect(record.trouble != nil)
+        #expect(record.runProblem != nil)
         #expect(later == record)
     }
 
@@ -360,7 +364,7 @@ struct RunExecutorTests {
             .killAtCall(party: .oneSignal, position: 1),
             SimulatedContracts.deliver("c") {
                 $0.followsRetrySchedule = true
-                $0.crash = Crash(signal: .kill, moment: .sent)
+                $0.crash = Crash(signal: .kill, phase: .sent)
             },
         ]
     )

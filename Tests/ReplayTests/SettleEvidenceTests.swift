@@ -19,7 +19,11 @@ struct SettlingTests {
         effects: Bool = true,
         state: Bool = true
     ) -> RunRecord.Observability {
-        RunRecord.Observability(seesEffects: effects, seesState: state, latency: latency)
+        RunRecord.Observability(
+            arePushesObservable: effects,
+            areProbeChangesObservable: state,
+            latency: latency
+        )
     }
 
     // MARK: Quiet
@@ -140,16 +144,16 @@ struct SettlingTests {
 
     @Test func `a run settles when a later event took effect and the backend is quiet`() throws {
         let bench = SimulationBench()
-        let (settling, exchanges) = try bench.run { bench in
+        let (settleEvidence, exchanges) = try bench.run { bench in
             let play = bench.executor.open(
                 SimulationBench.plan([]),
                 "n-1",
                 within: SimulationBench.within
             )
-            let settling = await play.settle(SimulationBench.sight)
-            return (settling, bench.journal("n-1-s"))
+            let settleEvidence = await play.settle(SimulationBench.sight)
+            return (settleEvidence, bench.journal("n-1-s"))
         }
-        #expect(settling == .sentinel(quiet: .milliseconds(15)))
+        #expect(settleEvidence == .sentinel(quiet: .milliseconds(15)))
         #expect(exchanges.contains { $0.purpose == .sentinel && $0.response?.status == 200 })
         #expect(exchanges.contains { $0.to == .oneSignal }, "it was waited for")
     }
@@ -157,7 +161,7 @@ struct SettlingTests {
     @Test func `without a visible later event only the quiet period decides`() throws {
         let bench = SimulationBench()
         bench.backend.pushDelay = nil
-        let settling = try bench.run { bench in
+        let settleEvidence = try bench.run { bench in
             let play = bench.executor.open(
                 SimulationBench.plan([]),
                 "n-1",
@@ -166,13 +170,13 @@ struct SettlingTests {
             let sight = Self.sight(.milliseconds(5), state: false)
             return await play.settle(sight)
         }
-        #expect(settling == .window(.milliseconds(15)))
+        #expect(settleEvidence == .window(.milliseconds(15)))
         #expect(bench.clock.now > .seconds(1), "it was looked for")
     }
 
     @Test func `without observability no later event is sent`() throws {
         let bench = SimulationBench()
-        let settling = try bench.run { bench in
+        let settleEvidence = try bench.run { bench in
             let play = bench.executor.open(
                 SimulationBench.plan([]),
                 "n-1",
@@ -180,7 +184,7 @@ struct SettlingTests {
             )
             return await play.settle(Calibration.nothingObservable)
         }
-        #expect(settling == .window(.milliseconds(250)))
+        #expect(settleEvidence == .window(.milliseconds(250)))
         #expect(bench.backend.arrivals.isEmpty)
     }
 
@@ -300,7 +304,7 @@ struct SettlingTests {
         let bench = SimulationBench()
         let (record, time) = try Self.run(bench) { _ in true }
         #expect(time < .milliseconds(60))
-        #expect(record.settling == .sentinel(quiet: .milliseconds(15)))
+        #expect(record.settleEvidence == .sentinel(quiet: .milliseconds(15)))
         // One look at the user, and one at the sentinel's before and after.
         let probes = record.exchanges.count {
             if case .probe = $0.purpose { true } else { false }
@@ -318,7 +322,7 @@ struct SettlingTests {
                 within: SimulationBench.within
             ) { _ in .mayResolveWithLongerWait }
         }
-        #expect(record.settling == .notNeeded)
+        #expect(record.settleEvidence == .notNeeded)
         #expect(bench.backend.webhooks.count == 1)
         #expect(bench.backend.arrivals.count == 2, "registration and event: nobody looked")
     }
@@ -326,7 +330,7 @@ struct SettlingTests {
     @Test func `a watch step takes its whole time and records it`() throws {
         let bench = SimulationBench()
         var plan = SimulationBench.plan([Self.purchase])
-        plan.watch = .seconds(7)
+        plan.watchDuration = .seconds(7)
         let watched = plan
         bench.backend.pushCount = 1
         let record = try bench.run { bench in
@@ -338,7 +342,7 @@ struct SettlingTests {
                 within: SimulationBench.within
             ) { _ in .settled }
         }
-        #expect(record.settling == .window(.seconds(7)))
+        #expect(record.settleEvidence == .window(.seconds(7)))
         #expect(bench.clock.now > .seconds(7))
         #expect(bench.clock.now < .milliseconds(7100))
     }
@@ -347,7 +351,7 @@ struct SettlingTests {
         let bench = SimulationBench()
         Self.late(.seconds(5), bench)
         var plan = SimulationBench.plan([Self.purchase])
-        plan.watch = .seconds(7)
+        plan.watchDuration = .seconds(7)
         let watched = plan
         let record = try bench.run { bench in
             await bench.executor.run(

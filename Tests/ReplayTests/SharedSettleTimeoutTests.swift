@@ -16,35 +16,43 @@ struct SharedSettleTimeoutTests {
 
     @Test func `the first case waits fully, later ones with the same cause wait less`() {
         let shared = SharedSettleTimeout()
-        func enough(_ cause: SharedSettleTimeout.MissingEffectKey) -> Duration? {
-            shared.wait(for: cause, full: .seconds(10), atLeast: .seconds(1))?.enough
+        func shortenedTimeout(_ cause: SharedSettleTimeout.MissingEffectKey) -> Duration? {
+            shared.wait(for: cause, fullTimeout: .seconds(10), atLeast: .seconds(1))?
+                .shortenedTimeout
         }
-        #expect(enough(Self.cause) == nil)
-        shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
-        shared.noteEnd(of: Self.cause, in: "second", after: .seconds(10))
-        let wait = shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1))
-        #expect(wait == .init(caseID: "first", full: .seconds(10), enough: .seconds(1)))
-        #expect(enough(.init(clause: "O-04", codes: [.effectMissing])) == nil)
-        #expect(enough(.init(clause: "O-03", codes: [.effectMissing, .wrongStateValue])) == nil)
-        #expect(enough(.init(clause: "O-03", codes: [])) == nil)
+        #expect(shortenedTimeout(Self.cause) == nil)
+        shared.recordFullWait(of: Self.cause, in: "first", after: .seconds(10))
+        shared.recordFullWait(of: Self.cause, in: "second", after: .seconds(10))
+        let wait = shared.wait(for: Self.cause, fullTimeout: .seconds(10), atLeast: .seconds(1))
+        #expect(
+            wait == .init(caseID: "first", fullTimeout: .seconds(10), shortenedTimeout: .seconds(1))
+        )
+        #expect(shortenedTimeout(.init(clause: "O-04", codes: [.effectMissing])) == nil)
+        #expect(
+            shortenedTimeout(.init(clause: "O-03", codes: [.effectMissing, .wrongStateValue]))
+                == nil
+        )
+        #expect(shortenedTimeout(.init(clause: "O-03", codes: [])) == nil)
     }
 
     @Test("a late effect extends the wait", arguments: [0, 1, 4, 8, 9])
     func arrivals(seconds: Int) {
         let shared = SharedSettleTimeout()
-        shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
-        shared.noteArrival(of: Self.cause, after: .seconds(seconds))
-        shared.noteArrival(of: Self.cause, after: .zero)
-        shared.noteArrival(of: .init(clause: "O-03", codes: []), after: .seconds(8))
-        let wait = shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1))
-        #expect(wait?.enough == (seconds < 9 ? .seconds(seconds + 1) : nil))
+        shared.recordFullWait(of: Self.cause, in: "first", after: .seconds(10))
+        shared.recordArrival(of: Self.cause, after: .seconds(seconds))
+        shared.recordArrival(of: Self.cause, after: .zero)
+        shared.recordArrival(of: .init(clause: "O-03", codes: []), after: .seconds(8))
+        let wait = shared.wait(for: Self.cause, fullTimeout: .seconds(10), atLeast: .seconds(1))
+        #expect(wait?.shortenedTimeout == (seconds < 9 ? .seconds(seconds + 1) : nil))
     }
 
     @Test func `finally every case waits fully`() {
         let shared = SharedSettleTimeout()
-        shared.noteEnd(of: Self.cause, in: "first", after: .seconds(10))
-        shared.turnOff()
-        #expect(shared.wait(for: Self.cause, full: .seconds(10), atLeast: .seconds(1)) == nil)
+        shared.recordFullWait(of: Self.cause, in: "first", after: .seconds(10))
+        shared.disableShortening()
+        #expect(
+            shared.wait(for: Self.cause, fullTimeout: .seconds(10), atLeast: .seconds(1)) == nil
+        )
     }
 
     // MARK: In a suite
@@ -94,7 +102,9 @@ struct SharedSettleTimeoutTests {
                 "c\(number)",
                 [
                     SimulatedContracts.fail([.status(500), .status(500)]),
-                    SimulatedContracts.deliver("a") { ($0.times, $0.isTogether) = (2, true) },
+                    SimulatedContracts.deliver("a") {
+                        ($0.times, $0.sendsCopiesConcurrently) = (2, true)
+                    },
                 ],
                 pushes: 1
             )

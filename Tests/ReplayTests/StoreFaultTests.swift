@@ -22,8 +22,8 @@ struct StoreFaultTests {
     private static func bench(_ kind: Kind, hook: Int = 200) -> SimulationBench {
         let bench = SimulationBench {
             $0.fault = Profile.Fault(
-                breaking: .request(Profile.Endpoint(method: "POST", path: "/fault")),
-                healing: .request(Profile.Endpoint(method: "DELETE", path: "/fault"))
+                breakAction: .request(Profile.Endpoint(method: "POST", path: "/fault")),
+                repairAction: .request(Profile.Endpoint(method: "DELETE", path: "/fault"))
             )
         }
         let isBroken = Locked(false)
@@ -50,10 +50,10 @@ struct StoreFaultTests {
             [
                 SimulatedContracts.deliver("a") {
                     $0.followsRetrySchedule = true
-                    $0.storeFailures = count
+                    $0.databaseFailureCount = count
                 }
             ],
-            like: .undisturbed
+            like: .faultFree
         )
     }
 
@@ -76,7 +76,7 @@ struct StoreFaultTests {
     @Test func `the database fails during a call only`() throws {
         let bench = Self.bench(.correct)
         var call = Call(name: "one", route: .register)
-        (call.user, call.storeFails) = ("ada", true)
+        (call.user, call.hasDatabaseFailure) = ("ada", true)
         let plan = RunPlan(
             steps: [.call([call]), .call([Call(name: "two", route: .register)])],
             users: ["ada"],
@@ -151,6 +151,8 @@ struct StoreFaultTests {
 
     @Test func `no other case runs during a database failure`() {
         #expect(CasePlan(Self.contract(1)).subject.mustRunExclusively)
-        #expect(CasePlan(Self.contract(1)).baseline?.deliveries.map(\.storeFailures) == [nil])
+        #expect(
+            CasePlan(Self.contract(1)).baseline?.deliveries.map(\.databaseFailureCount) == [nil]
+        )
     }
 }

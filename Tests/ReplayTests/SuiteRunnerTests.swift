@@ -766,12 +766,12 @@ final class SimulatedTarget: SuiteTarget, OpenTarget, @unchecked Sendable {
         return plans.map { cases[$0.contract.id]?.phase ?? .concurrent }
     }
 
-    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
+    func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult? {
         let id = plan.contract.id
         guard let test = cases[id] else { return nil }
         began.append(id)
         numbers[id, default: []].append(number)
-        wasAlone[id] = isAlone
+        wasAlone[id] = isExclusive
         beside[id] = playing
         for other in playing { beside[other]?.insert(id) }
         playing.insert(id)

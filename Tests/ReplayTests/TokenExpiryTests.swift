@@ -51,7 +51,9 @@ struct TokenExpiryTests {
             (call.user, call.token) = ("ada", token)
             return .call([call])
         }
-        let steps = [call("good") { $0.expires = .soon }, call("over") { $0.onceOver = "good" }]
+        let steps = [
+            call("good") { $0.expires = .soon }, call("over") { $0.callWithExpiredToken = "good" },
+        ]
         return try bench.runWithHeartbeat { bench in
             await bench.executor.run(
                 RunPlan(steps: steps, users: ["ada"], observes: false),
@@ -70,7 +72,7 @@ struct TokenExpiryTests {
     func shownTwice(skew: Int64) throws {
         let (bench, shown) = Self.bench(skew: skew, remembers: false)
         let record = try Self.run(bench)
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         let own = shown.withLock { $0 }.filter { $0.name.isEmpty }
         try #require(own.count == 2)
         #expect(own[0].token == own[1].token)
@@ -86,15 +88,15 @@ struct TokenExpiryTests {
     func remembered(skew: Int64) throws {
         let (bench, _) = Self.bench(skew: skew, remembers: true)
         let record = try Self.run(bench)
-        #expect(record.trouble == nil)
+        #expect(record.runProblem == nil)
         #expect(record.answer(to: "over")?.response?.status == 200)
     }
 
     @Test func `a backend that accepts any token is inconclusive`() throws {
         let (bench, _) = Self.bench(skew: 100_000, remembers: false)
         let record = try Self.run(bench)
-        guard case .faultMissed = record.trouble else {
-            Issue.record("\(String(describing: record.trouble))")
+        guard case .faultMissed = record.runProblem else {
+            Issue.record("\(String(describing: record.runProblem))")
             return
         }
         #expect(record.answer(to: "over") == nil)
@@ -120,11 +122,11 @@ struct TokenExpiryTests {
             )
         }
         if rotations == 2 {
-            #expect(record.trouble == nil)
+            #expect(record.runProblem == nil)
             #expect(shown.withLock { $0.count } == 1)
         } else {
-            guard case .faultMissed(let text) = record.trouble else {
-                Issue.record("\(String(describing: record.trouble))")
+            guard case .faultMissed(let text) = record.runProblem else {
+                Issue.record("\(String(describing: record.runProblem))")
                 return
             }
             #expect(text.contains("rotate-keys"))

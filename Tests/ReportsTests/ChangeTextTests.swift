@@ -33,7 +33,7 @@ struct ChangeTextTests {
         )
     }
 
-    @Test func `what is new and what is gone stands by itself`() {
+    @Test func `added and removed values are shown separately`() {
         #expect(
             Self.lines(["a": 1], ["b": 2]) == [
                 "  values · a", "    gone 1", "  values · b", "    new  2",

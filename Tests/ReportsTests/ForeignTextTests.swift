@@ -68,7 +68,7 @@ struct ForeignTextTests {
             ("badge", { BadgeReport.render($0) }),
             ("terminal", { terminal().blocks($0).joined() }),
             ("summary", { terminal().summary($0) }),
-            ("lines", { terminal().blocks($0, fullMax: 1).joined() }),
+            ("lines", { terminal().blocks($0, fullCaseMax: 1).joined() }),
         ]
 
     @Test("no line of a report is a workflow command", arguments: 0..<UInt64(40))
@@ -93,25 +93,25 @@ struct ForeignTextTests {
         #expect(fault == nil, "\(planted.debugDescription)")
     }
 
-    @Test("what is printed without a renderer is escaped as well", arguments: 0..<UInt64(200))
+    @Test("text printed without a renderer is escaped as well", arguments: 0..<UInt64(200))
     func output(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let planted = "name: " + Self.text(&generator) + "\n" + Self.text(&generator)
-        let shown = TerminalOutput(keepsCodes: false).text(planted)
+        let shown = TerminalOutput(keepsANSICodes: false).text(planted)
         let fault = Self.fault(shown)
         #expect(fault == nil, "\(planted.debugDescription)")
-        #expect(TerminalOutput(keepsCodes: false).text(shown) == shown)
+        #expect(TerminalOutput(keepsANSICodes: false).text(shown) == shown)
         #expect(shown.exactLines.count == planted.parts(between: "\n").count)
     }
 
     @Test func `our own colors stay on a terminal, and no other code does`() {
-        let output = TerminalOutput(keepsCodes: true)
+        let output = TerminalOutput(keepsANSICodes: true)
         let style = TerminalStyle(isColoured: true)
         #expect(output.text(style.red("FAIL")) == style.red("FAIL"))
         #expect(output.text("\r\u{1b}[K3/7") == "\r\u{1b}[K3/7")
         #expect(output.text("\u{1b}[2Jx") == "\\u{1b}[2Jx")
         #expect(output.text(style.red("::error::x")) == style.red("\\u{3a}:error::x"))
-        let log = TerminalOutput(keepsCodes: false)
+        let log = TerminalOutput(keepsANSICodes: false)
         #expect(log.text(style.red("FAIL")) == "\\u{1b}[31mFAIL\\u{1b}[0m")
     }
 
@@ -121,7 +121,7 @@ struct ForeignTextTests {
             "time 10:00::11",
         ] {
             #expect(text.printable == text)
-            #expect(TerminalOutput(keepsCodes: false).text(text) == text)
+            #expect(TerminalOutput(keepsANSICodes: false).text(text) == text)
         }
     }
 
@@ -166,7 +166,7 @@ struct ForeignTextTests {
         let hostile = stop.enclosed(["::\(token)::", "x"])
         #expect(hostile.count { $0.contains(token) } == 2, "the token is in no foreign line")
         let text = hostile.joined(separator: "\n")
-        let shown = TerminalOutput(keepsCodes: false, stop: stop).text(text).exactLines
+        let shown = TerminalOutput(keepsANSICodes: false, stop: stop).text(text).exactLines
         #expect(shown.first == hostile.first && shown.last == hostile.last)
         #expect(shown[1].hasPrefix("\\u{3a}:"))
     }

@@ -77,7 +77,7 @@ struct HTMLReportTests {
         }
     }
 
-    @Test("the page has as many tags whatever is planted", arguments: ReportFixtures.hostile)
+    @Test("hostile text does not change the tags of the page", arguments: ReportFixtures.hostile)
     func shape(text: String) {
         let plain = Page(HTMLReport.render(ReportFixtures.planted("plain").redacted()))
         let page = Page(HTMLReport.render(ReportFixtures.planted(text).redacted()))
@@ -95,7 +95,7 @@ struct HTMLReportTests {
         #expect(page.tags.map(\.name) == plain.tags.map(\.name))
     }
 
-    @Test func `what was planted can be read`() {
+    @Test func `planted markup is escaped and remains readable`() {
         let page = HTMLReport.render(ReportFixtures.planted("<b>&\"bold\"</b>").redacted())
         #expect(page.contains("&lt;b&gt;&amp;&quot;bold&quot;&lt;/b&gt;"))
         #expect(!page.contains("<b>&"))

@@ -77,7 +77,7 @@ struct MachineReportsTests {
         #expect(!document.unicodeScalars.contains { $0.value == 0xfffe || $0.value == 0xffff })
     }
 
-    @Test func `what was found can be read out of JUnit again`() throws {
+    @Test func `findings can be read back from JUnit output`() throws {
         let text = "<two> & \"more\"\n\tthan 'one'"
         let failed = ReportFixtures.result(.failed) {
             $0.findings = [Finding(.effectExtra, expected: "one", actual: text)]
@@ -165,7 +165,10 @@ struct MachineReportsTests {
             .reduce(text) { $0.replacing($1.0, with: $1.1) }
     }
 
-    @Test("an annotation stays one command, whatever it says", arguments: ReportFixtures.hostile)
+    @Test(
+        "an annotation remains a single command with any content",
+        arguments: ReportFixtures.hostile
+    )
     func annotations(text: String) throws {
         let plain = try commands(GitHubReport.render(ReportFixtures.planted("plain").redacted()))
         let found = try commands(GitHubReport.render(ReportFixtures.planted(text).redacted()))
@@ -176,7 +179,7 @@ struct MachineReportsTests {
         #expect(found.dropLast().allSatisfy { $0.properties["title"]?.isEmpty == false })
     }
 
-    @Test func `what was found can be read out of an annotation again`() throws {
+    @Test func `findings can be read back from an annotation`() throws {
         let text = "50%: a, b\nand :: more"
         let failed = ReportFixtures.result(.failed) {
             $0.findings = [
@@ -230,7 +233,7 @@ struct MachineReportsTests {
     }
 
     @Test(
-        "an annotation stands on a file of the repository, or on the profile",
+        "an annotation points to a file in the repository, else to the profile if there is one",
         arguments: [
             ("mine/b.yaml", "assay.yaml", "app/mine/b.yaml", "7"),
             ("contracts/a/b.yaml", "assay.yaml", "assay.yaml", "1"),
@@ -265,7 +268,7 @@ struct MachineReportsTests {
         """
 
     @Test(
-        "what belongs to the profile stands on the line of the key that it is about",
+        "an inconclusive case points to the profile line of the key in its remedy",
         arguments: [
             (.inconclusive, "Add it under 'probes: … read:' in assay.yaml.", "7"),
             (.inconclusive, "Nothing here names a key.", "6"),
@@ -406,7 +409,7 @@ struct MachineReportsTests {
         #expect(red["message"] == "3 of 4 clauses" && red["color"] == "red")
     }
 
-    @Test func `a complete backend whose list of failures is wrong is no brighter than yellow`()
+    @Test func `an unexpected pass limits the badge of a complete backend to yellow`()
         throws
     {
         var report = ReportFixtures.report(Self.cases(.complete), isWhole: true)
@@ -442,7 +445,7 @@ struct MachineReportsTests {
             $0.overlap = 3
             $0.runCount = 9
             $0.volatilePaths = ["p/x"]
-            $0.settling = .window(.milliseconds(5))
+            $0.settleEvidence = .window(.milliseconds(5))
             $0.isDeclaredUnsupported = true
             $0.findings = [
                 Finding(.noResponse, expected: "e", actual: "a", location: ReportFixtures.location)

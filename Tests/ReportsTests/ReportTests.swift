@@ -51,7 +51,7 @@ struct ReportTests {
         #expect(coloured.summary(SampleReport.report.redacted()).contains("\u{1b}["))
     }
 
-    @Test func `what a backend sends cannot move the cursor`() {
+    @Test func `data from a backend cannot move the cursor`() {
         #expect("a\u{1b}[2Jb\r\nc\u{7f}".printable == "a\\u{1b}[2Jb\\u{d}\\u{a}c\\u{7f}")
     }
 
@@ -163,7 +163,7 @@ private enum SampleReport {
                 ),
             ],
             seconds: 0.0124,
-            settling: .sentinel(quiet: .milliseconds(15)),
+            settleEvidence: .sentinel(quiet: .milliseconds(15)),
             timeline: [
                 exchange(
                     .app,

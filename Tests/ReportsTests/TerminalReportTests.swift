@@ -35,7 +35,7 @@ struct TerminalReportTests {
             doubts + Self.many(.failed, 4, "S-03") + Self.many(.failed, 1, "S-08")
                 + Self.many(.passed, 3, "S-09")
         )
-        let shown = terminal.blocks(report.redacted(), fullMax: 2).joined()
+        let shown = terminal.blocks(report.redacted(), fullCaseMax: 2).joined()
         #expect(shown.contains("FAIL  a/S-03/0\n"))
         #expect(shown.contains("FAIL  a/S-08/0\n"))
         #expect(shown.ranges(of: "  replay ").count == 2)
@@ -51,22 +51,24 @@ struct TerminalReportTests {
         #expect(shown.contains("5 more cases listed above; --verbose shows"))
         #expect(!shown.contains("S-09"))
         #expect(
-            terminal.blocks(report.redacted(), fullMax: 7) == terminal.blocks(report.redacted())
+            terminal.blocks(report.redacted(), fullCaseMax: 7) == terminal.blocks(report.redacted())
         )
         #expect(terminal.blocks(report.redacted()).joined().ranges(of: "  replay ").count == 7)
         // Failures before doubts, however few are told.
         #expect(
-            terminal.blocks(report.redacted(), fullMax: 5).joined().ranges(of: "FAIL  a/").count
+            terminal.blocks(report.redacted(), fullCaseMax: 5).joined().ranges(of: "FAIL  a/").count
                 == 5
         )
     }
 
-    @Test func `a line fits a terminal, whatever a case is called`() {
+    @Test func `a report line fits the terminal width for case names of any length`() {
         let long = String(repeating: "x", count: 300)
         let report = ReportFixtures.report(
             [ReportFixtures.result(.failed), ReportFixtures.result(.failed, long)]
         )
-        let lines = terminal.blocks(report.redacted(), fullMax: 1).joined().split(separator: "\n")
+        let lines = terminal.blocks(report.redacted(), fullCaseMax: 1).joined().split(
+            separator: "\n"
+        )
         #expect(lines.contains { $0.hasPrefix("FAIL     E") })
         for line in lines where line.hasPrefix("FAIL     ") { #expect(line.count <= 98) }
     }
@@ -138,7 +140,7 @@ struct TerminalReportTests {
     }
 
     @Test(
-        "line breaks of a text are kept",
+        "line breaks in a string are kept when it is wrapped",
         arguments: [
             ("", [""]), ("a\nb", ["a", "b"]), ("a\n\nb", ["a", "", "b"]), ("a b", ["a b"]),
             ("abcdef", ["abcde", "f"]), ("abcde f", ["abcde", "f"]), ("a bcdef", ["a", "bcdef"]),
@@ -298,7 +300,8 @@ struct TerminalReportTests {
         )
     }
 
-    @Test func `what two cases say of their own law is told each by itself`() {
+    @Test func `state differences are reported per case, and identical status errors are grouped`()
+    {
         let differs = ["x", "y"].map { id in
             ReportFixtures.result(.failed, id) {
                 $0.findings = [Finding(.stateDiffers, expected: "one", actual: "two")]
@@ -437,7 +440,7 @@ struct TerminalReportTests {
         )
     }
 
-    @Test func `missing features are told once each, with their cases counted`() {
+    @Test func `each missing feature is reported once with its number of cases`() {
         let cases = [("x", "no push"), ("y", "no push"), ("z", "no login")].map { id, note in
             ReportFixtures.result(.notRun, id) {
                 $0.note = note

@@ -186,7 +186,7 @@ struct TimelineTests {
         #expect(line.hasPrefix("  " + text + " "), "\(line)")
     }
 
-    @Test func `a long command is told to its end or cut, and nothing in it moves the cursor`() {
+    @Test func `a long command is shown in full or cut, and nothing in it moves the cursor`() {
         let long = ReportFixtures.exchange(
             .app,
             .despia,
@@ -224,7 +224,7 @@ struct TimelineTests {
         .joined(separator: " ")
     }
 
-    @Test func `an event is told by its type and the dates that decide, and by its answer`() {
+    @Test func `an event is shown with its type, relevant dates and response`() {
         var spec = EventSpec(type: "CANCELLATION", user: "ada")
         spec.reason = "CUSTOMER_SUPPORT"
         spec.expires = .seconds(3600)
@@ -237,7 +237,7 @@ struct TimelineTests {
         #expect(!told.contains("POST"))
     }
 
-    @Test func `an answer without a body is its status`() {
+    @Test func `a response without a body adds nothing after the event`() {
         var spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
         spec.environment = "SANDBOX"
         let told = line(Delivery(name: "start", subject: .purchasely(spec)), answer: nil)
@@ -261,7 +261,7 @@ struct TimelineTests {
         )
     }
 
-    @Test("of a long answer the first lines are shown", arguments: [1, 40, 96, 120, 190, 5000])
+    @Test("the first lines of a long response are shown", arguments: [1, 40, 96, 120, 190, 5000])
     func answers(length: Int) {
         var result = ReportFixtures.result(.failed)
         result.base = ReportFixtures.base

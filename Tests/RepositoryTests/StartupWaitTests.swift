@@ -138,7 +138,7 @@ struct WaitingTests {
     }
 
     /// A limit of a test is a guard against what hangs; it is in one place, and it is long.
-    @Test func `no test sets a limit of its own`() throws {
+    @Test func `tests use the shared time limits instead of their own`() throws {
         let pattern = #"(within: |now \+ |timeLimit\()\.(seconds|milliseconds)\([0-9]"#
         for line in Self.lines where line.path.hasPrefix("Tests/") {
             guard

@@ -54,7 +54,7 @@ package struct Program: Sendable {
         try process.run()
     }
 
-    package var identifier: Int32 { process.processIdentifier }
+    package var processID: Int32 { process.processIdentifier }
 
     package func signal(_ number: Int32) {
         kill(process.processIdentifier, number)

@@ -52,16 +52,17 @@ package enum SmallContracts {
     }
 
     /// That many pushes to Ada.
-    package static func effect(_ count: Int, says: JSONValue? = nil) -> EffectExpectation {
+    package static func effect(_ count: Int, expectedContent: JSONValue? = nil) -> EffectExpectation
+    {
         var effect = EffectExpectation(
             kind: "onesignal.notification",
             user: "ada",
             countMin: count,
             countMax: count,
-            hasSteadyKey: false,
+            requiresSameIdempotencyKey: false,
             location: place
         )
-        effect.says = says
+        effect.expectedContent = expectedContent
         return effect
     }
 }

@@ -42,7 +42,7 @@ package struct Contract: Hashable, Codable, Sendable {
     /// The check for misspelled names accepts these names.
     package var unknownUsers: [String]?
     package var location: SourceLocation
-    package var places = StepLocations()
+    package var sourceLocations = StepLocations()
 
     package init(
         id: String,
@@ -88,7 +88,7 @@ package struct Contract: Hashable, Codable, Sendable {
         }
         // A backend that reconciles reads customers, even if it does not read them for events.
         if needs.contains(.reconcile) { all.removeAll { $0 == .readsSubscriberOnEvent } }
-        if fields.contains("exists") || !expectation.forgotten.isEmpty { all.append(.users) }
+        if fields.contains("exists") || !expectation.forgottenUsers.isEmpty { all.append(.users) }
         let canCompareState =
             expectation.relation != nil && !expectation.compared.contains(.effects)
         if canCompareState || fields.contains(where: { $0 != "exists" }) {
@@ -115,12 +115,12 @@ package struct Contract: Hashable, Codable, Sendable {
             case .sameAs, .otherThan, .changed: break
             }
         }
-        for user in expectation.forgotten { add(user) }
+        for user in expectation.forgottenUsers { add(user) }
         for state in expectation.states { for user in state.users { add(user) } }
         for effect in expectation.effects {
             if let user = effect.user { add(user) }
-            if let user = effect.unlike { add(user) }
-            if let user = effect.addedLike { add(user) }
+            if let user = effect.userWithOtherContent { add(user) }
+            if let user = effect.userWithSameAddedCount { add(user) }
         }
         for expected in expectation.calls { add(expected.user) }
         return names

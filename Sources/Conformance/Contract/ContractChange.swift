@@ -103,7 +103,7 @@ package struct ContractChange: Hashable, Sendable {
         /// Compares two YAML lists: equal elements are paired first, then elements with the same
         /// label (the first key and its value).
         private mutating func compare(_ old: [YAMLNode], _ new: [YAMLNode], at place: [String]) {
-            let (removedIndices, addedIndices) = Self.unmatchedIndices(old, new)
+            let (removedIndices, addedIndices) = Self.indicesOfDifferences(old, new)
             var left = new.indices.filter(addedIndices.contains)
             for index in old.indices where removedIndices.contains(index) {
                 let element = old[index]
@@ -132,7 +132,7 @@ package struct ContractChange: Hashable, Sendable {
 
         /// Returns, for each of two lists, the indices of the elements outside their longest common
         /// subsequence.
-        private static func unmatchedIndices(
+        private static func indicesOfDifferences(
             _ old: [YAMLNode],
             _ new: [YAMLNode]
         ) -> (removedIndices: Set<Int>, addedIndices: Set<Int>) {

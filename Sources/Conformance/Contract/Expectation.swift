@@ -13,7 +13,7 @@ package struct Expectation: Hashable, Codable, Sendable {
         /// which they happened.
         case inOrder = "in-order"
         /// The baseline run executes the same steps without failures, losses, delays and restarts.
-        case undisturbed = "fault-free"
+        case faultFree = "fault-free"
         /// The baseline run executes only the contract's `given` steps.
         case before
         /// In the baseline run, every event names its user by the registered ID.
@@ -35,7 +35,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     }
 
     package var answers: ResponseExpectation
-    package var answersLocation: SourceLocation?
+    package var responseLocation: SourceLocation?
     /// The maximum real time that the backend has to respond to a delivery or a call; nil: the
     /// provider's timeout.
     package var within: Duration?
@@ -53,7 +53,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     /// The user IDs that the responses to calls of the backend's own routes must contain.
     package var calls: [CallExpectation] = []
     /// The names of calls whose responses must be indistinguishable from each other.
-    package var alike: [String] = []
+    package var callsWithSameResponse: [String] = []
     /// Competing calls, of which a fixed number must succeed and all others must fail with a status
     /// below 500; nil: not checked.
     package var race: RaceExpectation?
@@ -61,13 +61,13 @@ package struct Expectation: Hashable, Codable, Sendable {
     package var hidesSecrets = false
     /// The maximum number of times that the backend may fetch Firebase's public keys during the
     /// run; nil: not checked.
-    package var keyFetchesMax: Int?
+    package var keyFetchCountMax: Int?
     /// The additional real time for which the backend is observed after its state and effects have
     /// settled (stopped changing).
-    package var watch: Duration?
+    package var watchDuration: Duration?
     /// The names of deleted users, whose personal data no probe (query of the backend's state) may
     /// show any more.
-    package var forgotten: [String] = []
+    package var forgottenUsers: [String] = []
     package var forgottenLocation: SourceLocation?
     /// The expected behavior of the app on a simulated phone; nil: not checked.
     package var app: AppExpectation?
@@ -85,6 +85,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     /// Such a run is judged only after the backend has settled (its state and effects have stopped
     /// changing).
     package var requiresSettling: Bool {
-        relation != nil || !effects.isEmpty || !states.isEmpty || watch != nil || !forgotten.isEmpty
+        relation != nil || !effects.isEmpty || !states.isEmpty || watchDuration != nil
+            || !forgottenUsers.isEmpty
     }
 }

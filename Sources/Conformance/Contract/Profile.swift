@@ -10,10 +10,10 @@ package struct Profile: Hashable, Sendable {
         package var body: JSONValue?
         /// The location of the user's ID in the response; nil: the user keeps the ID that the
         /// request contained.
-        package var answerID: JSONPointer?
+        package var responseIDPointer: JSONPointer?
         /// The location, in the response, of a proof that the user's ID belongs to the device; nil:
         /// the response contains none.
-        package var answerProof: JSONPointer?
+        package var responseProofPointer: JSONPointer?
         /// The credentials that the request carries; nil: none.
         package var credentials: Credentials?
 
@@ -83,7 +83,7 @@ package struct Profile: Hashable, Sendable {
         ///
         /// This is true when the command or an environment variable contains `{{data}}`, the path
         /// of that folder. Any other database may outlive a run and be shared by several runs.
-        package var hasOwnData: Bool {
+        package var usesRunDataFolder: Bool {
             ([command] + environment.values).contains { $0.contains("{{data}}") }
         }
 
@@ -179,17 +179,17 @@ package struct Profile: Hashable, Sendable {
         case command([String], id: JSONPointer? = nil)
     }
 
-    /// The requests or commands that make the backend's database fail (`breaking`) and repair it
-    /// (`healing`).
+    /// The requests or commands that make the backend's database fail (`breakAction`) and repair it
+    /// (`repairAction`).
     ///
     /// Each of the two may run repeatedly.
     package struct Fault: Hashable, Codable, Sendable {
-        package var breaking: UserCreation
-        package var healing: UserCreation
+        package var breakAction: UserCreation
+        package var repairAction: UserCreation
 
-        package init(breaking: UserCreation, healing: UserCreation) {
-            self.breaking = breaking
-            self.healing = healing
+        package init(breakAction: UserCreation, repairAction: UserCreation) {
+            self.breakAction = breakAction
+            self.repairAction = repairAction
         }
     }
 
@@ -240,26 +240,35 @@ package struct Profile: Hashable, Sendable {
         package var meaning: Meaning
         /// The field's value when the response does not contain the location; nil: the field is
         /// inconclusive in this case.
-        package var absent: JSONValue?
+        package var valueIfPathAbsent: JSONValue?
         /// Further conditions on the response, all of which must hold for the field to be true;
         /// nil: none.
-        package var and: [Reading]?
+        package var additionalConditions: [Reading]?
         /// Alternative conditions on the response, any of which makes the field true; nil: none.
-        package var or: [Reading]?
+        package var alternativeConditions: [Reading]?
 
-        package init(pointer: JSONPointer, meaning: Meaning, absent: JSONValue? = nil) {
+        package init(pointer: JSONPointer, meaning: Meaning, valueIfPathAbsent: JSONValue? = nil) {
             self.pointer = pointer
             self.meaning = meaning
-            self.absent = absent
+            self.valueIfPathAbsent = valueIfPathAbsent
         }
 
-        /// Whether the field is computed from several conditions on the response (`and`, `or`).
-        package var hasCombinedConditions: Bool { and != nil || or != nil }
+        /// Whether the field is computed from several conditions on the response (`additionalConditions`, `alternativeConditions`).
+        package var hasCombinedConditions: Bool {
+            additionalConditions != nil || alternativeConditions != nil
+        }
 
-        /// All conditions from which the field is computed, each without its `and` and `or` lists.
+        /// All conditions from which the field is computed, each without its `additionalConditions` and `alternativeConditions` lists.
         package var conditions: [Reading] {
-            let own = Reading(pointer: pointer, meaning: meaning, absent: absent)
-            return [own] + ((and ?? []) + (or ?? [])).flatMap(\.conditions)
+            let own = Reading(
+                pointer: pointer,
+                meaning: meaning,
+                valueIfPathAbsent: valueIfPathAbsent
+            )
+            return [own]
+                + ((additionalConditions ?? []) + (alternativeConditions ?? [])).flatMap(
+                    \.conditions
+                )
         }
 
         /// The names of the state fields that a profile may map from probe responses (see the page
@@ -289,16 +298,16 @@ package struct Profile: Hashable, Sendable {
         ]
         /// The maximum time that the app may take to start when the native side of the bridge does
         /// not respond (clause C-05).
-        package var startup: Duration = .seconds(5)
+        package var startupTimeout: Duration = .seconds(5)
         /// CSS selectors of the elements to tap one after the other, by user action, such as
         /// `login`.
-        package var taps: [String: [String]] = [:]
+        package var tapSelectors: [String: [String]] = [:]
         /// CSS selectors of the input fields to fill in before a login, by name: `account` and
         /// `password`.
-        package var inputs: [String: String] = [:]
+        package var inputSelectors: [String: String] = [:]
         /// CSS selectors of the page elements that show the app's state, such as an error or the
         /// status.
-        package var shows: [AppExpectation.Screen.Element: String] = [:]
+        package var elementSelectors: [AppExpectation.Screen.Element: String] = [:]
         /// The words on the page that mean an `active` subscription or no subscription (`none`).
         ///
         /// Any other text means that the status is unknown.
@@ -308,7 +317,7 @@ package struct Profile: Hashable, Sendable {
         /// The product names on the page, by product ID.
         package var productNames: [String: String] = [:]
         /// CSS selector of the element to tap when the app asks whether to continue a login.
-        package var agree: String?
+        package var agreementSelector: String?
         /// The request by which the app asks its backend whether the user has access.
         ///
         /// Its `body` describes the body of the response, because the request has none.
@@ -318,11 +327,11 @@ package struct Profile: Hashable, Sendable {
             body: ["access": "{{access}}", "product": "{{product}}"]
         )
         /// Whether the profile file contains the key `access`.
-        package var declaresAccess = false
+        package var isAccessSetInFile = false
         /// Whether the page calls its own backend, instead of Assay's model of a correct backend.
         package var usesOwnBackend = false
         /// Keys in addition to `vaultKeys` that the app may write to the vault.
-        package var otherKeys: [String] = []
+        package var otherVaultKeys: [String] = []
 
         package init() {}
     }
@@ -383,7 +392,9 @@ package struct Profile: Hashable, Sendable {
         func credentials(_ setupAction: UserCreation?) -> Credentials? {
             if case .request(let endpoint) = setupAction { endpoint.credentials } else { nil }
         }
-        let setupActions = [creation, accountCreation, fault?.breaking, fault?.healing, clock]
+        let setupActions = [
+            creation, accountCreation, fault?.breakAction, fault?.repairAction, clock,
+        ]
         return endpoints.values.compactMap(\.credentials) + probes.compactMap(\.credentials)
             + setupActions.compactMap(credentials)
             + [session?.endpoint.credentials].compactMap(\.self)
@@ -397,7 +408,7 @@ package struct Profile: Hashable, Sendable {
         let secretMembers = bodies.flatMap(\.members).filter {
             secret.contains($0.value.templateName ?? "")
         }
-        let proofMembers = endpoints.values.compactMap { $0.answerProof?.tokens.last }
+        let proofMembers = endpoints.values.compactMap { $0.responseProofPointer?.tokens.last }
         return (secretNames + secretMembers.map(\.key) + proofMembers).sorted()
     }
     /// The maximum real time until an expected effect or state appears (profile key
@@ -426,8 +437,8 @@ package struct Profile: Hashable, Sendable {
             ),
         ]
         defaultedEndpoints = Set(endpoints.keys)
-        endpoints["register"]?.answerProof = JSONPointer("/deviceToken")
-        endpoints["login"]?.answerID = JSONPointer("/appUserId")
+        endpoints["register"]?.responseProofPointer = JSONPointer("/deviceToken")
+        endpoints["login"]?.responseIDPointer = JSONPointer("/appUserId")
         secrets = [
             .revenueCatAuthorization: Secret("Bearer assay-test-token"),
             .oneSignalKey: Secret("os_v2_app_assay"),
@@ -462,10 +473,10 @@ package struct Profile: Hashable, Sendable {
 
     /// Whether the backend chooses the IDs of newly created users, so that Assay cannot choose
     /// them.
-    package var choosesIDs: Bool {
+    package var backendChoosesIDs: Bool {
         switch creation {
         case .register: false
-        case .request(let endpoint): endpoint.answerID != nil
+        case .request(let endpoint): endpoint.responseIDPointer != nil
         case .command(_, let id): id != nil
         }
     }
@@ -474,7 +485,8 @@ package struct Profile: Hashable, Sendable {
     /// user's ID.
     package var registerEndpointAcceptingIDs: Endpoint? {
         guard let endpoint = endpoints["register"] else { return nil }
-        let takesID = endpoint.path.contains("{{id}}") || places(in: "register")["id"] != nil
+        let takesID =
+            endpoint.path.contains("{{id}}") || templatePointers(in: "register")["id"] != nil
         return takesID ? endpoint : nil
     }
 
@@ -509,7 +521,7 @@ package struct Profile: Hashable, Sendable {
         case .clock where clock == nil:
             return "the profile does not define how to set the backend's clock (key 'clock')"
         case .deletion: return missing("delete-account")
-        case .accessRoute where !app.declaresAccess:
+        case .accessRoute where !app.isAccessSetInFile:
             return
                 "the profile does not define how the app asks for access ('app: {access: …}')"
         case .accountApp where idForm == .uuid || idForm == .integer:

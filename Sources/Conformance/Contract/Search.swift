@@ -20,7 +20,7 @@ package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
     /// The connection is reset before the provider processes the request.
     case reset
     /// The provider processes the request, and the connection is cut before the response.
-    case loseAnswer = "lost-response"
+    case loseResponse = "lost-response"
     /// The provider processes the request, and the connection is cut in the middle of the response.
     case half = "truncated-response"
     /// The provider responds with 500.
@@ -40,7 +40,7 @@ package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
     package var answer: ProviderPlan.Answer {
         switch self {
         case .reset: .reset
-        case .loseAnswer: .loseAnswer
+        case .loseResponse: .loseResponse
         case .half: .half
         case .serverError: .status(500)
         case .unavailable: .status(503)

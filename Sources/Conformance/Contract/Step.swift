@@ -9,9 +9,9 @@ package enum Step: Hashable, Codable, Sendable {
     case deliver(Delivery)
     /// Real time passes until the subscription period or grace period in the event of this delivery
     /// has ended.
-    case pass(delivery: String)
+    case waitForEnd(delivery: String)
     /// Every probe of the profile reads this user's state, and the responses are not judged.
-    case look(user: String)
+    case probe(user: String)
     /// The app sends requests to the backend's own routes; several requests are sent at the same
     /// time.
     case call([Call])

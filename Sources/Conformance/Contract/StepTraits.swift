@@ -34,8 +34,9 @@ package struct StepTraits: Sendable {
 extension RequiredCapability {
     /// The kinds of steps that involve no simulated phone.
     package enum BackendStep: String, Hashable, Sendable, CaseIterable {
-        case register, name, createAccount = "account", deliver, told, look, pass, call, request,
+        case register, name, createAccount = "account", deliver, call, request, probe,
             provider
+        case storeEvent = "store-event", waitForEnd = "wait-for-end"
         case restart, rotateKeys = "rotate-keys", killAtCall = "crash-points", accountChange
 
         /// Whether every target supports this kind of step.
@@ -53,8 +54,8 @@ extension Step {
         case .createAccount(let account): .creation(of: account)
         case .account(let user, let change): .change(of: user, change)
         case .deliver(let delivery): delivery.traits
-        case .look(let user): .look(at: user)
-        case .pass(let delivery): .waitForEnd(delivery)
+        case .probe(let user): .probe(of: user)
+        case .waitForEnd(let delivery): .waitForEnd(delivery)
         case .call(let calls): Call.traits(of: calls)
         case .request(let request): request.traits
         case .provider(let plan): plan.traits

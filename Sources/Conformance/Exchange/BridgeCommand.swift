@@ -45,12 +45,14 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         scheme = String(decoding: text.utf8.prefix(colon), as: UTF8.self)
         let rest = Substring(text.utf8.dropFirst(colon + Self.colon.count))
         if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
-        if scheme == "sendlocalpushmsg", let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
+        if scheme == "sendlocalpushmsg",
+            let queryStart = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
+        {
             // This command has positional parameters separated by `&!#`: seconds and message,
             // title, URL.
-            path = String(rest[..<mark])
+            path = String(rest[..<queryStart])
             var found: [Parameter] = []
-            let parts = Self.split(rest[rest.utf8.index(after: mark)...])
+            let parts = Self.split(rest[rest.utf8.index(after: queryStart)...])
             for (index, part) in parts.enumerated() {
                 let names = ["s and msg", "title", "url"]
                 found.append(
@@ -66,16 +68,16 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
             return
         }
         guard !Self.nonQuerySchemes.contains(scheme),
-            let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
+            let queryStart = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
         else {
             path = String(rest)
             parameters = []
             self.notes = notes
             return
         }
-        path = String(rest[..<mark])
+        path = String(rest[..<queryStart])
         var found: [Parameter] = []
-        let query = rest[rest.utf8.index(after: mark)...]
+        let query = rest[rest.utf8.index(after: queryStart)...]
         for raw in query.parts(between: "&") {
             let parts = raw.cut(at: "=")
             if parts == nil {

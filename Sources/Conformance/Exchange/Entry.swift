@@ -24,7 +24,7 @@ extension Exchange {
             let detail = try? JSONValue(parsing: request.body)
             let userAction = UserAction(
                 name,
-                missing: detail?["missing"]?.string,
+                missingElement: detail?["missing"]?.string,
                 text: detail?["text"]?.string
             )
             return .userAction(userAction, on: phone ?? Self.defaultPhone)
@@ -52,7 +52,9 @@ extension Exchange {
         at now: Instant
     ) -> Exchange {
         var detail = JSONObject()
-        if let missing = userAction.missing { detail["missing"] = .string(missing) }
+        if let missingElement = userAction.missingElement {
+            detail["missing"] = .string(missingElement)
+        }
         if let text = userAction.text { detail["text"] = .string(text) }
         return Exchange(
             from: .assay,

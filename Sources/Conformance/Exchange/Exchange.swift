@@ -20,10 +20,10 @@ package struct Exchange: Hashable, Codable, Sendable {
 
         /// Finds the party of that name, such as `onesignal`; nil when there is none.
         package init?(named name: String) {
-            guard let found = Self.allCases.first(where: { $0.description == name }) else {
+            guard let matchingParty = Self.allCases.first(where: { $0.description == name }) else {
                 return nil
             }
-            self = found
+            self = matchingParty
         }
 
         /// Decodes the party's number or its name.
@@ -31,19 +31,19 @@ package struct Exchange: Hashable, Codable, Sendable {
         /// Older saved runs contain names in some places.
         package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            let found =
+            let matchingParty =
                 if let name = try? container.decode(String.self) {
                     Self(named: name)
                 } else {
                     Self(rawValue: try container.decode(UInt8.self))
                 }
-            guard let found else {
+            guard let matchingParty else {
                 throw DecodingError.dataCorruptedError(
                     in: container,
                     debugDescription: "no party has that name or number"
                 )
             }
-            self = found
+            self = matchingParty
         }
     }
 

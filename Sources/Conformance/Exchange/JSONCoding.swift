@@ -21,12 +21,12 @@ extension JSONValue {
 
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
-        guard let decoder = decoder as? SlotDecoder else { throw JSONCodingError.foreignCoder }
+        guard let decoder = decoder as? SlotDecoder else { throw JSONCodingError.unsupportedCoder }
         self = decoder.value
     }
 
     package func encode(to encoder: any Encoder) throws {
-        guard let encoder = encoder as? SlotEncoder else { throw JSONCodingError.foreignCoder }
+        guard let encoder = encoder as? SlotEncoder else { throw JSONCodingError.unsupportedCoder }
         encoder.slot.kind = .value(self)
     }
 }
@@ -50,7 +50,7 @@ extension JSONObject: Codable {
 private enum JSONCodingError: Error {
     /// A `JSONValue` was used with another encoder or decoder than `JSONValue.init(encoding:)` and
     /// `decoded(as:)`.
-    case foreignCoder
+    case unsupportedCoder
 }
 
 private struct PathKey: CodingKey {
@@ -71,17 +71,17 @@ private struct PathKey: CodingKey {
 // MARK: Encoding
 
 /// Collections whose iteration order can differ between two equal values.
-private protocol Unordered {
+private protocol UnorderedCollection {
     static var slotsPerElement: Int { get }
 }
 
-extension Set: Unordered {
+extension Set: UnorderedCollection {
     fileprivate static var slotsPerElement: Int { 1 }
 }
 
 /// A dictionary whose keys are not strings is encoded as an array of alternating keys and values,
 /// so that each entry has two slots.
-extension Dictionary: Unordered {
+extension Dictionary: UnorderedCollection {
     fileprivate static var slotsPerElement: Int { 2 }
 }
 
@@ -122,7 +122,7 @@ private final class EncodingSlot {
             kind = .value(Int64(exactly: number).map(JSONValue.integer) ?? .string("\(number)"))
         default:
             try value.encode(to: SlotEncoder(slot: self))
-            if case .array(let slots) = kind, let value = value as? any Unordered {
+            if case .array(let slots) = kind, let value = value as? any UnorderedCollection {
                 kind = .array(Self.sorted(slots, by: type(of: value).slotsPerElement))
             }
         }
@@ -137,7 +137,7 @@ private final class EncodingSlot {
             .sorted { $0.key.isExactlyBefore($1.key) }.flatMap(\.slots)
     }
 
-    func member(_ name: String) -> EncodingSlot {
+    func appendMember(_ name: String) -> EncodingSlot {
         let slot = EncodingSlot()
         if case .object(var members) = kind {
             members.append((name, slot))
@@ -146,7 +146,7 @@ private final class EncodingSlot {
         return slot
     }
 
-    func element() -> EncodingSlot {
+    func appendElement() -> EncodingSlot {
         let slot = EncodingSlot()
         if case .array(var slots) = kind {
             slots.append(slot)
@@ -178,27 +178,27 @@ private struct KeyedSlot<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let slot: EncodingSlot
     var codingPath: [any CodingKey] { [] }
 
-    mutating func encodeNil(forKey key: Key) throws { _ = slot.member(key.stringValue) }
+    mutating func encodeNil(forKey key: Key) throws { _ = slot.appendMember(key.stringValue) }
 
     mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try slot.member(key.stringValue).encode(value)
+        try slot.appendMember(key.stringValue).encode(value)
     }
 
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type,
         forKey key: Key
     ) -> KeyedEncodingContainer<Nested> {
-        SlotEncoder(slot: slot.member(key.stringValue)).container(keyedBy: type)
+        SlotEncoder(slot: slot.appendMember(key.stringValue)).container(keyedBy: type)
     }
 
     mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        SlotEncoder(slot: slot.member(key.stringValue)).unkeyedContainer()
+        SlotEncoder(slot: slot.appendMember(key.stringValue)).unkeyedContainer()
     }
 
-    mutating func superEncoder() -> any Encoder { SlotEncoder(slot: slot.member("super")) }
+    mutating func superEncoder() -> any Encoder { SlotEncoder(slot: slot.appendMember("super")) }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder {
-        SlotEncoder(slot: slot.member(key.stringValue))
+        SlotEncoder(slot: slot.appendMember(key.stringValue))
     }
 }
 
@@ -207,23 +207,23 @@ private struct UnkeyedSlot: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { [] }
     var count: Int { if case .array(let slots) = slot.kind { slots.count } else { 0 } }
 
-    mutating func encodeNil() throws { _ = slot.element() }
+    mutating func encodeNil() throws { _ = slot.appendElement() }
 
     mutating func encode<Value: Encodable>(_ value: Value) throws {
-        try slot.element().encode(value)
+        try slot.appendElement().encode(value)
     }
 
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) -> KeyedEncodingContainer<Nested> {
-        SlotEncoder(slot: slot.element()).container(keyedBy: type)
+        SlotEncoder(slot: slot.appendElement()).container(keyedBy: type)
     }
 
     mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-        SlotEncoder(slot: slot.element()).unkeyedContainer()
+        SlotEncoder(slot: slot.appendElement()).unkeyedContainer()
     }
 
-    mutating func superEncoder() -> any Encoder { SlotEncoder(slot: slot.element()) }
+    mutating func superEncoder() -> any Encoder { SlotEncoder(slot: slot.appendElement()) }
 }
 
 private struct SingleSlot: SingleValueEncodingContainer {
@@ -242,7 +242,7 @@ private struct SlotDecoder: Decoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let found: Any? =
+        let decodedValue: Any? =
             switch type {
             case is String.Type: value.string
             case is Bool.Type: value.bool
@@ -250,13 +250,13 @@ private struct SlotDecoder: Decoder {
             case let integer as any FixedWidthInteger.Type: Self.integer(value, integer)
             default: try type.init(from: self)
             }
-        guard let found = found as? Value else {
+        guard let decodedValue = decodedValue as? Value else {
             throw DecodingError.typeMismatch(
                 type,
                 .init(codingPath: codingPath, debugDescription: "found \(value.kind)")
             )
         }
-        return found
+        return decodedValue
     }
 
     private static func number(_ value: JSONValue) -> Double? {

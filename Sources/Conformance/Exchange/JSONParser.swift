@@ -87,7 +87,7 @@ private struct JSONParser {
         var members: [JSONObject.Member] = []
         var indices: [ExactText: Int] = [:]
         skipWhitespace()
-        if take(UInt8(ascii: "}")) { return .object(JSONObject()) }
+        if consumeIfPresent(UInt8(ascii: "}")) { return .object(JSONObject()) }
         while true {
             skipWhitespace()
             let keyStart = index
@@ -110,7 +110,7 @@ private struct JSONParser {
                 members.append(.init(key: key, value: value))
             }
             skipWhitespace()
-            if take(UInt8(ascii: "}")) { return .object(JSONObject(members: members)) }
+            if consumeIfPresent(UInt8(ascii: "}")) { return .object(JSONObject(members: members)) }
             try require(UInt8(ascii: ","), "',' or '}'")
         }
     }
@@ -139,11 +139,11 @@ private struct JSONParser {
         index += 1
         var elements: [JSONValue] = []
         skipWhitespace()
-        if take(UInt8(ascii: "]")) { return .array([]) }
+        if consumeIfPresent(UInt8(ascii: "]")) { return .array([]) }
         while true {
             elements.append(try parseValue(depth: depth + 1))
             skipWhitespace()
-            if take(UInt8(ascii: "]")) { return .array(elements) }
+            if consumeIfPresent(UInt8(ascii: "]")) { return .array(elements) }
             try require(UInt8(ascii: ","), "',' or ']'")
         }
     }
@@ -164,7 +164,7 @@ private struct JSONParser {
 
     private mutating func parseNumber() throws(JSONError) -> JSONNumber {
         let start = index
-        _ = take(UInt8(ascii: "-"))
+        _ = consumeIfPresent(UInt8(ascii: "-"))
         guard let first = peek, isDigit(first) else { throw failure(.invalidNumber, at: start) }
         if first == UInt8(ascii: "0") {
             index += 1
@@ -172,10 +172,10 @@ private struct JSONParser {
         } else {
             skipDigits()
         }
-        if take(UInt8(ascii: ".")) { try requireDigits(start) }
+        if consumeIfPresent(UInt8(ascii: ".")) { try requireDigits(start) }
         if let next = peek, next | 0x20 == UInt8(ascii: "e") {
             index += 1
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            if !consumeIfPresent(UInt8(ascii: "+")) { _ = consumeIfPresent(UInt8(ascii: "-")) }
             try requireDigits(start)
         }
         let text = UnsafeBufferPointer(rebasing: bytes[start..<index])
@@ -191,10 +191,10 @@ private struct JSONParser {
         let start = index
         index += 1
         // Most strings contain no escape and are copied as they are.
-        var all: UInt8 = 0
+        var combinedBytes: UInt8 = 0
         while index < bytes.count, bytes[index] >= 0x20, bytes[index] != UInt8(ascii: "\\") {
             guard bytes[index] == UInt8(ascii: "\"") else {
-                all |= bytes[index]
+                combinedBytes |= bytes[index]
                 index += 1
                 continue
             }
@@ -202,7 +202,7 @@ private struct JSONParser {
             index += 1
             let string = String(decoding: text, as: UTF8.self)
             // The decoder replaced invalid UTF-8, which shows as a difference.
-            guard all < 0x80 || string.utf8.elementsEqual(text) else {
+            guard combinedBytes < 0x80 || string.utf8.elementsEqual(text) else {
                 throw failure(.invalidUTF8, at: invalidUTF8Offset(from: start + 1))
             }
             return string
@@ -244,7 +244,9 @@ private struct JSONParser {
             let start = index - 2
             let first = try parseHexQuad()
             if let scalar = Unicode.Scalar(first) { return scalar }
-            guard first < 0xdc00, take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")) else {
+            guard first < 0xdc00, consumeIfPresent(UInt8(ascii: "\\")),
+                consumeIfPresent(UInt8(ascii: "u"))
+            else {
                 throw failure(.unpairedSurrogate, at: start)
             }
             let second = try parseHexQuad()
@@ -288,15 +290,15 @@ private struct JSONParser {
         }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func consumeIfPresent(_ byte: UInt8) -> Bool {
         guard peek == byte else { return false }
         index += 1
         return true
     }
 
     private mutating func require(_ byte: UInt8, _ expected: String) throws(JSONError) {
-        guard let found = peek else { throw failure(.unexpectedEnd) }
-        guard found == byte else { throw failure(.unexpectedByte(found, expected: expected)) }
+        guard let nextByte = peek else { throw failure(.unexpectedEnd) }
+        guard nextByte == byte else { throw failure(.unexpectedByte(nextByte, expected: expected)) }
         index += 1
     }
 

@@ -8,7 +8,7 @@
 package struct Journal: Sendable {
     /// The number of bytes that each entry adds to the journal's size, not counting the entry's
     /// strings and bodies.
-    package static let entryOverhead = MemoryLayout<PackedExchange>.stride + 32
+    package static let entryOverheadInBytes = MemoryLayout<PackedExchange>.stride + 32
 
     package let bytesMax: Int
     package private(set) var byteCount = 0
@@ -124,13 +124,13 @@ package struct Journal: Sendable {
         limit: Int,
         where isWanted: (Exchange) -> Bool
     ) -> (exchanges: [Exchange], last: Int) {
-        var found: [Exchange] = []
+        var matchingExchanges: [Exchange] = []
         var last = max(sequence, first - 1)
-        while found.count < limit, let next = exchange(last + 1) {
-            if isWanted(next) { found.append(next) }
+        while matchingExchanges.count < limit, let next = exchange(last + 1) {
+            if isWanted(next) { matchingExchanges.append(next) }
             last += 1
         }
-        return (found, last)
+        return (matchingExchanges, last)
     }
 
     package var exchanges: [Exchange] { entries.map(\.exchange) }
@@ -141,7 +141,7 @@ package struct Journal: Sendable {
 
     /// Returns the last time at which an exchange of that namespace started or ended, in
     /// microseconds since the journal began; nil without an exchange.
-    package func lastActivity(in namespace: String, from sequence: Int = 0) -> Int64? {
+    package func lastActivityTime(in namespace: String, from sequence: Int = 0) -> Int64? {
         let start = max(0, sequence - first)
         guard start < entries.count else { return nil }
         return entries[start...].lazy.filter { $0.namespace == namespace }
@@ -152,7 +152,7 @@ package struct Journal: Sendable {
     /// got a response.
     ///
     /// Times are in microseconds since the journal began.
-    package func lastBackendCalls() -> [String: Int64] {
+    package func lastBackendCallTimes() -> [String: Int64] {
         var last: [String: Int64] = [:]
         for entry in entries where entry.from == Exchange.Party.backend.rawValue {
             last[entry.namespace] = max(last[entry.namespace] ?? 0, entry.invoked, entry.completed)

@@ -14,7 +14,7 @@ struct PackedExchange: Sendable {
     /// while it is pending.
     var completed: Int64
     var namespace: String
-    var blob: [UInt8]
+    var packedContent: [UInt8]
 
     static let empty = PackedExchange(
         Exchange(
@@ -31,7 +31,7 @@ struct PackedExchange: Sendable {
     /// action or observation.
     var isRequest: Bool { purposeKind <= 4 || purposeKind == 6 }
 
-    var byteCount: Int { Journal.entryOverhead + blob.count }
+    var byteCount: Int { Journal.entryOverheadInBytes + packedContent.count }
 
     init(_ exchange: Exchange) {
         sequence = Int32(clamping: exchange.sequence)
@@ -46,7 +46,7 @@ struct PackedExchange: Sendable {
         var writer = BlobWriter()
         purposeKind = 0
         outcomeKind = 0
-        blob = []
+        packedContent = []
         purposeKind = pack(exchange.purpose, &writer)
         writer.write(exchange.request.method)
         writer.write(exchange.request.target)
@@ -66,7 +66,7 @@ struct PackedExchange: Sendable {
         }
         // The copy has the exact size; the writer's buffer grows by doubling and may be twice as
         // large.
-        blob = writer.bytes.withUnsafeBufferPointer { Array($0) }
+        packedContent = writer.bytes.withUnsafeBufferPointer { Array($0) }
     }
 
     /// Writes the associated values of the exchange's purpose to the blob, and returns the number
@@ -126,7 +126,7 @@ struct PackedExchange: Sendable {
     }
 
     var exchange: Exchange {
-        var reader = BlobReader(bytes: blob)
+        var reader = BlobReader(bytes: packedContent)
         let purpose: Exchange.Purpose =
             switch purposeKind {
             case 1: .sentinel

@@ -19,19 +19,19 @@ package struct UserAction: Hashable, Sendable {
     package var name: String
     /// The selector of an element to tap, or the name of a function to call, that the page does not
     /// have; otherwise nil.
-    package var missing: String?
+    package var missingElement: String?
     /// A detail of a page event: the error message, the name of the called function, or the method
     /// and target of the request.
     package var text: String?
 
-    package init(_ name: String, missing: String? = nil, text: String? = nil) {
+    package init(_ name: String, missingElement: String? = nil, text: String? = nil) {
         self.name = name
-        self.missing = missing
+        self.missingElement = missingElement
         self.text = text
     }
 
-    private init(_ kind: Kind, missing: String? = nil, text: String? = nil) {
-        self.init(kind.rawValue, missing: missing, text: text)
+    private init(_ kind: Kind, missingElement: String? = nil, text: String? = nil) {
+        self.init(kind.rawValue, missingElement: missingElement, text: text)
     }
 
     package static func pageError(_ text: String) -> UserAction {
@@ -49,7 +49,7 @@ package struct UserAction: Hashable, Sendable {
     ///   - exists: Whether the page has the function.
     /// - Returns: The page event to record.
     package static func called(_ function: String, exists: Bool) -> UserAction {
-        UserAction(.called, missing: exists ? nil : function, text: function)
+        UserAction(.called, missingElement: exists ? nil : function, text: function)
     }
 
     /// Makes the page event for a request of the page that matches no route of the profile.

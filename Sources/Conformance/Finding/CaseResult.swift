@@ -25,7 +25,7 @@ package struct CaseResult: Hashable, Sendable {
     /// Observations in the evidence that may explain the findings, such as an event with two known
     /// IDs.
     package var hints: [String] = []
-    package var settling: RunRecord.SettleEvidence
+    package var settleEvidence: RunRecord.SettleEvidence
     /// The exchanges (requests with responses) of the judged run; empty for passed cases.
     package var timeline: [Exchange]
     package var base: Instant
@@ -53,7 +53,7 @@ package struct CaseResult: Hashable, Sendable {
         isDeclaredUnsupported: Bool = false,
         overlap: Int? = nil,
         volatilePaths: [String] = [],
-        settling: RunRecord.SettleEvidence = .notNeeded,
+        settleEvidence: RunRecord.SettleEvidence = .notNeeded,
         timeline: [Exchange] = [],
         base: Instant = Instant(milliseconds: 0),
         backendOutput: String? = nil
@@ -66,7 +66,7 @@ package struct CaseResult: Hashable, Sendable {
         self.isDeclaredUnsupported = isDeclaredUnsupported
         self.overlap = overlap
         self.volatilePaths = volatilePaths
-        self.settling = settling
+        self.settleEvidence = settleEvidence
         self.timeline = timeline
         self.base = base
         self.backendOutput = backendOutput

@@ -8,21 +8,21 @@ package struct Diagnosis: Hashable, Sendable {
     package let remedyIfIntended: String?
 
     package init(_ finding: Finding, of contract: Contract) {
-        let usual = finding.code.explanation
+        let explanationOfCode = finding.code.explanation
         let clause = Clause.named(contract.clause)
-        let isSpecial = finding.remedy != usual.remedy
+        let hasOwnRemedy = finding.remedy != explanationOfCode.remedy
         if let clause, Self.isExplainedByClause(finding.code, clause.name) {
             cause = "usually one of these: " + clause.faults.joined(separator: "; ")
-            remedy = isSpecial ? finding.remedy : clause.correctDesign
+            remedy = hasOwnRemedy ? finding.remedy : clause.correctDesign
         } else {
-            cause = usual.cause
+            cause = explanationOfCode.cause
             remedy = finding.remedy
         }
-        let policy = contract.needs.first(where: \.isOptionalByDesign)
+        let optionalFeature = contract.needs.first(where: \.isOptionalByDesign)
         remedyIfIntended =
             finding.code.isInconclusive
             ? nil
-            : policy.map {
+            : optionalFeature.map {
                 "if this is intended, write 'features: {except: [\($0.rawValue)]}' in assay.yaml; "
                     + "then \(contract.clause) stays unproven"
             }

@@ -42,12 +42,12 @@ package struct KnownFailures: Hashable, Sendable {
             let content = line.cut(at: "#")?.before ?? line
             let words = content.split(whereSeparator: \.isWhitespace).map(String.init)
             guard !words.isEmpty else { continue }
-            let start = line.prefix(while: \.isWhitespace).count + 1
+            let startColumn = line.prefix(while: \.isWhitespace).count + 1
             func location(_ word: String) -> SourceLocation {
                 let column =
                     line.ranges(of: word).first.map {
                         line.distance(from: line.startIndex, to: $0.lowerBound) + 1
-                    } ?? start
+                    } ?? startColumn
                 return SourceLocation(
                     path: path,
                     line: index + 1,
@@ -56,12 +56,12 @@ package struct KnownFailures: Hashable, Sendable {
                     length: word.count
                 )
             }
-            let spelt =
+            let codeTexts =
                 words.count < 2
                 ? []
                 : words[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            let codes = spelt.compactMap { FindingCode(rawValue: $0) }
-            guard !codes.isEmpty, codes.count == spelt.count else {
+            let codes = codeTexts.compactMap { FindingCode(rawValue: $0) }
+            guard !codes.isEmpty, codes.count == codeTexts.count else {
                 throw ParseError(
                     location: location(words.count >= 2 ? words[1] : words[0]),
                     problem: words.count >= 2
@@ -93,25 +93,25 @@ package struct KnownFailures: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - contracts: All contracts that can be run, whether selected or not.
-    ///   - others: The names of checks that no contract defines, such as `run/…`.
+    ///   - namesOfOtherChecks: The names of checks that no contract defines, such as `run/…`.
     /// - Throws: An error for the first entry whose case does not exist, with the most similar case
     ///   name.
     package func check(
         against contracts: [ContractHeading],
-        and others: [String] = []
+        and namesOfOtherChecks: [String] = []
     ) throws(ParseError) {
-        let names = Set(contracts.map(\.caseID) + others)
+        let names = Set(contracts.map(\.caseID) + namesOfOtherChecks)
         // The IDs of a search's cases are only known when the search runs.
-        let searches = contracts.filter { $0.search != nil }.map { $0.id + "/" }
+        let searchIDPrefixes = contracts.filter { $0.search != nil }.map { $0.id + "/" }
         for entry in entries.values.sorted(by: { $0.line < $1.line }) {
             guard !names.contains(entry.caseID),
-                !searches.contains(where: { entry.caseID.hasPrefix($0) })
+                !searchIDPrefixes.contains(where: { entry.caseID.hasPrefix($0) })
             else { continue }
-            let near = Suggestion.nearest(to: entry.caseID, among: names.sorted())
+            let similarCaseName = Suggestion.nearest(to: entry.caseID, among: names.sorted())
             throw ParseError(
                 location: entry.location,
                 problem: "no case is called '\(entry.caseID)'",
-                remedy: near.map { "Did you mean '\($0)'?" }
+                remedy: similarCaseName.map { "Did you mean '\($0)'?" }
                     ?? "Delete the line, or find the case name with 'assay list'."
             )
         }
@@ -160,26 +160,28 @@ extension KnownFailures {
     ///
     /// - Parameters:
     ///   - report: The report of the run.
-    ///   - old: The previous list; entries for cases that this run did not run are kept.
+    ///   - previousList: The previous list; entries for cases that this run did not run are kept.
     /// - Returns: The lines, with the failures of this run first.
     package static func linesAcceptingFailures(
         _ report: RunReport,
-        keeping old: KnownFailures = KnownFailures()
+        keeping previousList: KnownFailures = KnownFailures()
     ) -> [Line] {
-        let played = Set(report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID))
-        let kept = old.entries.values.filter { !played.contains($0.caseID) }
+        let executedCaseIDs = Set(
+            report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
+        )
+        let keptLines = previousList.entries.values.filter { !executedCaseIDs.contains($0.caseID) }
             .sorted { $0.line < $1.line }
             .map { Line(caseID: $0.caseID, codes: $0.codes, reason: $0.reason) }
-        return failures(of: report) + kept
+        return linesOfFailures(of: report) + keptLines
     }
 
-    private static func failures(of report: RunReport) -> [Line] {
+    private static func linesOfFailures(of report: RunReport) -> [Line] {
         report.redacted().cases.compactMap { result in
             guard result.verdict == .failed || result.verdict == .knownFailure,
                 let finding = result.findings.first
             else { return nil }
-            let known = result.verdict == .knownFailure ? result.note : nil
-            let reason = known ?? finding.actual
+            let knownFailureReason = result.verdict == .knownFailure ? result.note : nil
+            let reason = knownFailureReason ?? finding.actual
             let line = reason.map { $0.isNewline || $0 == "#" ? " " : $0 }
             return Line(
                 caseID: result.contract.caseID,
@@ -191,7 +193,7 @@ extension KnownFailures {
 
     /// Returns the contents of a list file of known failures with these lines.
     package static func text(_ lines: [Line], of report: RunReport) -> String {
-        let head = """
+        let fileHeader = """
             # Known failures: \(lines.count) (suite \(report.suite.prefix(19)), \
             seed \(report.seed)).
             # A listed case that passes, or fails with another code, fails the run.
@@ -199,11 +201,11 @@ extension KnownFailures {
 
             """
         let width = lines.map(\.caseID.count).max() ?? 0
-        return head
+        return fileHeader
             + lines.map { line in
-                let gap = String(repeating: " ", count: width - line.caseID.count + 2)
+                let padding = String(repeating: " ", count: width - line.caseID.count + 2)
                 return
-                    "\(line.caseID)\(gap)\(line.codes.map(\.rawValue).joined(separator: ","))  \(line.reason)\n"
+                    "\(line.caseID)\(padding)\(line.codes.map(\.rawValue).joined(separator: ","))  \(line.reason)\n"
             }.joined()
     }
 }

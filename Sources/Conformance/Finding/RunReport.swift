@@ -79,12 +79,12 @@ package struct RunReport: Hashable, Sendable {
 extension RunReport {
     /// The notes of the run, and a remark when some kills of the backend came too late to interrupt
     /// a delivery.
-    package var remarks: [String] {
+    package var notesWithKillSummary: [String] {
         let kills = cases.compactMap(\.didKillInterruptDelivery)
-        let hits = kills.count { $0 }
-        guard hits < kills.count else { return notes }
+        let interruptingKillCount = kills.count { $0 }
+        guard interruptingKillCount < kills.count else { return notes }
         return notes + [
-            "\(hits) of \(kills.count) kills of the backend interrupted a delivery; "
+            "\(interruptingKillCount) of \(kills.count) kills of the backend interrupted a delivery; "
                 + "the others came after the response"
         ]
     }
@@ -95,26 +95,29 @@ extension RunReport {
     /// A note lists these contracts. With `isError`, those of them that passed become inconclusive
     /// instead.
     package mutating func reportExpiredContracts(at now: Instant, isError: Bool) {
-        let old = cases.indices.filter { index in
+        let expiredIndices = cases.indices.filter { index in
             cases[index].contract.provenance?.isExpired(at: now) ?? false
         }
-        guard !old.isEmpty else { return }
+        guard !expiredIndices.isEmpty else { return }
         guard isError else {
-            let names = old.prefix(3).map { cases[$0].contract.caseID }.joined(separator: ", ")
+            let names = expiredIndices.prefix(3).map { cases[$0].contract.caseID }.joined(
+                separator: ", "
+            )
             notes.append(
-                "golden contracts older than their max-age: \(old.count) (\(names)"
-                    + (old.count > 3 ? ", …)" : ")")
+                "golden contracts older than their max-age: \(expiredIndices.count) (\(names)"
+                    + (expiredIndices.count > 3 ? ", …)" : ")")
             )
             return
         }
-        for index in old where cases[index].verdict == .passed {
+        for index in expiredIndices where cases[index].verdict == .passed {
             let provenance = cases[index].contract.provenance
-            let recorded = provenance.map { String($0.recorded.description.prefix(10)) } ?? ""
+            let recordingDate =
+                provenance.map { String($0.recorded.description.prefix(10)) } ?? ""
             let finding = Finding(
                 .expired,
                 expected: "a recording no older than "
                     + (provenance?.ageMax.map(\.unsignedText) ?? ""),
-                actual: "recorded \(recorded)",
+                actual: "recorded \(recordingDate)",
                 location: provenance?.location
             )
             cases[index].verdict = .inconclusive
@@ -126,29 +129,30 @@ extension RunReport {
     /// Joins the reports of a run that was split into shards, with the cases in the order of the
     /// suite; returns nil for an empty array.
     package static func joined(_ parts: [RunReport]) -> RunReport? {
-        guard var whole = parts.first else { return nil }
+        guard var joinedReport = parts.first else { return nil }
         // Contracts are ordered by their IDs, and all cases of one contract are in the same report.
         var byContract: [String: [CaseResult]] = [:]
         for result in parts.flatMap(\.cases) {
             byContract[result.contract.id, default: []].append(result)
         }
-        whole.cases = byContract.sorted { $0.key < $1.key }.flatMap(\.value)
-        whole.seconds = parts.map(\.seconds).reduce(0, +)
-        whole.began = parts.map(\.began).min() ?? whole.began
-        whole.isInterrupted = parts.contains(where: \.isInterrupted)
-        whole.hasTimedOut = parts.contains(where: \.hasTimedOut)
-        whole.shard = nil
+        joinedReport.cases = byContract.sorted { $0.key < $1.key }.flatMap(\.value)
+        joinedReport.seconds = parts.map(\.seconds).reduce(0, +)
+        joinedReport.began = parts.map(\.began).min() ?? joinedReport.began
+        joinedReport.isInterrupted = parts.contains(where: \.isInterrupted)
+        joinedReport.hasTimedOut = parts.contains(where: \.hasTimedOut)
+        joinedReport.shard = nil
         var seeds: [String] = []
         var notes: [String] = []
         for part in parts {
             if !seeds.contains(part.seed) { seeds.append(part.seed) }
             for note in part.notes where !notes.contains(note) { notes.append(note) }
-            for skipReason in part.skipReasons where !whole.skipReasons.contains(skipReason) {
-                whole.skipReasons.append(skipReason)
+            for skipReason in part.skipReasons where !joinedReport.skipReasons.contains(skipReason)
+            {
+                joinedReport.skipReasons.append(skipReason)
             }
         }
-        whole.seed = seeds.joined(separator: ",")
-        whole.notes = notes
-        return whole
+        joinedReport.seed = seeds.joined(separator: ",")
+        joinedReport.notes = notes
+        return joinedReport
     }
 }

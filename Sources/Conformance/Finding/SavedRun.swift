@@ -31,7 +31,7 @@ package struct SavedRun: Sendable {
         package var planned: [String]?
 
         package init(_ report: RunReport, profile: Profile) {
-            assay = 1
+            assay = 2
             kind = "run"
             version = report.version
             suite = report.suite
@@ -134,16 +134,17 @@ package struct SavedRun: Sendable {
             )
         }
         head = try first.decoded(as: Head.self)
-        guard head.assay == 1 else {
+        guard head.assay == 2 else {
             throw ReadError(
                 line: 1,
                 problem: "this file was written by an incompatible version of Assay"
             )
         }
-        var broken: Line?
-        if let last = lines.last, lines.count > 1, last.isTruncated(endsFile: text.utf8.last != 10)
+        var truncatedLine: Line?
+        if let last = lines.last, lines.count > 1,
+            last.isTruncated(lacksFinalNewline: text.utf8.last != 10)
         {
-            broken = lines.removeLast()
+            truncatedLine = lines.removeLast()
         }
         var entries: [Entry] = []
         for line in lines.dropFirst() {
@@ -151,34 +152,36 @@ package struct SavedRun: Sendable {
         }
         if head.isRunning == true { entries = Self.last(of: entries, in: head.planned ?? []) }
         self.entries = entries
-        let wanted = head.caseCount ?? 0
-        let place: String? =
-            if let broken {
-                "the file is cut off in line \(broken.number)"
+        let expectedCaseCount = head.caseCount ?? 0
+        let truncationDescription: String? =
+            if let truncatedLine {
+                "the file is cut off in line \(truncatedLine.number)"
             } else if head.isRunning == true {
                 "the run did not finish"
-            } else if entries.count < wanted {
+            } else if entries.count < expectedCaseCount {
                 "the file is cut off after line \(entries.count + 1)"
             } else {
                 nil
             }
         let count = head.caseCount.map { "\(entries.count) of \($0)" }
-        let missing = Self.missing(entries, of: head.planned ?? [])
-        truncationMessage = place.map {
-            $0 + "; cases in the file: \(count ?? "\(entries.count)")" + missing
+        let missingCaseList = Self.missingCaseList(entries, of: head.planned ?? [])
+        truncationMessage = truncationDescription.map {
+            $0 + "; cases in the file: \(count ?? "\(entries.count)")" + missingCaseList
         }
     }
 
     /// Returns the last entry of each case in planned order; a case that was run again has two
     /// entries.
     private static func last(of entries: [Entry], in planned: [String]) -> [Entry] {
-        var places: [String: Int] = [:]
-        for (index, id) in planned.enumerated() { places[id] = index }
+        var plannedPositions: [String: Int] = [:]
+        for (index, id) in planned.enumerated() { plannedPositions[id] = index }
         var last: [String: Entry] = [:]
         for entry in entries { last[entry.contract.caseID] = entry }
         return last.values.sorted {
             let (first, second) = ($0.contract.caseID, $1.contract.caseID)
-            let order = (places[first] ?? planned.count, places[second] ?? planned.count)
+            let order = (
+                plannedPositions[first] ?? planned.count, plannedPositions[second] ?? planned.count
+            )
             return order.0 == order.1 ? first < second : order.0 < order.1
         }
     }
@@ -187,12 +190,12 @@ package struct SavedRun: Sendable {
     /// none is missing.
     ///
     /// The phrase names the first of these cases, and the number of the others.
-    private static func missing(_ entries: [Entry], of planned: [String]) -> String {
+    private static func missingCaseList(_ entries: [Entry], of planned: [String]) -> String {
         let foundCaseIDs = Set(entries.map(\.contract.caseID))
-        let missing = planned.filter { !foundCaseIDs.contains($0) }
-        guard !missing.isEmpty else { return "" }
-        let rest = missing.count - namedMissingMax
-        return "; missing: " + missing.prefix(namedMissingMax).joined(separator: ", ")
+        let missingCaseList = planned.filter { !foundCaseIDs.contains($0) }
+        guard !missingCaseList.isEmpty else { return "" }
+        let rest = missingCaseList.count - namedMissingMax
+        return "; missing: " + missingCaseList.prefix(namedMissingMax).joined(separator: ", ")
             + (rest > 0 ? " and \(rest) more" : "")
     }
 
@@ -217,12 +220,12 @@ package struct SavedRun: Sendable {
 
         /// Whether the line is cut off at its end; a line with any other error was modified after
         /// it was written.
-        func isTruncated(endsFile: Bool) -> Bool {
+        func isTruncated(lacksFinalNewline: Bool) -> Bool {
             do throws(JSONError) {
                 _ = try parsed()
                 return false
             } catch {
-                return endsFile || error.problem == .unexpectedEnd
+                return lacksFinalNewline || error.problem == .unexpectedEnd
             }
         }
     }
@@ -253,14 +256,14 @@ extension SavedRun.Entry {
     /// Returns the entry with `call`, the requested provider operation, filled in for each
     /// exchange.
     fileprivate func recognizingCall(by recognizingCall: (Exchange) -> Exchange) -> SavedRun.Entry {
-        func again(_ record: RunRecord) -> RunRecord {
+        func recognizingCalls(_ record: RunRecord) -> RunRecord {
             var record = record
             record.exchanges = record.exchanges.map(recognizingCall)
             return record
         }
         var copy = self
-        copy.subject = subject.map(again)
-        copy.baselines = baselines?.map(again)
+        copy.subject = subject.map(recognizingCalls)
+        copy.baselines = baselines?.map(recognizingCalls)
         return copy
     }
 
@@ -282,7 +285,7 @@ extension SavedRun.Entry {
         result.volatilePaths = StateComparison(evidence).volatilePaths
         if result.verdict == .passed { result.unobservedChecks = evidence.unobservedChecks }
         result.didKillInterruptDelivery = evidence.didKillInterruptDelivery
-        result.settling = subject.settling
+        result.settleEvidence = subject.settleEvidence
         result.base = subject.base
         if result.verdict != .passed { result.timeline = subject.exchanges }
         let (verdict, note) = knownFailures.verdict(

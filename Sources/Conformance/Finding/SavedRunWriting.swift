@@ -28,7 +28,7 @@ extension SavedRun {
 package struct SavedRunWriter: Sendable {
     private let profile: Profile
     /// The profile as it will be read back from the file, with its secrets masked.
-    private var readProfile: Profile
+    private var maskedProfile: Profile
     private let key: UInt64
     private let declared: SecretDeclaration
     private let known: KnownSecrets
@@ -45,18 +45,18 @@ package struct SavedRunWriter: Sendable {
     ) throws {
         self.profile = profile
         self.key = key
-        readProfile = profile
+        maskedProfile = profile
         let declared = SecretDeclaration(profile)
         self.declared = declared
         known = KnownSecrets(declared.values) { name in
             // `SecretRule` searches responses for this mark, but not for the marks of values that
             // were only found.
-            declared.namesFound.contains(name)
+            declared.foundSecretNames.contains(name)
                 ? Self.mark(declared.values[name]?.exposed ?? "", key)
                 : SecretRule.mark + name + "›"
         }
         let text = try text(profile.redacted(by: profileRedaction), redaction())
-        readProfile = try JSONValue(parsing: Array(text.utf8), options: SavedRun.options)
+        maskedProfile = try JSONValue(parsing: Array(text.utf8), options: SavedRun.options)
             .decoded(as: Profile.self)
     }
 
@@ -82,11 +82,11 @@ package struct SavedRunWriter: Sendable {
 
     private func head(of report: RunReport) -> SavedRun.Head {
         let redaction = redaction()
-        var clean = report
-        clean.target = redaction.text(report.target)
-        clean.notes = report.notes.map(redaction.text)
-        clean.seed = redaction.words(report.seed)
-        return SavedRun.Head(clean, profile: profile.redacted(by: profileRedaction))
+        var cleanReport = report
+        cleanReport.target = redaction.text(report.target)
+        cleanReport.notes = report.notes.map(redaction.text)
+        cleanReport.seed = redaction.words(report.seed)
+        return SavedRun.Head(cleanReport, profile: profile.redacted(by: profileRedaction))
     }
 
     /// The values that were found in a case under the name of a secret, such as `password`.
@@ -99,14 +99,14 @@ package struct SavedRunWriter: Sendable {
     private func redaction(
         known: KnownSecrets? = nil,
         isHarmless: @escaping (String) -> Bool = { _ in false },
-        found: @escaping (String) -> Void = { _ in }
+        onSecretFound: @escaping (String) -> Void = { _ in }
     ) -> Redaction {
         Redaction(
             known: known ?? self.known,
             kind: Redaction.lookup(declared.names),
             isHarmless: isHarmless,
             mask: { _, value in
-                found(value)
+                onSecretFound(value)
                 return Self.mark(value, key)
             }
         )
@@ -138,31 +138,33 @@ package struct SavedRunWriter: Sendable {
     /// Returns the line of one case in the file of a saved run.
     package func line(_ result: CaseResult) throws -> String {
         guard let evidence = result.evidence else {
-            return try text(withoutEvidence(result, redaction()), redaction())
+            return try text(entryWithoutEvidence(result, redaction()), redaction())
         }
         let generatedValues = GeneratedValues(evidence)
         let namedSecrets = NamedSecretValues()
-        let first = redaction(isHarmless: generatedValues.contains) {
+        let firstRedaction = redaction(isHarmless: generatedValues.contains) {
             namedSecrets.values.insert($0)
         }
         var entry = SavedRun.Entry(result)
-        entry.note = result.note.map(first.text)
-        entry.subject = evidence.subject.redacted(by: first)
-        entry.baselines = evidence.baselines.map { $0.redacted(by: first) }
-        entry.sight = evidence.sight.redacted(by: first)
-        var everywhere = known
-        for value in namedSecrets.values.sorted() where SecretDeclaration.isDistinct(value) {
-            everywhere.add(value, Self.mark(value, key), isKept: true)
+        entry.note = result.note.map(firstRedaction.text)
+        entry.subject = evidence.subject.redacted(by: firstRedaction)
+        entry.baselines = evidence.baselines.map { $0.redacted(by: firstRedaction) }
+        entry.sight = evidence.sight.redacted(by: firstRedaction)
+        var secretsOfCase = known
+        for value in namedSecrets.values.sorted() where SecretDeclaration.isDistinctive(value) {
+            secretsOfCase.add(value, Self.mark(value, key), isKept: true)
         }
-        let second = redaction(known: everywhere, isHarmless: generatedValues.contains)
-        let line = try text(entry, second)
+        let secondRedaction = redaction(known: secretsOfCase, isHarmless: generatedValues.contains)
+        let line = try text(entry, secondRedaction)
         return hasSameVerdict(line, evidence)
-            ? line : try text(withoutEvidence(result, second), second)
+            ? line : try text(entryWithoutEvidence(result, secondRedaction), secondRedaction)
     }
 
     /// Returns the entry of a case without its evidence, so that the case keeps its verdict and is
     /// not judged again.
-    private func withoutEvidence(_ result: CaseResult, _ redaction: Redaction) -> SavedRun.Entry {
+    private func entryWithoutEvidence(_ result: CaseResult, _ redaction: Redaction)
+        -> SavedRun.Entry
+    {
         var result = result.redacted(by: redaction)
         result.evidence = nil
         return SavedRun.Entry(result)
@@ -171,10 +173,10 @@ package struct SavedRunWriter: Sendable {
     private func hasSameVerdict(_ line: String, _ evidence: CaseEvidence) -> Bool {
         let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
-        guard let masked = entry?.evidence(readProfile) else { return false }
+        guard let maskedEvidence = entry?.evidence(maskedProfile) else { return false }
         let (verdict, findings) = Judge.judge(evidence)
-        let (again, same) = Judge.judge(masked)
-        return verdict == again && findings.map(\.code) == same.map(\.code)
+        let (verdictOfMasked, findingsOfMasked) = Judge.judge(maskedEvidence)
+        return verdict == verdictOfMasked && findings.map(\.code) == findingsOfMasked.map(\.code)
     }
 }
 
@@ -190,7 +192,7 @@ extension RunRecord {
 extension RunRecord.Observability {
     fileprivate func redacted(by redaction: Redaction) -> RunRecord.Observability {
         var copy = self
-        copy.plainAnswer = plainAnswer.map(redaction.text)
+        copy.plainPurchaseStatus = plainPurchaseStatus.map(redaction.text)
         copy.nobody = nobody?.mapValues(redaction.json)
         return copy
     }
@@ -208,7 +210,7 @@ private struct GeneratedValues {
     init(_ evidence: CaseEvidence) {
         let contract = (try? JSONValue(encoding: evidence.plan.contract)) ?? .null
         var names = Set(evidence.plan.subject.users)
-        Self.collect(contract, into: &names)
+        Self.collectNames(contract, into: &names)
         for record in [evidence.subject] + evidence.baselines {
             var templates = TemplateValues(namespace: record.namespace, base: record.base)
             for name in names {
@@ -223,14 +225,14 @@ private struct GeneratedValues {
 
     /// Collects all strings of a contract, given as JSON, that may name a user, an account or a
     /// generated value.
-    private static func collect(_ value: JSONValue, into names: inout Set<String>) {
+    private static func collectNames(_ value: JSONValue, into names: inout Set<String>) {
         switch value {
         case .object(let object):
             for member in object.members {
                 names.insert(member.key)
-                collect(member.value, into: &names)
+                collectNames(member.value, into: &names)
             }
-        case .array(let elements): for element in elements { collect(element, into: &names) }
+        case .array(let elements): for element in elements { collectNames(element, into: &names) }
         case .string(let text):
             if text.utf8.count <= nameLengthMax { names.insert(text) }
             for part in text.split(separator: "{{").dropFirst() {

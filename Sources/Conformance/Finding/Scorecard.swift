@@ -57,8 +57,8 @@ package struct Scorecard: Hashable, Sendable {
     package let grade: Grade?
 
     package init(_ cases: [CaseResult], isWhole: Bool) {
-        let byClause = Dictionary(grouping: cases, by: \.contract.clause)
-        clauses = byClause.mapValues(Self.clause)
+        let casesByClause = Dictionary(grouping: cases, by: \.contract.clause)
+        clauses = casesByClause.mapValues(Self.clause)
         guard isWhole else {
             grade = nil
             return
@@ -74,26 +74,30 @@ package struct Scorecard: Hashable, Sendable {
     private static func grade(_ cases: [CaseResult]) -> Grade {
         // A golden contract, from a user's own recording, proves nothing about the clauses of the
         // catalogue.
-        let asked = cases.filter {
+        let gradedCases = cases.filter {
             $0.contract.level == .must && $0.contract.provenance == nil && !needsAbsentProvider($0)
         }
-        var reached = Grade.none
+        var highestGrade = Grade.none
         var names: Set<String> = []
         for grade in Grade.allCases.dropFirst() {
-            let mine = asked.filter { Grade.grade(of: $0.contract.clause) == grade }
-            let ran = mine.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
+            let casesOfGrade = gradedCases.filter { Grade.grade(of: $0.contract.clause) == grade }
+            let executedCases = casesOfGrade.filter {
+                !($0.verdict == .notRun && $0.isDeclaredUnsupported)
+            }
             // A grade is not proven when none of its cases ran.
-            guard !ran.isEmpty, ran.allSatisfy({ $0.verdict == .passed }) else { break }
-            names.formUnion(mine.map(\.contract.clause))
+            guard !executedCases.isEmpty, executedCases.allSatisfy({ $0.verdict == .passed }) else {
+                break
+            }
+            names.formUnion(casesOfGrade.map(\.contract.clause))
             let proven = Set(
                 names.filter { name in
-                    asked.contains { $0.contract.clause == name && $0.provesClause }
+                    gradedCases.contains { $0.contract.clause == name && $0.provesClause }
                 }
             )
             guard Double(proven.count) >= provenShareMin * Double(names.count) else { break }
-            reached = grade
+            highestGrade = grade
         }
-        return reached
+        return highestGrade
     }
 
     /// Whether the case did not run because it needs a provider that the backend does not use.
@@ -107,8 +111,9 @@ package struct Scorecard: Hashable, Sendable {
         if cases.contains(where: { [.failed, .knownFailure].contains($0.verdict) }) {
             return .failed
         }
-        let ran = cases.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
-        return ran.contains(where: \.provesClause) && ran.allSatisfy { $0.verdict == .passed }
+        let executedCases = cases.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
+        return executedCases.contains(where: \.provesClause)
+            && executedCases.allSatisfy { $0.verdict == .passed }
             ? .proven : .unproven
     }
 

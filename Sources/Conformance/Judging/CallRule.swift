@@ -7,7 +7,8 @@ package struct CallRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let expectation = evidence.expectation
         return expectation.calls.compactMap { id($0, in: evidence) }
-            + alike(expectation.alike, in: evidence) + race(in: evidence) + fetches(in: evidence)
+            + callsWithSameResponse(expectation.callsWithSameResponse, in: evidence)
+            + race(in: evidence) + fetches(in: evidence)
     }
 
     private static func id(_ expected: CallExpectation, in evidence: CaseEvidence) -> Finding? {
@@ -17,7 +18,8 @@ package struct CallRule: Rule {
             let response = exchange.response, (200..<300).contains(response.status)
             // A missing response and a refusal are reported by another rule.
         else { return nil }
-        guard let pointer = evidence.profile.endpoints[call.route.rawValue]?.answerID else {
+        guard let pointer = evidence.profile.endpoints[call.route.rawValue]?.responseIDPointer
+        else {
             return Finding(
                 .unobservable,
                 expected: "the ID in the response to '\(expected.call)'",
@@ -26,10 +28,10 @@ package struct CallRule: Rule {
                 location: expected.location
             )
         }
-        let wanted = record.namespace.id(of: expected.user)
-        let found = (try? JSONValue(parsing: response.body))?[pointer] ?? .null
-        let text = found.string ?? found.text
-        guard !text.isExactly(wanted) else { return nil }
+        let expectedID = record.namespace.id(of: expected.user)
+        let returnedValue = (try? JSONValue(parsing: response.body))?[pointer] ?? .null
+        let text = returnedValue.string ?? returnedValue.text
+        guard !text.isExactly(expectedID) else { return nil }
         return Finding(
             .wrongID,
             expected: "the response to '\(expected.call)' contains the ID of "
@@ -41,9 +43,12 @@ package struct CallRule: Rule {
         )
     }
 
-    private static func alike(_ names: [String], in evidence: CaseEvidence) -> [Finding] {
+    private static func callsWithSameResponse(_ names: [String], in evidence: CaseEvidence)
+        -> [Finding]
+    {
         let masking = Masking(evidence.subject)
-        let answers = names.compactMap { name -> (name: String, text: String, sequence: Int)? in
+        let callResponses = names.compactMap {
+            name -> (name: String, text: String, sequence: Int)? in
             guard let exchange = evidence.subject.answer(to: name),
                 let response = exchange.response
             else { return nil }
@@ -52,7 +57,8 @@ package struct CallRule: Rule {
                 ?? masking.replaceIDs(in: String(decoding: response.body, as: UTF8.self))
             return (name, "\(response.status) \(body)", exchange.sequence)
         }
-        guard let first = answers.first, let other = answers.first(where: { $0.text != first.text })
+        guard let first = callResponses.first,
+            let other = callResponses.first(where: { $0.text != first.text })
         else { return [] }
         return [
             Finding(
@@ -68,11 +74,17 @@ package struct CallRule: Rule {
 
     private static func race(in evidence: CaseEvidence) -> [Finding] {
         guard let race = evidence.expectation.race else { return [] }
-        let answers = race.calls.compactMap { evidence.subject.answer(to: $0) }
-        let winners = answers.filter { (200..<300).contains($0.response?.status ?? 0) }
-        let broken = answers.filter { $0.response.map { $0.status >= 500 } ?? true }
-        let statuses = answers.map { $0.response.map { "\($0.status)" } ?? "no response" }
-        guard winners.count != race.winnerCount || !broken.isEmpty else { return [] }
+        let callResponses = race.calls.compactMap { evidence.subject.answer(to: $0) }
+        let successfulCalls = callResponses.filter {
+            (200..<300).contains($0.response?.status ?? 0)
+        }
+        let callsWithServerError = callResponses.filter {
+            $0.response.map { $0.status >= 500 } ?? true
+        }
+        let statuses = callResponses.map { $0.response.map { "\($0.status)" } ?? "no response" }
+        guard successfulCalls.count != race.winnerCount || !callsWithServerError.isEmpty else {
+            return []
+        }
         return [
             Finding(
                 .wrongWinners,
@@ -80,13 +92,13 @@ package struct CallRule: Rule {
                     + "succeed, and the others fail with a status below 500",
                 actual: "responses: " + statuses.joined(separator: ", "),
                 location: race.location,
-                evidence: answers.map(\.sequence)
+                evidence: callResponses.map(\.sequence)
             )
         ]
     }
 
     private static func fetches(in evidence: CaseEvidence) -> [Finding] {
-        guard let max = evidence.expectation.keyFetchesMax else { return [] }
+        guard let max = evidence.expectation.keyFetchCountMax else { return [] }
         let fetches = evidence.subject.exchanges.filter {
             $0.from == .backend && $0.to == .firebase && $0.request.method == "GET"
         }

@@ -35,25 +35,26 @@ struct ComparableRun: Sendable {
     init(_ record: RunRecord, _ evidence: CaseEvidence) {
         let masking = Masking(record)
         let probes = evidence.profile.probes
-        let chosen = evidence.expectation.comparedFields
+        let selectedFields = evidence.expectation.comparedFields
         let comparesMappedFieldsOnly = Self.comparesMappedFieldsOnly(evidence)
         var documents: [UserProbe: JSONValue] = [:]
         var unreadable: [UserProbe: String] = [:]
         for user in evidence.plan.subject.users {
             for probe in probes {
-                let view = UserProbe(user: user, probe: probe.name)
+                let userProbe = UserProbe(user: user, probe: probe.name)
                 let readings =
-                    chosen.isEmpty
-                    ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
+                    selectedFields.isEmpty
+                    ? probe.readings : probe.readings.filter { selectedFields.contains($0.key) }
                 // A probe that maps none of the compared fields is skipped.
-                if !chosen.isEmpty, readings.isEmpty { continue }
+                if !selectedFields.isEmpty, readings.isEmpty { continue }
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
-                    let masked = masking.apply(value)
-                    documents[view] =
-                        comparesMappedFieldsOnly ? Self.onlyMappedFields(masked, readings) : masked
-                case .missing: documents[view] = .null
-                case .unreadable(let reason): unreadable[view] = reason
+                    let maskedDocument = masking.apply(value)
+                    documents[userProbe] =
+                        comparesMappedFieldsOnly
+                        ? Self.onlyMappedFields(maskedDocument, readings) : maskedDocument
+                case .missing: documents[userProbe] = .null
+                case .unreadable(let reason): unreadable[userProbe] = reason
                 case nil: break
                 }
             }
@@ -64,11 +65,11 @@ struct ComparableRun: Sendable {
         var effects: [EffectKey: [MaskedEffect]] = [:]
         for exchange in record.exchanges {
             for effect in exchange.effects {
-                let address = EffectKey(
+                let effectKey = EffectKey(
                     kind: effect.kind,
                     recipients: effect.recipients.map(masking.replaceIDs).sorted()
                 )
-                effects[address, default: []].append(
+                effects[effectKey, default: []].append(
                     MaskedEffect(
                         content: masking.apply(effect.content),
                         sequence: exchange.sequence
@@ -103,9 +104,9 @@ struct ComparableRun: Sendable {
     ///
     /// The field `account` is left out, because the backend generates its value for every user.
     static func comparedPaths(of probe: Profile.Probe, _ evidence: CaseEvidence) -> [JSONPointer] {
-        let chosen = evidence.expectation.comparedFields
+        let selectedFields = evidence.expectation.comparedFields
         return probe.readings.filter { name, _ in
-            name != "account" && (chosen.isEmpty || chosen.contains(name))
+            name != "account" && (selectedFields.isEmpty || selectedFields.contains(name))
         }.flatMap { name, reading in
             comparesMappedFieldsOnly(evidence)
                 ? [JSONPointer(tokens: [name])] : reading.conditions.map(\.pointer)
@@ -120,7 +121,7 @@ struct ComparableRun: Sendable {
             JSONObject(
                 members: readings.sorted { $0.key < $1.key }.map {
                     let values = $0.value.conditions.map {
-                        document[$0.pointer] ?? $0.absent ?? .null
+                        document[$0.pointer] ?? $0.valueIfPathAbsent ?? .null
                     }
                     return .init(key: $0.key, value: values.count == 1 ? values[0] : .array(values))
                 }

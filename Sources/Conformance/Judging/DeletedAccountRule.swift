@@ -4,8 +4,8 @@ package struct DeletedAccountRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let expectation = evidence.expectation
         let record = evidence.subject
-        return expectation.forgotten.compactMap { user in
-            let personal =
+        return expectation.forgottenUsers.compactMap { user in
+            let personalValues =
                 [("the email address", record.namespace.accountID(of: user))]
                 + phones(of: user, in: record).map {
                     ("the install ID", record.namespace.installID(of: $0))
@@ -23,17 +23,22 @@ package struct DeletedAccountRule: Rule {
                 )
             }
             // Only the last response of each probe is judged.
-            var last: [Exchange.Purpose: Exchange] = [:]
-            for probeExchange in probeExchanges { last[probeExchange.purpose] = probeExchange }
-            for probeExchange in last.values.sorted(by: { $0.sequence < $1.sequence }) {
+            var lastProbeExchanges: [Exchange.Purpose: Exchange] = [:]
+            for probeExchange in probeExchanges {
+                lastProbeExchanges[probeExchange.purpose] = probeExchange
+            }
+            for probeExchange in lastProbeExchanges.values.sorted(by: { $0.sequence < $1.sequence })
+            {
                 let body = probeExchange.response?.body ?? []
-                guard let kept = personal.first(where: { body.containsText($0.1) }) else {
+                guard let keptValue = personalValues.first(where: { body.containsText($0.1) })
+                else {
                     continue
                 }
                 return Finding(
                     .personalDataKept,
                     expected: "no personal data of \(user) remains after the deletion",
-                    actual: "the probe \(probeExchange.request.target) still returns \(kept.0)",
+                    actual:
+                        "the probe \(probeExchange.request.target) still returns \(keptValue.0)",
                     location: expectation.forgottenLocation,
                     evidence: [probeExchange.sequence]
                 )
@@ -48,13 +53,13 @@ package struct DeletedAccountRule: Rule {
     /// These are the names of the phones on which an app ran. An app without a phone uses the
     /// user's own name.
     private static func phones(of user: String, in record: RunRecord) -> [String] {
-        let named = record.plan.phoneSteps.compactMap { step -> String? in
+        let phonesWithAppSteps = record.plan.phoneSteps.compactMap { step -> String? in
             switch step {
             case .app(let action): action.phone
             case .phone(let change): change.phone
             case .bridge, .backend, .store: nil
             }
         }
-        return ["phone", user] + Set(named).subtracting(["phone", user]).sorted()
+        return ["phone", user] + Set(phonesWithAppSteps).subtracting(["phone", user]).sorted()
     }
 }

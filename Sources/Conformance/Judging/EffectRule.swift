@@ -4,8 +4,9 @@ package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         // An expectation of an effect without counts and keys is judged by another rule.
         evidence.expectation.effects.filter {
-            ($0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey || $0.keyCount != nil)
-                && $0.says == nil
+            ($0.countMin > 0 || $0.countMax != nil || $0.requiresSameIdempotencyKey
+                || $0.idempotencyKeyCount != nil)
+                && $0.expectedContent == nil
         }.flatMap { findings($0, in: evidence) }
             + evidence.expectation.effects.compactMap { addedEffectFinding($0, in: evidence) }
     }
@@ -17,7 +18,9 @@ package struct EffectRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
-        guard expected.addedMax != nil || expected.addedLike != nil else { return nil }
+        guard expected.countMaxAboveBaseline != nil || expected.userWithSameAddedCount != nil else {
+            return nil
+        }
         guard let baseline = evidence.baselines.first else {
             return Finding(
                 .baselineFailed,
@@ -26,36 +29,38 @@ package struct EffectRule: Rule {
                 location: expected.location
             )
         }
-        func matching(_ record: RunRecord, _ user: String?) -> [Exchange] {
+        func matchingExchanges(_ record: RunRecord, _ user: String?) -> [Exchange] {
             let id = user.map(record.namespace.id(of:))
             return record.effects.filter { effect, _ in
                 effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
             }.map(\.exchange)
         }
-        let mine = matching(evidence.subject, expected.user)
-        let more = mine.count - matching(baseline, expected.user).count
-        func finding(_ wanted: String, isFinal: Bool) -> Finding {
+        let exchangesOfUser = matchingExchanges(evidence.subject, expected.user)
+        let addedCount = exchangesOfUser.count - matchingExchanges(baseline, expected.user).count
+        func finding(_ expectedText: String, isFinal: Bool) -> Finding {
             Finding(
                 .wrongEffectCount,
-                expected: wanted,
-                actual: "\(more) more than without the steps",
+                expected: expectedText,
+                actual: "\(addedCount) more than without the steps",
                 location: expected.location,
-                evidence: mine.map(\.sequence),
+                evidence: exchangesOfUser.map(\.sequence),
                 isFinal: isFinal
             )
         }
-        if let max = expected.addedMax, more > max {
+        if let max = expected.countMaxAboveBaseline, addedCount > max {
             return finding(
                 "at most \(max) more \(expected.kind) than without the steps",
                 isFinal: true
             )
         }
-        guard let other = expected.addedLike else { return nil }
-        let theirs = matching(evidence.subject, other).count - matching(baseline, other).count
-        guard more != theirs else { return nil }
+        guard let otherUser = expected.userWithSameAddedCount else { return nil }
+        let addedCountOfOtherUser =
+            matchingExchanges(evidence.subject, otherUser).count
+            - matchingExchanges(baseline, otherUser).count
+        guard addedCount != addedCountOfOtherUser else { return nil }
         return finding(
-            "the steps cause as many \(expected.kind) as they cause for \(other): \(theirs)",
-            isFinal: more > theirs
+            "the steps cause as many \(expected.kind) as they cause for \(otherUser): \(addedCountOfOtherUser)",
+            isFinal: addedCount > addedCountOfOtherUser
         )
     }
 
@@ -65,12 +70,12 @@ package struct EffectRule: Rule {
     ) -> [Finding] {
         let record = evidence.subject
         let id = expected.user.map(record.namespace.id(of:))
-        let counted = record.effects.filter { effect, _ in
+        let matchingEffects = record.effects.filter { effect, _ in
             effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
                 && expected.audience?.isReached(by: effect, in: record.namespace) != false
         }
         var findings: [Finding] = []
-        let range =
+        let expectedCountText =
             switch (expected.countMin, expected.countMax) {
             case (let low, let high?) where low == high: "exactly \(low)"
             case (0, let high?): "at most \(high)"
@@ -80,30 +85,32 @@ package struct EffectRule: Rule {
         let recipient =
             (expected.audience.map { " to exactly " + $0.text }
                 ?? expected.user.map { " to \($0)" }) ?? ""
-        if counted.count < expected.countMin || counted.count > expected.countMax ?? .max {
+        if matchingEffects.count < expected.countMin
+            || matchingEffects.count > expected.countMax ?? .max
+        {
             findings.append(
                 Finding(
                     .wrongEffectCount,
-                    expected: "\(range) \(expected.kind)\(recipient)",
-                    actual: "\(counted.count)",
+                    expected: "\(expectedCountText) \(expected.kind)\(recipient)",
+                    actual: "\(matchingEffects.count)",
                     location: expected.location,
-                    evidence: counted.map(\.exchange.sequence),
-                    isFinal: counted.count > expected.countMin
+                    evidence: matchingEffects.map(\.exchange.sequence),
+                    isFinal: matchingEffects.count > expected.countMin
                 )
             )
-        } else if counted.isEmpty, !evidence.sight.seesEffects,
+        } else if matchingEffects.isEmpty, !evidence.sight.arePushesObservable,
             !evidence.profile.unsupported.contains(.push)
         {
             findings.append(
                 Finding(
                     .unobservable,
-                    expected: "\(range) \(expected.kind)\(recipient)",
+                    expected: "\(expectedCountText) \(expected.kind)\(recipient)",
                     actual: "the backend sent no push after a plain purchase either",
                     remedy: "If that is intended, set 'features: {except: [push]}' in assay.yaml."
                 )
             )
         }
-        if expected.hasSteadyKey, let finding = keyFinding(expected, in: evidence) {
+        if expected.requiresSameIdempotencyKey, let finding = keyFinding(expected, in: evidence) {
             findings.append(finding)
         }
         if let finding = keyCountFinding(expected, in: evidence) { findings.append(finding) }
@@ -119,21 +126,22 @@ package struct EffectRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
-        guard let count = expected.keyCount else { return nil }
+        guard let count = expected.idempotencyKeyCount else { return nil }
         let calls = evidence.subject.exchanges.filter {
             $0.from == .backend && $0.call?.kind == expected.kind
         }
         let keys = calls.map { $0.call?.idempotencyKey }
-        let found = Set(keys.compactMap(\.self)).count
-        guard !calls.isEmpty, found != count || keys.contains(nil) else { return nil }
-        let missing = keys.count { $0 == nil }
-        let without = missing == 0 ? "" : ", \(missing) of them without a key"
+        let distinctKeyCount = Set(keys.compactMap(\.self)).count
+        guard !calls.isEmpty, distinctKeyCount != count || keys.contains(nil) else { return nil }
+        let attemptsWithoutKeyCount = keys.count { $0 == nil }
+        let missingKeyNote =
+            attemptsWithoutKeyCount == 0 ? "" : ", \(attemptsWithoutKeyCount) of them without a key"
         return Finding(
             .idempotencyKeyChanged,
             expected:
                 "\(count) idempotency key\(count == 1 ? "" : "s") in total, one on every attempt",
-            actual: "\(found) key\(found == 1 ? "" : "s") on \(calls.count) "
-                + "attempt\(calls.count == 1 ? "" : "s")\(without)",
+            actual: "\(distinctKeyCount) key\(distinctKeyCount == 1 ? "" : "s") on \(calls.count) "
+                + "attempt\(calls.count == 1 ? "" : "s")\(missingKeyNote)",
             location: expected.location,
             evidence: calls.map(\.sequence)
         )

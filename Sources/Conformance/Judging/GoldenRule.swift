@@ -7,15 +7,15 @@ package struct GoldenRule: Rule {
         let record = evidence.subject
         let plan = record.plan
         let isGolden =
-            !plan.requests.isEmpty || plan.deliveries.contains { $0.answerPattern != nil }
-            || evidence.expectation.effects.contains { $0.says != nil }
+            !plan.requests.isEmpty || plan.deliveries.contains { $0.responsePattern != nil }
+            || evidence.expectation.effects.contains { $0.expectedContent != nil }
         guard isGolden else { return [] }
-        let matched = matchResponses(record)
-        let findings = matched.steps.flatMap { step in
+        let matchResult = matchResponses(record)
+        let findings = matchResult.steps.flatMap { step in
             step.findings(evidence.plan.contract.location)
         }
-        let effects = evidence.expectation.effects.filter { $0.says != nil }
-        return findings + effects.compactMap { effect($0, matched.values, in: record) }
+        let effects = evidence.expectation.effects.filter { $0.expectedContent != nil }
+        return findings + effects.compactMap { effect($0, matchResult.values, in: record) }
     }
 
     /// A step of the contract that has an expected response, together with the response that it
@@ -71,7 +71,7 @@ package struct GoldenRule: Rule {
                 .responseDiffers,
                 expected: "\(first.expected) at \(place) of the response to '\(name)'",
                 actual: first.actual ?? "no value at this path",
-                location: pattern.places[first.pointer.description] ?? pattern.location,
+                location: pattern.sourceLocations[first.pointer.description] ?? pattern.location,
                 evidence: [exchange.sequence]
             )
             found.nearMiss = GoldenRule.lines(mismatches)
@@ -120,8 +120,8 @@ package struct GoldenRule: Rule {
     ///
     /// Each expected message is compared with the most similar message of the run.
     package static func differences(in evidence: CaseEvidence) -> [Difference] {
-        let matched = matchResponses(evidence.subject)
-        var found = matched.steps.flatMap { step -> [Difference] in
+        let matchResult = matchResponses(evidence.subject)
+        var found = matchResult.steps.flatMap { step -> [Difference] in
             let part = Difference.DifferingPart.answer(step.name)
             let status = step.exchange?.response?.status
             guard status == step.pattern.status else {
@@ -131,18 +131,32 @@ package struct GoldenRule: Rule {
             return step.mismatches.map { Difference(part, $0) }
         }
         for (index, effect) in evidence.expectation.effects.enumerated() {
-            guard let judged = compareMessages(effect, matched.values, in: evidence.subject) else {
+            guard
+                let messageComparisons = compareMessages(
+                    effect,
+                    matchResult.values,
+                    in: evidence.subject
+                )
+            else {
                 continue
             }
-            let matching = judged.count { $0.mismatches.isEmpty }
+            let matching = messageComparisons.count { $0.mismatches.isEmpty }
             guard matching < effect.countMin || matching > effect.countMax ?? .max else { continue }
-            let closest = judged.map(\.mismatches).filter { !$0.isEmpty }
+            let closestMatch = messageComparisons.map(\.mismatches).filter { !$0.isEmpty }
                 .min { $0.count < $1.count }
-            if let closest, matching < effect.countMin {
-                found += closest.map { Difference(.message(index), $0) }
+            if let closestMatch, matching < effect.countMin {
+                found += closestMatch.map { Difference(.message(index), $0) }
             } else {
-                let (wanted, told) = ("messages: \(effect.countMin)", "messages: \(matching)")
-                found.append(Difference(.message(index), expected: wanted, actual: told))
+                let (expectedCountText, actualCountText) = (
+                    "messages: \(effect.countMin)", "messages: \(matching)"
+                )
+                found.append(
+                    Difference(
+                        .message(index),
+                        expected: expectedCountText,
+                        actual: actualCountText
+                    )
+                )
             }
         }
         return found
@@ -178,7 +192,7 @@ package struct GoldenRule: Rule {
                 exchange = record.answer(to: request.name)
             case .deliver(let delivery):
                 if case .body(let body) = delivery.subject { _ = values.fill(body) }
-                (name, pattern) = (delivery.name, delivery.answerPattern)
+                (name, pattern) = (delivery.name, delivery.responsePattern)
                 exchange = record.attempts(of: delivery.name).last
             default: continue
             }
@@ -209,11 +223,11 @@ package struct GoldenRule: Rule {
         _ values: TemplateValues,
         in record: RunRecord
     ) -> [MessageComparison]? {
-        guard let says = expected.says else { return nil }
+        guard let expectedContent = expected.expectedContent else { return nil }
         let id = expected.user.map(record.namespace.id(of:))
         return record.effects.filter { $0.effect.kind == expected.kind }.map { effect, exchange in
             var values = values
-            var mismatches = values.match(says, effect.content)
+            var mismatches = values.match(expectedContent, effect.content)
             if let id, !effect.recipients.contains(id) {
                 let recipientNames = effect.recipients.joined(separator: ", ")
                 mismatches.insert(
@@ -256,29 +270,30 @@ package struct GoldenRule: Rule {
         _ values: TemplateValues,
         in record: RunRecord
     ) -> Finding? {
-        guard let says = expected.says, let judged = compareMessages(expected, values, in: record)
+        guard let expectedContent = expected.expectedContent,
+            let messageComparisons = compareMessages(expected, values, in: record)
         else {
             return nil
         }
-        let matching = judged.filter(\.mismatches.isEmpty)
+        let matching = messageComparisons.filter(\.mismatches.isEmpty)
         let max = expected.countMax ?? .max
         guard matching.count < expected.countMin || matching.count > max else { return nil }
         var finding = Finding(
             .effectContent,
             expected: "\(expected.countMin) \(expected.kind)"
                 + ((expected.user ?? expected.audience?.text).map { " to \($0)" } ?? "")
-                + " with content \(says.text.prefix(200))",
-            actual: "\(matching.count) of \(judged.count) messages match",
+                + " with content \(expectedContent.text.prefix(200))",
+            actual: "\(matching.count) of \(messageComparisons.count) messages match",
             location: expected.location,
-            evidence: judged.map(\.exchange.sequence),
+            evidence: messageComparisons.map(\.exchange.sequence),
             isFinal: matching.count > expected.countMin
         )
-        let closest = judged.filter { !$0.mismatches.isEmpty }
+        let closestMatch = messageComparisons.filter { !$0.mismatches.isEmpty }
             .min { $0.mismatches.count < $1.mismatches.count }
-        if let closest, matching.count < expected.countMin {
+        if let closestMatch, matching.count < expected.countMin {
             finding.nearMiss =
-                ["\(closest.exchange.request.method) \(closest.exchange.request.target)"]
-                + lines(closest.mismatches, lineMax: 11)
+                ["\(closestMatch.exchange.request.method) \(closestMatch.exchange.request.target)"]
+                + lines(closestMatch.mismatches, lineMax: 11)
         }
         return finding
     }

@@ -1,30 +1,32 @@
 /// Hints: observations in the evidence of a case that may explain its findings.
 extension CaseEvidence {
-    package var hints: [String] { [twoKnownIDs].compactMap { $0 } }
+    package var hints: [String] { [hintAboutTwoKnownIDs].compactMap { $0 } }
 
     /// A hint about an event that contains two IDs which the app had registered before; nil without
     /// such an event.
     ///
     /// A backend that looks up only one of the two IDs finds only part of the user's data.
-    private var twoKnownIDs: String? {
-        let names = subject.namespace
-        let ids = subject.plan.users.flatMap { [names.id(of: $0), names.anonymousID(of: $0)] }
-        var announced: Set<String> = []
+    private var hintAboutTwoKnownIDs: String? {
+        let runNamespace = subject.namespace
+        let ids = subject.plan.users.flatMap {
+            [runNamespace.id(of: $0), runNamespace.anonymousID(of: $0)]
+        }
+        var registeredIDs: Set<String> = []
         for exchange in subject.exchanges where exchange.to == .backend {
             guard exchange.from != .assay || exchange.purpose.isRegistration,
                 let texts = (try? JSONValue(parsing: exchange.request.body))?.texts
             else { continue }
-            let named = Set(ids).intersection(texts)
+            let idsInRequest = Set(ids).intersection(texts)
             guard case .delivery(let name, _) = exchange.purpose else {
-                announced.formUnion(named)
+                registeredIDs.formUnion(idsInRequest)
                 continue
             }
             // A TRANSFER event concerns two users, who have to stay separate.
             if isTransfer(name) { continue }
-            let known = named.intersection(announced).sorted()
-            if known.count > 1 {
+            let knownIDs = idsInRequest.intersection(registeredIDs).sorted()
+            if knownIDs.count > 1 {
                 return "'\(name)' contains two IDs that the app had registered before, "
-                    + known.joined(separator: " and ")
+                    + knownIDs.joined(separator: " and ")
                     + "; both belong to the same user and must lead to the same record"
             }
         }

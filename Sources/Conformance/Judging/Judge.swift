@@ -15,28 +15,28 @@ package enum Judge {
     /// expectation has failed, even when another expectation could not be observed.
     package static func judge(_ evidence: CaseEvidence) -> (verdict: Verdict, findings: [Finding]) {
         // This check comes first, because a backend that exited is also unreachable.
-        if let exit = evidence.subject.backendExit {
+        if let exitReason = evidence.subject.backendExit {
             let finding = Finding(
                 .backendExited,
                 expected: "the backend keeps running",
-                actual: exit,
+                actual: exitReason,
                 location: evidence.plan.contract.location
             )
             return (.failed, [finding])
         }
-        if let trouble = trouble(in: evidence) {
+        if let runProblem = runProblem(in: evidence) {
             let missingResponseFindings = missingResponseFindings(in: evidence)
             return missingResponseFindings.isEmpty
-                ? (.inconclusive, [trouble]) : (.failed, missingResponseFindings)
+                ? (.inconclusive, [runProblem]) : (.failed, missingResponseFindings)
         }
-        let found = rules.flatMap { $0.findings(in: evidence) }
+        let allFindings = rules.flatMap { $0.findings(in: evidence) }
         let findings = withoutRetriedFindings(
-            withoutStarvedFindings(found, in: evidence),
+            withoutStarvedFindings(allFindings, in: evidence),
             in: evidence
         )
         // A status of 429 comes from the backend's rate limiter and not from the code under test.
-        if let throttle = findings.first(where: { $0.code == .throttled }) {
-            return (.inconclusive, [throttle])
+        if let throttledFinding = findings.first(where: { $0.code == .throttled }) {
+            return (.inconclusive, [throttledFinding])
         }
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
@@ -49,28 +49,28 @@ package enum Judge {
     /// Without a baseline run, a case is usually inconclusive. These findings do not need one, and
     /// they may explain why it is missing: the case blocked the backend.
     private static func missingResponseFindings(in evidence: CaseEvidence) -> [Finding] {
-        let onlyBaselineHasProblem = evidence.subject.trouble == nil
-        let couldBaselineNotStart = evidence.baselines.contains { baseline in
-            if case .registrationFailed? = baseline.trouble { true } else { false }
+        let onlyBaselineHasProblem = evidence.subject.runProblem == nil
+        let hasUnregisteredBaselineUser = evidence.baselines.contains { baseline in
+            if case .registrationFailed? = baseline.runProblem { true } else { false }
         }
-        guard onlyBaselineHasProblem, couldBaselineNotStart else { return [] }
+        guard onlyBaselineHasProblem, hasUnregisteredBaselineUser else { return [] }
         return withoutStarvedFindings(ResponseRule.findings(in: evidence), in: evidence)
             .filter { [.noResponse, .responseLate].contains($0.code) }
     }
 
-    private static func trouble(in evidence: CaseEvidence) -> Finding? {
+    private static func runProblem(in evidence: CaseEvidence) -> Finding? {
         let runs =
             [("the case", evidence.subject)] + evidence.baselines.map { ("its baseline run", $0) }
         return runs.lazy.compactMap { name, record in
-            record.trouble.map { finding(for: $0, in: name) }
+            record.runProblem.map { finding(for: $0, in: name) }
         }.first
     }
 
     /// Returns the inconclusive finding for a problem of a run that prevents a verdict about the
     /// backend.
-    private static func finding(for trouble: RunRecord.RunProblem, in run: String) -> Finding {
+    private static func finding(for runProblem: RunRecord.RunProblem, in run: String) -> Finding {
         let (code, expected, actual): (FindingCode, String, String) =
-            switch trouble {
+            switch runProblem {
             case .registrationFailed(let user, let text):
                 (.setupFailed, "user '\(user)' is created before \(run)", text)
             case .backendGone(let text): (.backendGone, "the backend responds", text)
@@ -85,22 +85,22 @@ package enum Judge {
             case .pageUnusable(let text): (.setupFailed, "the page loads and reacts to input", text)
             case .faultMissed(let text):
                 (.faultMissed, "the planned fault of \(run) takes effect", text)
-            case .actFailed(let text):
+            case .actionFailed(let text):
                 (.faultMissed, "every action in \(run) ends as planned", text)
-            case .overTooSoon(let text):
+            case .periodEndedTooEarly(let text):
                 (
                     .faultMissed,
                     "the response to an event comes before the event's period ends", text
                 )
             }
         let remedy: String? =
-            switch trouble {
+            switch runProblem {
             case .pageUnusable:
                 "Open the page in a browser; its URL comes from --url or 'app: url:'."
-            case .actFailed:
+            case .actionFailed:
                 "See the response to the last call in the timeline; it contains the reason."
             case .registrationFailed, .backendGone, .journalGap, .restartFailed, .probeFailed,
-                .faultMissed, .overTooSoon:
+                .faultMissed, .periodEndedTooEarly:
                 nil
             }
         return Finding(code, expected: expected, actual: actual, remedy: remedy)

@@ -2,13 +2,13 @@
 /// run by one token.
 package struct Masking: Sendable {
     /// One spelling of an ID, such as its lower-case form, and the token that replaces it.
-    private struct Token {
+    private struct TokenReplacement {
         let bytes: [UInt8]
         let token: [UInt8]
     }
 
     private let tokensByID: [String: String]
-    private let tokensInStrings: [Token]
+    private let tokensInStrings: [TokenReplacement]
     /// The time ranges of the run on the backend's clock; a time within them is masked.
     private let maskedTimes: [ClosedRange<Instant>]
 
@@ -42,11 +42,13 @@ package struct Masking: Sendable {
             // Some backends change the case of IDs, as in upper-case UUIDs or lower-case columns.
             let (lower, upper) = (id.lowercased(), id.uppercased())
             let spellings = [id] + (lower == id ? [] : [lower]) + (upper == id ? [] : [upper])
-            return spellings.map { Token(bytes: Array($0.utf8), token: Array(token.utf8)) }
+            return spellings.map {
+                TokenReplacement(bytes: Array($0.utf8), token: Array(token.utf8))
+            }
         }
         let (began, ended) = (record.began - Self.timeTolerance, record.ended + Self.timeTolerance)
-        let aheads = Set([.zero] + (record.plan.clock ?? []))
-        maskedTimes = began > ended ? [] : aheads.map { began + $0...ended + $0 }
+        let clockOffsets = Set([.zero] + (record.plan.clock ?? []))
+        maskedTimes = began > ended ? [] : clockOffsets.map { began + $0...ended + $0 }
     }
 
     /// Returns a copy of a value in which the IDs and the times of the run are masked.
@@ -56,7 +58,7 @@ package struct Masking: Sendable {
     ///   of each time of the run.
     package func apply(_ value: JSONValue) -> JSONValue {
         value.mapLeaves(keys: replaceIDs) { leaf in
-            if let moment = Self.instant(leaf), maskedTimes.contains(where: { $0 ~= moment }) {
+            if let time = Self.instant(leaf), maskedTimes.contains(where: { $0 ~= time }) {
                 return Self.wallClock
             }
             switch leaf {
@@ -73,10 +75,13 @@ package struct Masking: Sendable {
         guard text.utf8.count >= Self.idLengthMin else { return text }
         var bytes = Array(text.utf8)
         var isChanged = false
-        for part in tokensInStrings {
+        for replacement in tokensInStrings {
             // The loop terminates, because no token contains an ID.
-            while let start = bytes.place(of: part.bytes) {
-                bytes.replaceSubrange(start..<(start + part.bytes.count), with: part.token)
+            while let start = bytes.place(of: replacement.bytes) {
+                bytes.replaceSubrange(
+                    start..<(start + replacement.bytes.count),
+                    with: replacement.token
+                )
                 isChanged = true
             }
         }

@@ -7,11 +7,12 @@ package enum ObservedState: Hashable, Sendable {
 
     package init(_ exchange: Exchange) {
         guard let response = exchange.response else {
-            let place = "no response to \(exchange.request.method) \(exchange.request.target)"
+            let failureDescription =
+                "no response to \(exchange.request.method) \(exchange.request.target)"
             if case .failed(_, let reason) = exchange.outcome {
-                self = .unreadable("\(place): \(reason)")
+                self = .unreadable("\(failureDescription): \(reason)")
             } else {
-                self = .unreadable(place)
+                self = .unreadable(failureDescription)
             }
             return
         }
@@ -71,7 +72,7 @@ extension RunRecord.Observability {
     /// Nil when it had one.
     var invisiblePurchaseReason: String? {
         guard showsNoPurchase else { return nil }
-        let answer = plainAnswer.map { "; the webhook returned \($0)" } ?? ""
+        let answer = plainPurchaseStatus.map { "; the webhook returned \($0)" } ?? ""
         return "a plain purchase changed no probe response and caused no push" + answer
     }
 }

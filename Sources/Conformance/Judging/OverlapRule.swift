@@ -1,7 +1,7 @@
 /// Judges that the requests of a case that should race were really in flight at the same time.
 package struct OverlapRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        if evidence.expectation.overlapMin != nil, evidence.subject.isSerialised {
+        if evidence.expectation.overlapMin != nil, evidence.subject.servesOneRequestAtATime {
             return [
                 Finding(
                     .noOverlap,
@@ -45,11 +45,11 @@ package struct OverlapRule: Rule {
         }
         // When a request ends at the time at which another starts, they do not overlap.
         edges.sort { ($0.time, $0.change) < ($1.time, $1.change) }
-        var current = 0
+        var concurrentRequestCount = 0
         var concurrencyMax = 0
         for edge in edges {
-            current += edge.change
-            concurrencyMax = max(concurrencyMax, current)
+            concurrentRequestCount += edge.change
+            concurrencyMax = max(concurrencyMax, concurrentRequestCount)
         }
         return concurrencyMax
     }

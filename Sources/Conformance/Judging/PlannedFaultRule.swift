@@ -13,15 +13,15 @@ package struct PlannedFaultRule: Rule {
     /// Such a backend stored the event elsewhere, or the failure did not affect it. A backend that
     /// processes events after its response may respond with 200, so this is not reported.
     private static func ineffectiveDatabaseFailures(in evidence: CaseEvidence) -> [Finding] {
-        guard evidence.sight.worksLater != true else { return [] }
+        guard evidence.sight.appliesEventsLater != true else { return [] }
         let (plan, record) = (evidence.plan.subject, evidence.subject)
-        let deliveries = plan.deliveries.filter { $0.storeFailures != nil }.map { delivery in
+        let deliveries = plan.deliveries.filter { $0.databaseFailureCount != nil }.map { delivery in
             (
                 "during the first attempt of '\(delivery.name)'",
                 record.attempts(of: delivery.name).first?.response?.status, 200...200
             )
         }
-        let calls = plan.calls.filter { $0.storeFails == true }.map { call in
+        let calls = plan.calls.filter { $0.hasDatabaseFailure == true }.map { call in
             (
                 "during call '\(call.name)'", record.answer(to: call.name)?.response?.status,
                 200...299
@@ -40,15 +40,15 @@ package struct PlannedFaultRule: Rule {
     }
 
     private static func missedCalls(in evidence: CaseEvidence) -> [Finding] {
-        guard let missed = missedCall(in: evidence) else { return [] }
+        guard let missedProviderCall = missedCall(in: evidence) else { return [] }
         return [
             Finding(
                 .faultMissed,
                 expected:
-                    "the backend makes call \(missed.number) to \(missed.provider), for which a "
+                    "the backend makes call \(missedProviderCall.number) to \(missedProviderCall.provider), for which a "
                     + "fault is planned",
-                actual: "calls of the backend to \(missed.provider): "
-                    + "\(missed.count(in: evidence.subject))",
+                actual: "calls of the backend to \(missedProviderCall.provider): "
+                    + "\(missedProviderCall.count(in: evidence.subject))",
                 location: evidence.plan.contract.location
             )
         ]
@@ -61,12 +61,12 @@ package struct PlannedFaultRule: Rule {
     package static func missedCall(in evidence: CaseEvidence) -> MissedCall? {
         for case .provider(let plan) in evidence.plan.subject.steps {
             guard let first = plan.answers.firstIndex(where: { $0 != .asUsual }) else { continue }
-            let missed = MissedCall(
+            let missedProviderCall = MissedCall(
                 provider: plan.provider,
                 number: first + 1,
                 includesReads: plan.includesReads
             )
-            if missed.isMissed(in: evidence.subject) { return missed }
+            if missedProviderCall.isMissed(in: evidence.subject) { return missedProviderCall }
         }
         return nil
     }

@@ -103,26 +103,26 @@ package struct ProbePathSurvey: Sendable {
     /// /activ; it has /active".
     package func absenceDescription(of pointer: JSONPointer, in probe: String) -> String {
         let text = "no response of probe '\(probe)' contained \(pointer)"
-        if let near = nearest(to: pointer, in: probe) {
-            return "\(text); the responses have \(near)"
+        if let nearestPath = nearest(to: pointer, in: probe) {
+            return "\(text); the responses have \(nearestPath)"
         }
         let topLevelPaths = places(of: probe).filter { $0.tokens.count == 1 }.map(\.description)
             .sorted()
         if topLevelPaths.isEmpty { return "\(text); the responses were empty" }
-        let shown =
+        let listedPaths =
             topLevelPaths.prefix(8).joined(separator: ", ") + (topLevelPaths.count > 8 ? ", …" : "")
-        return "\(text); the responses have \(shown)"
+        return "\(text); the responses have \(listedPaths)"
     }
 
     package func remedy(_ field: String, _ reading: Profile.Reading, of probe: String) -> String {
-        let meaning = Profile.Reading.flags.contains(field) ? "false" : "null"
-        let explicit =
+        let valueWhenAbsent = Profile.Reading.flags.contains(field) ? "false" : "null"
+        let explicitReading =
             "if the backend omits the field on purpose, state the value that this means: "
-            + "{\(field): {at: \(reading.pointer), absent: \(meaning)}}."
-        guard let near = nearest(to: reading.pointer, in: probe) else {
-            return "Correct 'read' of probe '\(probe)' in assay.yaml; " + explicit
+            + "{\(field): {at: \(reading.pointer), absent: \(valueWhenAbsent)}}."
+        guard let nearestPath = nearest(to: reading.pointer, in: probe) else {
+            return "Correct 'read' of probe '\(probe)' in assay.yaml; " + explicitReading
         }
-        return "Write {\(field): \(near)} in 'read' of probe '\(probe)'; " + explicit
+        return "Write {\(field): \(nearestPath)} in 'read' of probe '\(probe)'; " + explicitReading
     }
 
     /// Returns the existing path that the profile's author probably meant: one with a similar

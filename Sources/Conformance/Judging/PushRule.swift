@@ -27,20 +27,20 @@ package struct PushRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        guard expected.isPersonal else { return [] }
+        guard expected.addressesOnlyCaseUsers else { return [] }
         let record = evidence.subject
-        let known = Set(
+        let allowedRecipientIDs = Set(
             record.plan.users.flatMap {
                 [record.namespace.id(of: $0), record.namespace.anonymousID(of: $0)]
             }
         )
-        let wrong = record.effects.filter { effect, _ in
+        let misaddressedPushes = record.effects.filter { effect, _ in
             effect.kind == expected.kind
                 && (effect.recipients.isEmpty
-                    || !known.isSuperset(of: effect.recipients))
+                    || !allowedRecipientIDs.isSuperset(of: effect.recipients))
         }
-        if let (effect, exchange) = wrong.first {
-            let unknownUsers = effect.recipients.filter { !known.contains($0) }
+        if let (effect, exchange) = misaddressedPushes.first {
+            let unknownUsers = effect.recipients.filter { !allowedRecipientIDs.contains($0) }
             return [
                 Finding(
                     .wrongRecipient,
@@ -54,15 +54,15 @@ package struct PushRule: Rule {
             ]
         }
         // A push that the provider rejected as invalid reached no user.
-        if let refused = calls(expected, evidence).first(where: { $0.call?.refusal == .form }) {
-            let body = refused.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+        if let refusedCall = calls(expected, evidence).first(where: { $0.call?.refusal == .form }) {
+            let body = refusedCall.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
             return [
                 Finding(
                     .wrongRecipient,
                     expected: "the provider accepts the format of the push",
                     actual: "400 \(body.prefix(120))",
                     location: expected.location,
-                    evidence: [refused.sequence]
+                    evidence: [refusedCall.sequence]
                 )
             ]
         }
@@ -73,42 +73,43 @@ package struct PushRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        guard let user = expected.user, let other = expected.unlike else { return [] }
+        guard let user = expected.user, let other = expected.userWithOtherContent else { return [] }
         func pushContents(_ user: String, in record: RunRecord) -> [String: Int] {
             // A user's own ID in a push is no difference in content, so it is masked.
             let masking = Masking(record, reader: user)
-            var found: [String: Int] = [:]
+            var sequencesByContent: [String: Int] = [:]
             for (effect, exchange) in record.effects
             where effect.kind == expected.kind
                 && effect.recipients.contains(record.namespace.id(of: user))
             {
-                found[masking.apply(effect.content).text] = exchange.sequence
+                sequencesByContent[masking.apply(effect.content).text] = exchange.sequence
             }
-            return found
+            return sequencesByContent
         }
         /// Returns the contents of the pushes to a user; with `like: before`, only those of pushes
         /// that the steps add.
         func pushContents(_ user: String) -> [String: Int] {
-            let all = pushContents(user, in: evidence.subject)
+            let contentsInJudgedRun = pushContents(user, in: evidence.subject)
             guard evidence.expectation.relation == .before, let baseline = evidence.baselines.first
             else {
-                return all
+                return contentsInJudgedRun
             }
             let before = pushContents(user, in: baseline)
-            return all.filter { before[$0.key] == nil }
+            return contentsInJudgedRun.filter { before[$0.key] == nil }
         }
-        let (mine, theirs) = (pushContents(user), pushContents(other))
+        let (contentsForUser, contentsForOtherUser) = (pushContents(user), pushContents(other))
         // The pushes that were sent before the events of the two users differ have equal content.
-        let shared = Set(mine.keys).intersection(theirs.keys)
-        guard !mine.isEmpty, shared.count == mine.count, mine.count == theirs.count
+        let sharedContents = Set(contentsForUser.keys).intersection(contentsForOtherUser.keys)
+        guard !contentsForUser.isEmpty, sharedContents.count == contentsForUser.count,
+            contentsForUser.count == contentsForOtherUser.count
         else { return [] }
         return [
             Finding(
                 .sameMessage,
                 expected: "\(user) gets a different message than \(other)",
-                actual: shared.sorted().joined(separator: "; "),
+                actual: sharedContents.sorted().joined(separator: "; "),
                 location: expected.location,
-                evidence: mine.values.sorted()
+                evidence: contentsForUser.values.sorted()
             )
         ]
     }
@@ -124,7 +125,7 @@ package struct PushRule: Rule {
             Finding(
                 .tooManyAttempts,
                 expected: "attempts at a rejected push: at most \(max)",
-                actual: "attempts: \(calls.count) (\(evidence.subject.settling))",
+                actual: "attempts: \(calls.count) (\(evidence.subject.settleEvidence))",
                 location: expected.location,
                 evidence: calls.map(\.sequence)
             )
@@ -138,7 +139,7 @@ package struct PushRule: Rule {
         guard expected.obeysRetryAfter else { return [] }
         let calls = calls(expected, evidence)
         for (index, call) in calls.enumerated() {
-            guard case .rate(let wanted) = call.call?.refusal else { continue }
+            guard case .rate(let requiredPause) = call.call?.refusal else { continue }
             guard calls.indices.contains(index + 1) else {
                 return [
                     Finding(
@@ -150,19 +151,19 @@ package struct PushRule: Rule {
                     )
                 ]
             }
-            let next = calls[index + 1]
-            let waited = next.invoked - (call.completed ?? call.invoked)
+            let nextAttempt = calls[index + 1]
+            let pauseInMicroseconds = nextAttempt.invoked - (call.completed ?? call.invoked)
             // A tolerance of 10 % allows for differences between the clocks.
-            guard waited < wanted.milliseconds * 900 else { continue }
+            guard pauseInMicroseconds < requiredPause.milliseconds * 900 else { continue }
             return [
                 Finding(
                     .retriedTooEarly,
                     expected:
-                        "the next attempt no earlier than \(wanted.milliseconds / 1000) s after "
+                        "the next attempt no earlier than \(requiredPause.milliseconds / 1000) s after "
                         + "the 429",
-                    actual: "the next attempt came after \(waited / 1000) ms",
+                    actual: "the next attempt came after \(pauseInMicroseconds / 1000) ms",
                     location: expected.location,
-                    evidence: [call.sequence, next.sequence]
+                    evidence: [call.sequence, nextAttempt.sequence]
                 )
             ]
         }
@@ -174,15 +175,19 @@ package struct PushRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        let taken = calls(expected, evidence).first { $0.call?.reservedNames.isEmpty == false }
-        guard let taken, let names = taken.call?.reservedNames else { return [] }
+        let callWithReservedTags = calls(expected, evidence).first {
+            $0.call?.reservedNames.isEmpty == false
+        }
+        guard let callWithReservedTags, let names = callWithReservedTags.call?.reservedNames else {
+            return []
+        }
         return [
             Finding(
                 .effectExtra,
                 expected: "the backend does not write the tags that RevenueCat maintains",
                 actual: "the backend wrote " + names.joined(separator: ", "),
                 location: expected.location,
-                evidence: [taken.sequence],
+                evidence: [callWithReservedTags.sequence],
                 isFinal: true
             )
         ]

@@ -38,7 +38,7 @@ package struct RelationRule: Rule {
         if !evidence.expectation.compared.isDisjoint(with: [.state, .fields, .kept]) {
             let comparison = StateComparison(evidence, subject: subject, baselines: baselines)
             findings += comparison.findings(relation)
-            isObserved = comparison.isObserved && evidence.sight.seesState
+            isObserved = comparison.isObserved && evidence.sight.areProbeChangesObservable
             findings += comparison.unobservedFields.map { field, reading, probe in
                 ProbePathSurvey(evidence).finding(
                     field,
@@ -67,7 +67,7 @@ package struct RelationRule: Rule {
                 relation,
                 at: evidence.expectation.relationLocation
             )
-            isObserved = isObserved || evidence.sight.seesEffects
+            isObserved = isObserved || evidence.sight.arePushesObservable
         }
         if !isObserved, findings.isEmpty {
             findings.append(
@@ -89,7 +89,7 @@ package struct RelationRule: Rule {
         switch relation {
         case .once: "as if every event had come once"
         case .inOrder: "as if all events had come in order"
-        case .undisturbed: "as if no fault had occurred"
+        case .faultFree: "as if no fault had occurred"
         case .before: "as if the steps had not been run"
         case .direct: "as if the events had contained the registered ID"
         case .plain: "as if the events had not been modified"
@@ -109,11 +109,11 @@ package struct RelationRule: Rule {
                 )
             }
             for attempt in attempts where attempt.response?.status != 200 {
-                let answer = attempt.response.map { "\($0.status)" } ?? "no response"
+                let statusText = attempt.response.map { "\($0.status)" } ?? "no response"
                 return Finding(
                     attempt.response?.status == 429 ? .throttled : .baselineFailed,
                     expected: "200 for '\(delivery.name)' in the fault-free baseline run",
-                    actual: answer
+                    actual: statusText
                 )
             }
         }
@@ -127,42 +127,43 @@ package struct RelationRule: Rule {
         at location: SourceLocation?
     ) -> [Finding] {
         guard let baseline = baselines.first else { return [] }
-        let addresses = baselines.reduce(Set(subject.effects.keys)) { $0.union($1.effects.keys) }
-        return addresses.sorted { $0.text < $1.text }.compactMap { address in
-            let theirs = baseline.effects[address] ?? []
-            let mine = subject.effects[address] ?? []
-            let counts = baselines.map { $0.effects[address]?.count ?? 0 }
-            guard counts.allSatisfy({ $0 == counts[0] }) else {
+        let effectKeys = baselines.reduce(Set(subject.effects.keys)) { $0.union($1.effects.keys) }
+        return effectKeys.sorted { $0.text < $1.text }.compactMap { effectKey in
+            let effectsInBaseline = baseline.effects[effectKey] ?? []
+            let effectsInJudgedRun = subject.effects[effectKey] ?? []
+            let baselineEffectCounts = baselines.map { $0.effects[effectKey]?.count ?? 0 }
+            guard baselineEffectCounts.allSatisfy({ $0 == baselineEffectCounts[0] }) else {
                 return Finding(
                     .unstableState,
-                    expected: "equal runs cause the same number of \(address.text)",
+                    expected: "equal runs cause the same number of \(effectKey.text)",
                     actual: "the baseline runs caused "
-                        + counts.map(String.init).joined(separator: " and "),
+                        + baselineEffectCounts.map(String.init).joined(separator: " and "),
                     location: location
                 )
             }
-            guard theirs.count == mine.count else {
+            guard effectsInBaseline.count == effectsInJudgedRun.count else {
                 return Finding(
-                    mine.count < theirs.count ? .effectMissing : .effectExtra,
-                    expected: "\(theirs.count) \(address.text), \(phrase(relation))",
-                    actual: "\(mine.count)",
+                    effectsInJudgedRun.count < effectsInBaseline.count
+                        ? .effectMissing : .effectExtra,
+                    expected: "\(effectsInBaseline.count) \(effectKey.text), \(phrase(relation))",
+                    actual: "\(effectsInJudgedRun.count)",
                     location: location,
-                    evidence: mine.map(\.sequence)
+                    evidence: effectsInJudgedRun.map(\.sequence)
                 )
             }
-            let (expected, actual) = (sorted(theirs), sorted(mine))
+            let (expected, actual) = (sorted(effectsInBaseline), sorted(effectsInJudgedRun))
             // Content that differs between two equal baseline runs may also differ in the judged
             // run.
-            let isSteady = baselines.dropFirst().allSatisfy {
-                sorted($0.effects[address] ?? []) == expected
+            let areBaselinesEqual = baselines.dropFirst().allSatisfy {
+                sorted($0.effects[effectKey] ?? []) == expected
             }
-            guard isSteady, expected != actual else { return nil }
+            guard areBaselinesEqual, expected != actual else { return nil }
             return Finding(
                 .effectDiffers,
                 expected: expected.joined(separator: "; "),
                 actual: actual.joined(separator: "; "),
                 location: location,
-                evidence: mine.map(\.sequence)
+                evidence: effectsInJudgedRun.map(\.sequence)
             )
         }
     }

@@ -13,7 +13,7 @@ package struct ResponseRule: Rule {
         )
         let calls = evidence.plan.subject.calls.compactMap { finding($0, in: evidence) }
         return calls + requests(in: evidence)
-            + evidence.plan.subject.deliveries.filter { !$0.isDropped }.flatMap { delivery in
+            + evidence.plan.subject.deliveries.filter { !$0.isNeverDelivered }.flatMap { delivery in
                 let expected =
                     delivery.answers
                     ?? (given.contains(delivery.name)
@@ -87,7 +87,7 @@ package struct ResponseRule: Rule {
         _ expected: ResponseExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
-        let location = evidence.expectation.answersLocation ?? evidence.plan.contract.location
+        let location = evidence.expectation.responseLocation ?? evidence.plan.contract.location
         func finding(_ code: FindingCode, _ actual: String) -> Finding {
             Finding(
                 code,
@@ -102,11 +102,11 @@ package struct ResponseRule: Rule {
             return nil
         case .answered(let response):
             if response.status == 429 { return finding(.throttled, "429") }
-            let isIntruder =
+            let isUnauthenticatedCaller =
                 (expected == .refused || expected == .denied || expected == .statuses([401]))
                 && (200..<300).contains(response.status)
             return finding(
-                isIntruder ? .unauthenticatedAccepted : .responseStatus,
+                isUnauthenticatedCaller ? .unauthenticatedAccepted : .responseStatus,
                 "\(response.status)"
             )
         case .failed(.timedOut, let text):

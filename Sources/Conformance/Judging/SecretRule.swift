@@ -32,18 +32,18 @@ package struct SecretRule: Rule {
                 )
             ]
         }
-        let refused = evidence.subject.exchanges.first {
+        let refusedCall = evidence.subject.exchanges.first {
             $0.from == .backend && [401, 403].contains($0.response?.status ?? 0)
         }
-        guard let refused else { return [] }
+        guard let refusedCall else { return [] }
         return [
             Finding(
                 .callRefused,
-                expected: "the backend's calls to \(refused.to) are authorized",
-                actual: "\(refused.response?.status ?? 0) for "
-                    + "\(refused.request.method) \(refused.request.path)",
+                expected: "the backend's calls to \(refusedCall.to) are authorized",
+                actual: "\(refusedCall.response?.status ?? 0) for "
+                    + "\(refusedCall.request.method) \(refusedCall.request.path)",
                 location: evidence.plan.contract.location,
-                evidence: [refused.sequence]
+                evidence: [refusedCall.sequence]
             )
         ]
     }

@@ -7,31 +7,31 @@ extension Judge {
     static func withoutRetriedFindings(_ findings: [Finding], in evidence: CaseEvidence)
         -> [Finding]
     {
-        guard let pause = evidence.subject.openRetry else {
+        guard let retryPause = evidence.subject.openRetryPause else {
             return findings.isEmpty
                 ? unsettledFindings(evidence)
                 : findings.map { addingWaitTime(of: $0, in: evidence) }
         }
-        let open = findings.filter {
+        let findingsOfOpenRetry = findings.filter {
             $0.code == .effectMissing || $0.code == .wrongEffectCount && !$0.isFinal
         }
-        guard open.count == findings.count else { return findings }
-        let enough =
+        guard findingsOfOpenRetry.count == findings.count else { return findings }
+        let sufficientTimeout =
             evidence.profile.settleTimeout
-            + max(pause * (RunRecord.retryPauseGrowthMax + 1), evidence.profile.settleTimeout)
-        let seconds = (enough.milliseconds + 999) / 1000
+            + max(retryPause * (RunRecord.retryPauseGrowthMax + 1), evidence.profile.settleTimeout)
+        let suggestedTimeoutInSeconds = (sufficientTimeout.milliseconds + 999) / 1000
         return [
             Finding(
                 .settleTimeoutExpired,
-                expected: open.first?.expected ?? "the backend finishes its retries",
-                actual: (open.first.map { $0.actual + "; " } ?? "")
-                    + "the last attempt failed \(pause.milliseconds) ms after the previous one, "
+                expected: findingsOfOpenRetry.first?.expected ?? "the backend finishes its retries",
+                actual: (findingsOfOpenRetry.first.map { $0.actual + "; " } ?? "")
+                    + "the last attempt failed \(retryPause.milliseconds) ms after the previous one, "
                     + "and the settle timeout ended before the next attempt",
                 remedy:
-                    "Set 'settle-timeout: \(seconds)s' in the profile, or make the backend "
+                    "Set 'settle-timeout: \(suggestedTimeoutInSeconds)s' in the profile, or make the backend "
                     + "retry faster in tests.",
-                location: open.first?.location ?? evidence.plan.contract.location,
-                evidence: open.first?.evidence ?? []
+                location: findingsOfOpenRetry.first?.location ?? evidence.plan.contract.location,
+                evidence: findingsOfOpenRetry.first?.evidence ?? []
             )
         ]
     }
@@ -45,19 +45,20 @@ extension Judge {
             finding.code == .effectMissing
                 || finding.code == .wrongEffectCount && !finding.isFinal
         else { return finding }
-        let seconds = (max(waited, evidence.profile.settleTimeout) * 3).milliseconds / 1000
-        var extended = Finding(
+        let suggestedTimeoutInSeconds =
+            (max(waited, evidence.profile.settleTimeout) * 3).milliseconds / 1000
+        var findingWithWaitTime = Finding(
             finding.code,
             expected: finding.expected,
             actual: "\(finding.actual), after waiting for \(waited.milliseconds) ms",
             remedy: finding.remedy + " If the backend retries later, set 'settle-timeout: "
-                + "\(seconds)s' in the profile.",
+                + "\(suggestedTimeoutInSeconds)s' in the profile.",
             location: finding.location,
             evidence: finding.evidence,
             isFinal: finding.isFinal
         )
-        extended.nearMiss = finding.nearMiss
-        return extended
+        findingWithWaitTime.nearMiss = finding.nearMiss
+        return findingWithWaitTime
     }
 
     /// Reports that a purchase sent after the steps had no visible effect, although purchases of
@@ -66,17 +67,18 @@ extension Judge {
     /// The events of the steps, which were sent before that purchase, may not have been processed
     /// either.
     private static func unsettledFindings(_ evidence: CaseEvidence) -> [Finding] {
-        guard case .window = evidence.subject.settling, evidence.plan.subject.watch == nil,
+        guard case .window = evidence.subject.settleEvidence,
+            evidence.plan.subject.watchDuration == nil,
             !evidence.sight.showsNoPurchase
         else { return [] }
-        let seconds = (evidence.profile.settleTimeout * 2).milliseconds / 1000
+        let suggestedTimeoutInSeconds = (evidence.profile.settleTimeout * 2).milliseconds / 1000
         return [
             Finding(
                 .settleTimeoutExpired,
                 expected: "a purchase that is sent after the steps takes effect",
                 actual: "the purchase had no effect when the settle timeout ended",
                 remedy:
-                    "Set 'settle-timeout: \(seconds)s' in the profile; a longer timeout does not "
+                    "Set 'settle-timeout: \(suggestedTimeoutInSeconds)s' in the profile; a longer timeout does not "
                     + "help when the steps of this case block the backend.",
                 location: evidence.plan.contract.location
             )
@@ -97,13 +99,14 @@ extension RunRecord {
     package var pauseOfFailedRetry: Duration? {
         let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
         guard let last = calls.last, last.hasFailed else { return nil }
-        let earlier = calls.dropLast().last {
+        let previousAttempt = calls.dropLast().last {
             $0.to == last.to && $0.request.method == last.request.method
                 && $0.request.target == last.request.target && $0.hasFailed
         }
-        guard let earlier, let seen = exchanges.last?.invoked else { return nil }
-        let pause = last.invoked - earlier.invoked
-        return seen - last.invoked > pause * Self.retryPauseGrowthMax ? nil : .microseconds(pause)
+        guard let previousAttempt, let lastSeenTime = exchanges.last?.invoked else { return nil }
+        let retryPause = last.invoked - previousAttempt.invoked
+        return lastSeenTime - last.invoked > retryPause * Self.retryPauseGrowthMax
+            ? nil : .microseconds(retryPause)
     }
 }
 

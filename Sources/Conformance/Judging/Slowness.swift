@@ -9,10 +9,10 @@ package enum Slowness {
     /// Returns a note about the response times of plain purchases; nil when at least half of the
     /// responses were fast.
     package static func note(_ exchanges: [Exchange]) -> String? {
-        let times = exchanges.filter { $0.purpose == .sentinel }
+        let responseTimes = exchanges.filter { $0.purpose == .sentinel }
             .compactMap { exchange in exchange.completed.map { $0 - exchange.invoked } }.sorted()
-        guard !times.isEmpty else { return nil }
-        let median: Duration = .microseconds(times[times.count / 2])
+        guard !responseTimes.isEmpty else { return nil }
+        let median: Duration = .microseconds(responseTimes[responseTimes.count / 2])
         guard median > noticeableDelay else { return nil }
         let seconds = Double(median.milliseconds / 100) / 10
         return

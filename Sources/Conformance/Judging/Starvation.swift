@@ -13,10 +13,10 @@ extension Judge {
         let baselineStarvation = baselines.first(where: \.didShortenWait) ?? baselines.first
         guard
             let starvation = [ownStarvation, baselineStarvation].compactMap({ $0 }).max(by: {
-                $0.longest < $1.longest
+                $0.longestPause < $1.longestPause
             })
         else { return findings }
-        let doubtful = findings.filter { finding in
+        let doubtfulFindings = findings.filter { finding in
             let comparesBaseline = finding.code.comparesWithBaseline
             return switch basis(of: finding) {
             case .evidence: false
@@ -27,19 +27,19 @@ extension Judge {
             case .baseline: baselineStarvation?.didShortenWait == true
             }
         }
-        guard let first = doubtful.first else { return findings }
-        let doubt = Finding(
+        guard let first = doubtfulFindings.first else { return findings }
+        let machineBusyFinding = Finding(
             .machineBusy,
             expected: first.expected,
             actual: "\(first.actual), while Assay itself was paused: \(starvation)",
             location: first.location,
             evidence: first.evidence
         )
-        return findings.filter { !doubtful.contains($0) } + [doubt]
+        return findings.filter { !doubtfulFindings.contains($0) } + [machineBusyFinding]
     }
 
     /// The condition on which a finding depends.
-    private enum Basis {
+    private enum FindingBasis {
         case evidence
         /// The finding depends on a response or an effect that missed a deadline after the first
         /// step.
@@ -56,7 +56,7 @@ extension Judge {
     ///
     /// A finding about an existing outcome depends on no wait. A finding about a missing outcome
     /// depends on the wait in the judged run or in the baseline run.
-    private static func basis(of finding: Finding) -> Basis {
+    private static func basis(of finding: Finding) -> FindingBasis {
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
         case .effectExtra, .unstableState: return .baseline

@@ -5,7 +5,7 @@ package struct StateComparison: Sendable {
     private let subject: ComparableRun
     private let baselines: [ComparableRun]
     /// The JSON paths whose values differ between two equal baseline runs, for each user and probe.
-    private let volatilePathsByView: [ComparableRun.UserProbe: Set<JSONPointer>]
+    private let volatilePathsByUserProbe: [ComparableRun.UserProbe: Set<JSONPointer>]
     /// The objects whose keys differ between two equal baseline runs, because the backend generates
     /// new keys in each run.
     private let generatedKeys: [ComparableRun.UserProbe: Set<JSONPointer>]
@@ -22,20 +22,28 @@ package struct StateComparison: Sendable {
         self.evidence = evidence
         self.subject = subject
         self.baselines = baselines
-        var volatilePathsByView: [ComparableRun.UserProbe: Set<JSONPointer>] = [:]
+        var volatilePathsByUserProbe: [ComparableRun.UserProbe: Set<JSONPointer>] = [:]
         var generatedKeys: [ComparableRun.UserProbe: Set<JSONPointer>] = [:]
         if let first = baselines.first {
             for other in baselines.dropFirst() {
-                for (view, left) in first.documents {
-                    let differences = left.differences(from: other.documents[view] ?? .null)
-                    volatilePathsByView[view, default: []].formUnion(differences.map(\.pointer))
-                    let gone = differences.filter { $0.right == nil }.compactMap(\.pointer.parent)
-                    let new = differences.filter { $0.left == nil }.compactMap(\.pointer.parent)
-                    generatedKeys[view, default: []].formUnion(Set(gone).intersection(new))
+                for (userProbe, left) in first.documents {
+                    let differences = left.differences(from: other.documents[userProbe] ?? .null)
+                    volatilePathsByUserProbe[userProbe, default: []].formUnion(
+                        differences.map(\.pointer)
+                    )
+                    let parentsOfRemoved = differences.filter { $0.right == nil }.compactMap(
+                        \.pointer.parent
+                    )
+                    let parentsOfAdded = differences.filter { $0.left == nil }.compactMap(
+                        \.pointer.parent
+                    )
+                    generatedKeys[userProbe, default: []].formUnion(
+                        Set(parentsOfRemoved).intersection(parentsOfAdded)
+                    )
                 }
             }
         }
-        self.volatilePathsByView = volatilePathsByView
+        self.volatilePathsByUserProbe = volatilePathsByUserProbe
         self.generatedKeys = generatedKeys
     }
 
@@ -55,11 +63,11 @@ package struct StateComparison: Sendable {
     /// ignores.
     package var volatilePaths: [String] {
         let probes = evidence.profile.probes
-        return volatilePathsByView.flatMap { view, pointers in
-            let ignored = probes.first { $0.name == view.probe }?.ignored ?? []
+        return volatilePathsByUserProbe.flatMap { userProbe, pointers in
+            let ignored = probes.first { $0.name == userProbe.probe }?.ignored ?? []
             let names = pointers.filter { pointer in !ignored.contains { pointer.isInside($0) } }
                 .map {
-                    "\(view.probe)\(isGeneratedKey($0, view) ? "\($0.parent ?? $0)/*" : "\($0)")"
+                    "\(userProbe.probe)\(isGeneratedKey($0, userProbe) ? "\($0.parent ?? $0)/*" : "\($0)")"
                 }
             return Set(names)
         }.sorted()
@@ -67,16 +75,18 @@ package struct StateComparison: Sendable {
 
     /// Whether the last component of the path is a key for which the backend generates a new value
     /// in each run.
-    private func isGeneratedKey(_ place: JSONPointer, _ view: ComparableRun.UserProbe) -> Bool {
-        place.parent.map { generatedKeys[view]?.contains($0) ?? false } ?? false
+    private func isGeneratedKey(_ path: JSONPointer, _ userProbe: ComparableRun.UserProbe) -> Bool {
+        path.parent.map { generatedKeys[userProbe]?.contains($0) ?? false } ?? false
     }
 
     /// Whether every value in the probe responses differs between equal runs, so that nothing can
     /// be compared.
     package var areAllValuesVolatile: Bool {
-        guard let baseline = baselines.first, !volatilePathsByView.isEmpty else { return false }
-        return baseline.documents.allSatisfy { view, document in
-            let volatilePaths = volatilePathsByView[view] ?? []
+        guard let baseline = baselines.first, !volatilePathsByUserProbe.isEmpty else {
+            return false
+        }
+        return baseline.documents.allSatisfy { userProbe, document in
+            let volatilePaths = volatilePathsByUserProbe[userProbe] ?? []
             return !document.isNull
                 && document.leaves.allSatisfy { leaf in volatilePaths.contains { leaf.isInside($0) }
                 }
@@ -87,9 +97,13 @@ package struct StateComparison: Sendable {
         guard let baseline = baselines.first else { return [] }
         return evidence.plan.subject.users.flatMap { user in
             evidence.profile.probes.compactMap { probe in
-                let view = ComparableRun.UserProbe(user: user, probe: probe.name)
-                return unstableState(view, probe) ?? unreadableFinding(view, baseline, relation)
-                    ?? finding(view, probe, baseline, relation)
+                let userProbe = ComparableRun.UserProbe(user: user, probe: probe.name)
+                return unstableState(userProbe, probe) ?? unreadableFinding(
+                    userProbe,
+                    baseline,
+                    relation
+                )
+                    ?? finding(userProbe, probe, baseline, relation)
             }
         }
     }
@@ -99,22 +113,24 @@ package struct StateComparison: Sendable {
     ///
     /// Such a backend gives different results for equal input, so that comparisons with the judged
     /// run prove nothing.
-    private func unstableState(_ view: ComparableRun.UserProbe, _ probe: Profile.Probe) -> Finding?
+    private func unstableState(_ userProbe: ComparableRun.UserProbe, _ probe: Profile.Probe)
+        -> Finding?
     {
-        let documents = baselines.compactMap { $0.documents[view] }
-        let places = ComparableRun.comparedPaths(of: probe, evidence).filter { place in
-            Set(documents.map { $0[place] }).count > 1
+        let documents = baselines.compactMap { $0.documents[userProbe] }
+        let places = ComparableRun.comparedPaths(of: probe, evidence).filter { path in
+            Set(documents.map { $0[path] }).count > 1
         }.sorted { $0.description < $1.description }
         guard !places.isEmpty else { return nil }
         let texts = documents.map { document in
             places.map { "\($0): \(Self.abbreviated(document[$0]))" }.joined(separator: ", ")
         }
-        var shown: [String] = []
-        for text in texts where !shown.contains(text) { shown.append(text) }
+        var distinctTexts: [String] = []
+        for text in texts where !distinctTexts.contains(text) { distinctTexts.append(text) }
         return Finding(
             .unstableState,
-            expected: "probe '\(view.probe)' of \(view.user) returns the same values in equal runs",
-            actual: shown.joined(separator: " and "),
+            expected:
+                "probe '\(userProbe.probe)' of \(userProbe.user) returns the same values in equal runs",
+            actual: distinctTexts.joined(separator: " and "),
             location: evidence.expectation.relationLocation
         )
     }
@@ -122,19 +138,19 @@ package struct StateComparison: Sendable {
     /// Reports a probe whose response could be read in only one of the judged run and the baseline
     /// run, or in neither.
     private func unreadableFinding(
-        _ view: ComparableRun.UserProbe,
+        _ userProbe: ComparableRun.UserProbe,
         _ baseline: ComparableRun,
         _ relation: Expectation.Relation
     ) -> Finding? {
         let expected =
-            "probe '\(view.probe)' of \(view.user) responds \(RelationRule.phrase(relation))"
+            "probe '\(userProbe.probe)' of \(userProbe.user) responds \(RelationRule.phrase(relation))"
         let location = evidence.expectation.relationLocation
-        switch (subject.unreadable[view], baseline.unreadable[view]) {
+        switch (subject.unreadable[userProbe], baseline.unreadable[userProbe]) {
         case (nil, nil): return nil
         case (let reason?, nil):
-            guard baseline.documents[view] != nil else { return nil }
+            guard baseline.documents[userProbe] != nil else { return nil }
             // A probe that sometimes fails without the fault gives no information about the fault.
-            if baselines.contains(where: { $0.unreliableProbes.contains(view) }) {
+            if baselines.contains(where: { $0.unreliableProbes.contains(userProbe) }) {
                 return Finding(
                     .unobservable,
                     expected: expected,
@@ -161,31 +177,32 @@ package struct StateComparison: Sendable {
     }
 
     private func finding(
-        _ view: ComparableRun.UserProbe,
+        _ userProbe: ComparableRun.UserProbe,
         _ probe: Profile.Probe,
         _ baseline: ComparableRun,
         _ relation: Expectation.Relation
     ) -> Finding? {
-        guard let expected = baseline.documents[view], let actual = subject.documents[view]
+        guard let expected = baseline.documents[userProbe],
+            let actual = subject.documents[userProbe]
         else { return nil }
-        let ignored = Array(volatilePathsByView[view] ?? []) + probe.ignored
+        let ignored = Array(volatilePathsByUserProbe[userProbe] ?? []) + probe.ignored
         let texts = allowsAdditions ? actual.texts : []
         let differences = expected.differences(from: actual).filter { difference in
             let isOneSided = difference.left == nil || difference.right == nil
             return !ignored.contains { difference.pointer.isInside($0) }
-                && !(isOneSided && isGeneratedKey(difference.pointer, view))
+                && !(isOneSided && isGeneratedKey(difference.pointer, userProbe))
                 && !(allowsAdditions && difference.left?.texts.isSubset(of: texts) ?? true)
         }
         guard !differences.isEmpty else { return nil }
         func list(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
             differences.prefix(6).map { pointer, left, right in
-                let place = pointer.tokens.isEmpty ? "response" : pointer.description
-                return "\(place): \(Self.abbreviated(side(left, right)))"
+                let path = pointer.tokens.isEmpty ? "response" : pointer.description
+                return "\(path): \(Self.abbreviated(side(left, right)))"
             }.joined(separator: ", ") + (differences.count > 6 ? ", …" : "")
         }
         return Finding(
             .stateDiffers,
-            expected: "probe '\(view.probe)' of \(view.user) returns, "
+            expected: "probe '\(userProbe.probe)' of \(userProbe.user) returns, "
                 + "\(RelationRule.phrase(relation)): "
                 + list { left, _ in left },
             actual: list { _, right in right },
@@ -201,18 +218,21 @@ package struct StateComparison: Sendable {
         guard evidence.expectation.compared.contains(.fields) else { return [] }
         let survey = ProbePathSurvey(evidence)
         guard survey.canJudgeAbsence else { return [] }
-        let chosen = evidence.expectation.comparedFields
+        let selectedFields = evidence.expectation.comparedFields
         // Without a plain purchase before the first case, a field that every purchase has may be
         // missing for a good reason.
-        guard !chosen.isEmpty || evidence.sight.places != nil else { return [] }
-        let wanted = chosen.isEmpty ? Profile.Reading.fieldsOfEveryPurchase : chosen
+        guard !selectedFields.isEmpty || evidence.sight.places != nil else { return [] }
+        let requiredFields =
+            selectedFields.isEmpty ? Profile.Reading.fieldsOfEveryPurchase : selectedFields
         return evidence.profile.probes.flatMap { probe in
-            probe.readings.filter { wanted.contains($0.key) && hasReturnedState(probe.name) }
-                .sorted { $0.key < $1.key }.flatMap { field, reading in
-                    reading.conditions.filter {
-                        $0.absent == nil && !survey.hasContained($0.pointer, by: probe.name)
-                    }.map { (field, $0, probe.name) }
-                }
+            probe.readings.filter {
+                requiredFields.contains($0.key) && hasReturnedState(probe.name)
+            }
+            .sorted { $0.key < $1.key }.flatMap { field, reading in
+                reading.conditions.filter {
+                    $0.valueIfPathAbsent == nil && !survey.hasContained($0.pointer, by: probe.name)
+                }.map { (field, $0, probe.name) }
+            }
         }
     }
 
@@ -244,15 +264,15 @@ extension JSONValue {
     /// The JSON paths of all scalars and empty containers inside the value.
     fileprivate var leaves: [JSONPointer] { leaves(JSONPointer()) }
 
-    private func leaves(_ place: JSONPointer) -> [JSONPointer] {
-        let inner: [JSONPointer] =
+    private func leaves(_ path: JSONPointer) -> [JSONPointer] {
+        let childPaths: [JSONPointer] =
             switch self {
             case .object(let object):
-                object.members.flatMap { $0.value.leaves(place.appending($0.key)) }
+                object.members.flatMap { $0.value.leaves(path.appending($0.key)) }
             case .array(let array):
-                array.enumerated().flatMap { $0.element.leaves(place.appending("\($0.offset)")) }
+                array.enumerated().flatMap { $0.element.leaves(path.appending("\($0.offset)")) }
             case .null, .bool, .number, .string: []
             }
-        return inner.isEmpty ? [place] : inner
+        return childPaths.isEmpty ? [path] : childPaths
     }
 }

@@ -11,7 +11,9 @@ package struct StateRule: Rule {
                 return findings.contains { $0 == nil } ? nil : findings.first ?? nil
             }
         }
-        if findings.isEmpty, let doubt = invisiblePurchaseReason(in: evidence) { return [doubt] }
+        if findings.isEmpty, let doubtfulResult = invisiblePurchaseReason(in: evidence) {
+            return [doubtfulResult]
+        }
         return findings
     }
 
@@ -19,9 +21,11 @@ package struct StateRule: Rule {
     /// backend.
     private static func invisiblePurchaseReason(in evidence: CaseEvidence) -> Finding? {
         // These three fields do not depend on a purchase.
-        let ofPurchases = Set(Profile.Reading.names).subtracting(["anonymous", "account", "source"])
+        let purchaseFields = Set(Profile.Reading.names).subtracting([
+            "anonymous", "account", "source",
+        ])
         let fields = evidence.expectation.states.flatMap(\.fields)
-        guard let field = fields.first(where: { ofPurchases.contains($0.name) }),
+        guard let field = fields.first(where: { purchaseFields.contains($0.name) }),
             let invisiblePurchaseReason = evidence.sight.invisiblePurchaseReason
         else { return nil }
         return Finding(
@@ -42,12 +46,12 @@ package struct StateRule: Rule {
             return unmappedFinding(user, field, in: evidence)
         }
         let document: JSONValue?
-        let answer = "probe '\(probe.name)' of \(user) responds"
+        let expectedResponseText = "probe '\(probe.name)' of \(user) responds"
         switch evidence.subject.state(of: user, probe: probe.name) {
         case .document(let value): document = value
         case .missing: document = nil
-        case .unreadable(let text): return setupFailed(answer, text, field)
-        case nil: return setupFailed(answer, "the probe was not sent", field)
+        case .unreadable(let text): return setupFailed(expectedResponseText, text, field)
+        case nil: return setupFailed(expectedResponseText, "the probe was not sent", field)
         }
         guard let expected = resolve(field, in: evidence) else {
             return setupFailed(
@@ -56,13 +60,13 @@ package struct StateRule: Rule {
                 field
             )
         }
-        let wanted = "\(field.name) of \(user) is \(text(expected, field: field.name))"
-        func compared(_ actual: JSONValue) -> Finding? {
+        let expectedText = "\(field.name) of \(user) is \(text(expected, field: field.name))"
+        func mismatchFinding(_ actual: JSONValue) -> Finding? {
             if matches(actual, expected, field: field.name) { return nil }
             let places = Set(reading.conditions.map { "\(probe.name)\($0.pointer)" }).sorted()
             return Finding(
                 .wrongStateValue,
-                expected: wanted,
+                expected: expectedText,
                 actual: text(actual, field: field.name)
                     + " (\(places.joined(separator: ", ")))",
                 location: field.location
@@ -70,28 +74,36 @@ package struct StateRule: Rule {
         }
         if reading.hasCombinedConditions {
             let truth = truth(of: reading, document) { condition in
-                self.truth((field, probe.name, condition), user, document, wanted, in: evidence)
+                self.truth(
+                    (field, probe.name, condition),
+                    user,
+                    document,
+                    expectedText,
+                    in: evidence
+                )
             }
             switch truth {
-            case .known(let isSo): return compared(.bool(isSo))
+            case .known(let isSo): return mismatchFinding(.bool(isSo))
             case .doubtful(let finding): return finding
             }
         }
         let lookUp = ProbePathSurvey.lookUp(at: reading.pointer, in: document)
         if case .value(let found) = lookUp {
             let now = evidence.subject.lastProbeTime
-            return value(found, reading.meaning, field: field.name, at: now).map(compared)
+            return value(found, reading.meaning, field: field.name, at: now).map(mismatchFinding)
                 ?? uninterpretableFinding(found, user, field, reading)
         }
-        if let absent = reading.absent { return compared(absent) }
+        if let valueIfPathAbsent = reading.valueIfPathAbsent {
+            return mismatchFinding(valueIfPathAbsent)
+        }
         return absentPathFinding(
             of: (field, probe.name, reading),
             lookUp,
             expected,
-            wanted,
+            expectedText,
             in: evidence
         )
-            ?? compared(valueWhenAbsent(field, reading, in: evidence))
+            ?? mismatchFinding(valueWhenAbsent(field, reading, in: evidence))
     }
 
     // MARK: Combined conditions
@@ -104,7 +116,7 @@ package struct StateRule: Rule {
         case doubtful(Finding)
     }
 
-    /// Returns the truth of a mapping that combines several conditions with `and` or `or`.
+    /// Returns the truth of a mapping that combines several conditions with `additionalConditions` or `alternativeConditions`.
     ///
     /// A doubtful condition makes the result doubtful only when the other conditions do not decide
     /// it.
@@ -114,11 +126,11 @@ package struct StateRule: Rule {
         _ evaluate: (Profile.Reading) -> Truth
     ) -> Truth {
         let first = evaluate(reading)
-        if let others = reading.and {
+        if let others = reading.additionalConditions {
             let all = [first] + others.map { truth(of: $0, document, evaluate) }
             return combined(all, by: false)
         }
-        if let others = reading.or {
+        if let others = reading.alternativeConditions {
             let all = [first] + others.map { truth(of: $0, document, evaluate) }
             return combined(all, by: true)
         }
@@ -129,26 +141,26 @@ package struct StateRule: Rule {
     ///
     /// Otherwise returns the first doubtful one or, without any, the opposite value.
     private static func combined(_ truths: [Truth], by value: Bool) -> Truth {
-        var doubt: Truth?
+        var doubtfulResult: Truth?
         for truth in truths {
             switch truth {
             case .known(value): return .known(value)
             case .known: continue
-            case .doubtful: doubt = doubt ?? truth
+            case .doubtful: doubtfulResult = doubtfulResult ?? truth
             }
         }
-        return doubt ?? .known(!value)
+        return doubtfulResult ?? .known(!value)
     }
 
     /// Returns the truth of one condition of a mapping in a probe's response.
     private static func truth(
-        _ mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
+        _ mappedField: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
         _ user: String,
         _ document: JSONValue?,
-        _ wanted: String,
+        _ expectedText: String,
         in evidence: CaseEvidence
     ) -> Truth {
-        let (field, _, reading) = mapped
+        let (field, _, reading) = mappedField
         let lookUp = ProbePathSurvey.lookUp(at: reading.pointer, in: document)
         if case .value(let found) = lookUp {
             let now = evidence.subject.lastProbeTime
@@ -156,9 +168,17 @@ package struct StateRule: Rule {
             return value?.bool.map { .known($0) }
                 ?? .doubtful(uninterpretableFinding(found, user, field, reading))
         }
-        if let absent = reading.absent { return .known(absent.bool ?? false) }
+        if let valueIfPathAbsent = reading.valueIfPathAbsent {
+            return .known(valueIfPathAbsent.bool ?? false)
+        }
         let valueWhenAbsent = valueWhenAbsent(field, reading, in: evidence)
-        return absentPathFinding(of: mapped, lookUp, valueWhenAbsent, wanted, in: evidence).map {
+        return absentPathFinding(
+            of: mappedField,
+            lookUp,
+            valueWhenAbsent,
+            expectedText,
+            in: evidence
+        ).map {
             .doubtful($0)
         }
             ?? .known(valueWhenAbsent.bool ?? false)
@@ -183,13 +203,13 @@ package struct StateRule: Rule {
     /// When the whole row of the user is missing, a wrong value is a failure in any case. A correct
     /// value proves something only when the path is known to exist.
     private static func absentPathFinding(
-        of mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
+        of mappedField: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
         _ lookUp: ProbePathSurvey.PathLookup,
         _ expected: JSONValue,
-        _ wanted: String,
+        _ expectedText: String,
         in evidence: CaseEvidence
     ) -> Finding? {
-        let (field, probe, reading) = mapped
+        let (field, probe, reading) = mappedField
         let actual = valueWhenAbsent(field, reading, in: evidence)
         let isDoubtful =
             lookUp == .memberMissing
@@ -203,7 +223,7 @@ package struct StateRule: Rule {
             field.name,
             reading,
             of: probe,
-            expected: wanted,
+            expected: expectedText,
             at: field.location
         )
     }
@@ -264,33 +284,34 @@ package struct StateRule: Rule {
         in evidence: CaseEvidence
     ) -> Finding? {
         let probes = evidence.profile.probes
-        let dedicated =
+        let probeForExistence =
             probes.first { $0.name == "user" }
-            ?? probes.first { evidence.sight.showsPeople?.contains($0.name) == true }
-        let presences = (dedicated.map { [$0] } ?? probes).compactMap {
+            ?? probes.first { evidence.sight.probesShowingExistence?.contains($0.name) == true }
+        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap {
             presence(of: user, by: $0.name, in: evidence)
         }
-        let isFound = presences.contains(.found)
-        let isDecided = isFound || (dedicated != nil && presences == [.missing])
-        guard isDecided else {
+        let isUserFound = presencesInProbes.contains(.found)
+        let isExistenceKnown =
+            isUserFound || (probeForExistence != nil && presencesInProbes == [.missing])
+        guard isExistenceKnown else {
             return Finding(
                 .unobservable,
                 expected: "a probe shows whether user \(user) exists",
-                actual: presences.contains(.sameAsUnknownUser)
+                actual: presencesInProbes.contains(.sameAsUnknownUser)
                     ? "the probe returns the same response for an unknown ID"
-                    : dedicated == nil
+                    : probeForExistence == nil
                         ? "no probe in the profile returns a registered user without purchases and "
                             + "returns nothing for an unknown ID"
-                        : "the response of probe '\(dedicated?.name ?? "")' could not be read",
+                        : "the response of probe '\(probeForExistence?.name ?? "")' could not be read",
                 location: field.location
             )
         }
-        let isWanted = field.value.bool ?? true
-        guard isFound != isWanted else { return nil }
+        let shouldUserExist = field.value.bool ?? true
+        guard isUserFound != shouldUserExist else { return nil }
         return Finding(
-            isWanted ? .userMissing : .unexpectedUser,
-            expected: isWanted ? "user \(user) exists" : "user \(user) does not exist",
-            actual: isFound ? "the probe finds the user" : "the probe does not find the user",
+            shouldUserExist ? .userMissing : .unexpectedUser,
+            expected: shouldUserExist ? "user \(user) exists" : "user \(user) does not exist",
+            actual: isUserFound ? "the probe finds the user" : "the probe does not find the user",
             location: field.location
         )
     }
@@ -315,7 +336,7 @@ package struct StateRule: Rule {
             guard document.leavingOut(id: id) == evidence.sight.nobody?[probe] else {
                 return .found
             }
-            return evidence.sight.cannotTell?.contains(probe) == true
+            return evidence.sight.probesNotShowingExistence?.contains(probe) == true
                 ? .sameAsUnknownUser : .missing
         }
     }

@@ -5,16 +5,18 @@ extension CaseEvidence {
     /// Mappings of fields are optional, so such a case may pass on its other fields. It then proves
     /// nothing about its clause.
     package var unobservedChecks: [String] {
-        let asked =
+        let checkedFields =
             expectation.states.flatMap(\.fields).map(\.name).filter { $0 != "exists" }
             + expectation.comparedFields
-        let lines = Set(asked).sorted().filter { profile.probe(reading: $0) == nil }.map {
+        let unprobedFieldLines = Set(checkedFields).sorted().filter {
+            profile.probe(reading: $0) == nil
+        }.map {
             "no probe maps '\($0)'; add '\($0): /…' under 'probes: … read:' in assay.yaml"
         }
-        let kill =
+        let killCheckLine =
             didKillInterruptDelivery == false
             ? "the backend was killed after its response, so the kill interrupted nothing" : nil
-        return lines + [unobservedStateReason, kill].compactMap { $0 }
+        return unprobedFieldLines + [unobservedStateReason, killCheckLine].compactMap { $0 }
     }
 
     /// Whether every kill of the backend that should interrupt a delivery came before the response
@@ -23,9 +25,11 @@ extension CaseEvidence {
     /// The value is nil for a case without such a kill. A backend that has responded has confirmed
     /// its work, so a later kill shows no more than a restart between two events.
     package var didKillInterruptDelivery: Bool? {
-        let interrupted = plan.subject.deliveries.filter { $0.crash?.killsBeforeResponse ?? false }
-        guard !interrupted.isEmpty else { return nil }
-        return interrupted.allSatisfy { delivery in
+        let deliveriesWithKill = plan.subject.deliveries.filter {
+            $0.crash?.killsBeforeResponse ?? false
+        }
+        guard !deliveriesWithKill.isEmpty else { return nil }
+        return deliveriesWithKill.allSatisfy { delivery in
             let purpose = Exchange.Purpose.delivery(name: delivery.name, attempt: 1)
             return subject.exchanges.first { $0.purpose == purpose }?.response == nil
         }
@@ -36,7 +40,7 @@ extension CaseEvidence {
     private var unobservedStateReason: String? {
         let compared = expectation.compared
         guard expectation.relation != nil, expectation.comparedFields.isEmpty,
-            !compared.isDisjoint(with: [.state, .fields, .kept]), !sight.seesState
+            !compared.isDisjoint(with: [.state, .fields, .kept]), !sight.areProbeChangesObservable
         else { return nil }
         return profile.probes.isEmpty
             ? "no probe shows state; add a read-only route or a command under 'probes' in assay.yaml"

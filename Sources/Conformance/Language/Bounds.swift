@@ -1,18 +1,18 @@
-/// The allowed range of a count: a number, or `{at-least: 1, at-most: 3}`.
+/// The allowed range of a count: a number, or `{at-minimum: 1, at-maximum: 3}`.
 struct Bounds: Hashable, Sendable {
-    var least: Int?
-    var most: Int?
+    var minimum: Int?
+    var maximum: Int?
 
     /// Returns the syntax of the allowed range of a count: a number, or a mapping with one bound or
     /// both.
     static func syntax(_ range: ClosedRange<Int>) -> Syntax<Bounds> {
         .either(
             Syntax<Int>.count(range).mapped(
-                to: { Bounds(least: $0, most: $0) },
-                from: { $0.least ?? 0 }
+                to: { Bounds(minimum: $0, maximum: $0) },
+                from: { $0.minimum ?? 0 }
             ),
             orMapping: grammar(range).flow,
-            takesMapping: { $0.least != $0.most }
+            takesMapping: { $0.minimum != $0.maximum }
         )
     }
 
@@ -23,8 +23,8 @@ struct Bounds: Hashable, Sendable {
             "The allowed range of a count.",
             makeEmptyOwner: { _ in Bounds() }
         ) {
-            Field.optional("at-least", \.least, .count(range), "The smallest count.")
-            Field.optional("at-most", \.most, .count(range), "The largest count.")
+            Field.optional("at-least", \.minimum, .count(range), "The smallest count.")
+            Field.optional("at-most", \.maximum, .count(range), "The largest count.")
         }.checking { bounds, keys, reader in
             let isEmpty = keys["at-least"] == nil && keys["at-most"] == nil
             if isEmpty {
@@ -33,15 +33,15 @@ struct Bounds: Hashable, Sendable {
         }
     }
 
-    /// Returns the syntax of the upper bound of a count: `{at-most: 3}`.
-    static func most(_ range: ClosedRange<Int>) -> Syntax<Int> {
+    /// Returns the syntax of the upper bound of a count: `{at-maximum: 3}`.
+    static func maximum(_ range: ClosedRange<Int>) -> Syntax<Int> {
         let grammar = Construct<Bounds>(
             "limit-\(range.upperBound)",
             "a limit",
             "The largest allowed count.",
             makeEmptyOwner: { _ in Bounds() }
         ) {
-            Field.optional("at-most", \.most, .count(range), "The largest count.")
+            Field.optional("at-most", \.maximum, .count(range), "The largest count.")
         }
         return Syntax(
             .construct(grammar.shape.requiring("at-most")),
@@ -50,9 +50,9 @@ struct Bounds: Hashable, Sendable {
                 if case .mapping(let entries) = node.content, entries.isEmpty {
                     reader.fail(.missingKey("at-most", of: "a limit"), at: node.location)
                 }
-                return bounds.most
+                return bounds.maximum
             },
-            write: { grammar.flow.write(Bounds(most: $0)) }
+            write: { grammar.flow.write(Bounds(maximum: $0)) }
         )
     }
 }

@@ -77,7 +77,7 @@ package struct Construct<Owner: Sendable>: Sendable {
                 reader.fail(.missingKey(field.shape.key, of: shape.owner), at: node.location)
                 isComplete = false
             } else {
-                field.absent?(&owner)
+                field.applyDefault?(&owner)
             }
         }
         checkKeys(keys, &reader)
@@ -86,21 +86,21 @@ package struct Construct<Owner: Sendable>: Sendable {
     }
 
     private func checkKeys(_ keys: ParsedMapping, _ reader: inout NodeReader) {
-        let given = shape.oneOf.filter { keys[$0] != nil }
+        let presentKeys = shape.oneOf.filter { keys[$0] != nil }
         // A misspelled key has been reported already.
         let isMisspelled =
-            given.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
-        if !shape.oneOf.isEmpty, given.count != 1, !isMisspelled {
+            presentKeys.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
+        if !shape.oneOf.isEmpty, presentKeys.count != 1, !isMisspelled {
             let list = Self.list(shape.oneOf, "or")
             reader.fail(
-                given.isEmpty
+                presentKeys.isEmpty
                     ? .conflict(
                         "\(shape.owner) needs one of \(Self.list(shape.oneOf, "or"))",
                         remedy: "Add one of them, for example '\(example)'."
                     )
                     : .conflict(
                         "\(shape.owner) allows only one of \(list)",
-                        remedy: "Keep only one: \(Self.list(given.map { "'\($0)'" }, "or"))."
+                        remedy: "Keep only one: \(Self.list(presentKeys.map { "'\($0)'" }, "or"))."
                     ),
                 at: keys.node.location
             )
@@ -116,12 +116,12 @@ package struct Construct<Owner: Sendable>: Sendable {
                 at: keys.location(of: key)
             )
         }
-        for given in shape.mutuallyExclusive.map({ $0.filter { keys[$0] != nil } })
-        where given.count > 1 {
-            let list = Self.list(given.map { "'\($0)'" }, "and")
+        for presentKeys in shape.mutuallyExclusive.map({ $0.filter { keys[$0] != nil } })
+        where presentKeys.count > 1 {
+            let list = Self.list(presentKeys.map { "'\($0)'" }, "and")
             reader.fail(
                 .conflict("\(list) cannot be combined", remedy: "Keep only one of them."),
-                at: keys.location(of: given[1])
+                at: keys.location(of: presentKeys[1])
             )
         }
     }

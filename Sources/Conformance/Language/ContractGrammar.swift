@@ -236,14 +236,14 @@ extension Contract {
     }
 
     private func checkWaitedEnds(_ reader: inout NodeReader) {
-        let places = StepLocations(reader.places)
+        let sourceLocations = StepLocations(reader.sourceLocations)
         for (delivery, step) in waitsWithoutSoonEnd {
             reader.fail(
                 .conflict(
                     "the event of the delivery '\(delivery)' has no end to wait for",
                     remedy: "Write 'expires: soon' or 'grace: soon' in its event."
                 ),
-                at: places[step] ?? location
+                at: sourceLocations[step] ?? location
             )
         }
         for (call, step) in tokensWithoutSoonEnd {
@@ -253,7 +253,7 @@ extension Contract {
                     remedy: "Write 'token: {expires: soon}' in that call; its route must be "
                         + "'protected'."
                 ),
-                at: places[step] ?? location
+                at: sourceLocations[step] ?? location
             )
         }
         if hasPeriodEndingSoon, expectation.relation != nil {
@@ -339,10 +339,12 @@ extension Contract {
 
     /// Returns a copy of the contract in which each crash is stored in the delivery that the crash
     /// interrupts.
-    package func addingCrashes(_ crashes: [String: Crash]) -> Contract {
+    package func addingCrashes(_ crashesByDelivery: [String: Crash]) -> Contract {
         func addingCrashes(_ steps: [Step]) -> [Step] {
             steps.map { step in
-                guard case .deliver(var delivery) = step, let crash = crashes[delivery.name] else {
+                guard case .deliver(var delivery) = step,
+                    let crash = crashesByDelivery[delivery.name]
+                else {
                     return step
                 }
                 delivery.crash = crash

@@ -9,7 +9,7 @@
 struct ContractNames {
     private(set) var names = TemplateNames()
     private(set) var axisNodes: [String: [LocatedNode]] = [:]
-    private var introduced: [String] = []
+    private var introducedUsers: [String] = []
 
     /// - Parameter root: The tree of a contract file, before the values of `variants` replace their
     ///   templates.
@@ -24,12 +24,12 @@ struct ContractNames {
                 collect(shapedNode)
                 if shapedNode.place == .contract(.request) || shapedNode.place == .contract(.phone)
                 {
-                    noteIntroducedName(shapedNode.node.scalar ?? "")
+                    recordIntroducedName(shapedNode.node.scalar ?? "")
                 }
             }
         }
         for shapedNode in GrammarWalk.of("expect", in: root) { collect(shapedNode) }
-        for user in introduced where !names.users.contains(user) && !isMisspelled(user) {
+        for user in introducedUsers where !names.users.contains(user) && !isMisspelled(user) {
             names.users.append(user)
         }
     }
@@ -79,17 +79,17 @@ struct ContractNames {
     }
 
     /// Records the users whose IDs a string contains as templates, such as `{{user.ada}}`.
-    private mutating func noteIntroducedName(_ text: String) {
-        for text in expanded(text) { introduced += TemplateValues.users(in: [text]) }
+    private mutating func recordIntroducedName(_ text: String) {
+        for text in expanded(text) { introducedUsers += TemplateValues.users(in: [text]) }
     }
 
     /// Whether the name of a user is a misspelling of a defined name.
     ///
     /// `user1` and `user2` are two different users, not misspellings.
     private func isMisspelled(_ user: String) -> Bool {
-        func letters(_ text: String) -> String { text.filter { !$0.isNumber } }
+        func removingDigits(_ text: String) -> String { text.filter { !$0.isNumber } }
         return Suggestion.nearest(to: user, among: names.users).map {
-            letters($0) != letters(user)
+            removingDigits($0) != removingDigits(user)
         } ?? false
     }
 }

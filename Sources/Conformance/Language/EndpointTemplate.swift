@@ -1,8 +1,8 @@
 extension Profile {
     /// Returns the location of each template in the request body of an endpoint, by the template's
     /// name.
-    package func places(in endpoint: String) -> [String: JSONPointer] {
-        endpoints[endpoint]?.body.map(\.templatePlaces) ?? [:]
+    package func templatePointers(in endpoint: String) -> [String: JSONPointer] {
+        endpoints[endpoint]?.body.map(\.templatePointersInJSON) ?? [:]
     }
 }
 
@@ -65,11 +65,11 @@ extension JSONValue {
 
     /// The locations of all strings in this JSON value that consist of one template, by the
     /// template's name.
-    package var templatePlaces: [String: JSONPointer] {
-        var places: [String: JSONPointer] = [:]
+    package var templatePointersInJSON: [String: JSONPointer] {
+        var templatePointers: [String: JSONPointer] = [:]
         func search(_ value: JSONValue, _ pointer: JSONPointer) {
             switch value {
-            case .string: if let name = value.templateName { places[name] = pointer }
+            case .string: if let name = value.templateName { templatePointers[name] = pointer }
             case .object(let object):
                 for member in object.members { search(member.value, pointer.appending(member.key)) }
             case .array(let elements):
@@ -80,7 +80,7 @@ extension JSONValue {
             }
         }
         search(self, JSONPointer())
-        return places
+        return templatePointers
     }
 }
 

@@ -8,7 +8,7 @@ package struct Field<Owner: Sendable>: Sendable {
     package var isPrecededByBlankLine = false
     let read: @Sendable (LocatedNode, inout Owner, inout NodeReader) -> Void
     /// The action when the mapping does not contain the key; nil: no action.
-    var absent: (@Sendable (inout Owner) -> Void)?
+    var applyDefault: (@Sendable (inout Owner) -> Void)?
     /// Converts the owner's value to YAML; returns nil when the key is left out.
     let write: @Sendable (Owner) -> YAMLNode?
 

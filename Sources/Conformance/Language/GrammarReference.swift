@@ -27,12 +27,12 @@ package struct GrammarReference: Sendable {
             // The first key of a step identifies the step, so its other keys are listed below it.
             let ownPath = path + [key.key]
             let nested = key.shape.directConstructs.flatMap { directConstructs -> [KeyLocation] in
-                guard key.shape.isSteps, let lead = directConstructs.keys.first else {
+                guard key.shape.isSteps, let firstKey = directConstructs.keys.first else {
                     return keyLocations(in: directConstructs, below: ownPath, depth + 1)
                 }
-                let step = ownPath + [lead.key]
-                return [KeyLocation(path: step, key: lead)]
-                    + lead.shape.directConstructs.flatMap {
+                let step = ownPath + [firstKey.key]
+                return [KeyLocation(path: step, key: firstKey)]
+                    + firstKey.shape.directConstructs.flatMap {
                         keyLocations(in: $0, below: step, depth + 1)
                     }
                     + directConstructs.keys.dropFirst().flatMap { companionKeys -> [KeyLocation] in
@@ -55,8 +55,8 @@ package struct GrammarReference: Sendable {
     package func keyLocations(named text: String) -> [KeyLocation] {
         let pathSuffix = text.split(separator: ".").map(String.init)
         let all = keyLocations.filter { $0.path.suffix(pathSuffix.count) == pathSuffix[...] }
-        let isGiven = pathSuffix.first == "given"
-        return all.filter { isGiven || $0.path.first != "given" || $0.path.count == 1 }
+        let isInGiven = pathSuffix.first == "given"
+        return all.filter { isInGiven || $0.path.first != "given" || $0.path.count == 1 }
     }
 
     /// The names of all keys, to suggest a name when the user misspells one.
@@ -98,7 +98,7 @@ package struct GrammarReference: Sendable {
             let fallback = key.isRequired ? "*required*" : key.fallback ?? ""
             let since = key.since == KeyShape.firstVersion ? "" : " Since \(key.since)."
             let cells = ["`\(key.key)`", key.shape.kind, fallback, key.doc + since]
-            lines.append("| " + cells.map(Self.cell).joined(separator: " | ") + " |")
+            lines.append("| " + cells.map(Self.escapedCell).joined(separator: " | ") + " |")
         }
         if !construct.oneOf.isEmpty {
             let keys = construct.oneOf.map { "`\($0)`" }.joined(separator: ", ")
@@ -115,7 +115,7 @@ package struct GrammarReference: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
+    private static func escapedCell(_ text: String) -> String { text.replacing("|", with: "\\|") }
 }
 
 extension Shape {

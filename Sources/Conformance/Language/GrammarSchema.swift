@@ -101,12 +101,16 @@ package struct GrammarSchema {
             ])
         case .duration:
             allowingVariantTemplate(["type": "string", "pattern": "^[+-]?[0-9]+(ms|s|m|h|d)$"])
-        case .words(let words): allowingVariantTemplate(["enum": .array(words.flatMap(spellings))])
+        case .words(let words):
+            allowingVariantTemplate(["enum": .array(words.flatMap(yamlSpellings))])
         case .openWords(let words, let prefix):
             allowingVariantTemplate([
                 "anyOf": [
                     ["enum": .strings(words)],
-                    ["type": "string", "pattern": .string("^" + Self.anyCase(prefix))],
+                    [
+                        "type": "string",
+                        "pattern": .string("^" + Self.caseInsensitivePattern(prefix)),
+                    ],
                 ]
             ])
         case .null: ["type": "null"]
@@ -145,7 +149,7 @@ package struct GrammarSchema {
 
     /// Returns all JSON values as which YAML may read a word: an unquoted `500` or `true` is not a
     /// string.
-    private func spellings(_ word: String) -> [JSONValue] {
+    private func yamlSpellings(_ word: String) -> [JSONValue] {
         guard let value = try? JSONValue(parsing: word), value.string == nil else {
             return [.string(word)]
         }
@@ -157,7 +161,7 @@ package struct GrammarSchema {
         return ["anyOf": [schema, ["type": "string", "pattern": "\\{\\{.+\\}\\}"]]]
     }
 
-    private static func anyCase(_ text: String) -> String {
+    private static func caseInsensitivePattern(_ text: String) -> String {
         text.map { $0.isLetter ? "[\($0.uppercased())\($0.lowercased())]" : String($0) }.joined()
     }
 }

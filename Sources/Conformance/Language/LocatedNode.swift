@@ -74,8 +74,10 @@ package struct LocatedNode: Sendable {
     }
 
     /// Returns the location of each value in the node's tree, by JSON pointer.
-    package func places(at pointer: JSONPointer = JSONPointer()) -> [String: SourceLocation] {
-        var places = [pointer.description: location]
+    package func sourceLocations(at pointer: JSONPointer = JSONPointer()) -> [String:
+        SourceLocation]
+    {
+        var sourceLocations = [pointer.description: location]
         let children: [(token: String, node: LocatedNode)] =
             switch content {
             case .scalar: []
@@ -83,9 +85,9 @@ package struct LocatedNode: Sendable {
             case .sequence(let elements): elements.enumerated().map { ("\($0)", $1) }
             }
         for (token, node) in children {
-            places.merge(node.places(at: pointer.appending(token))) { $1 }
+            sourceLocations.merge(node.sourceLocations(at: pointer.appending(token))) { $1 }
         }
-        return places
+        return sourceLocations
     }
 
     /// Returns the node's tree in which the values of `variants` replace the templates `{{axis}}`,

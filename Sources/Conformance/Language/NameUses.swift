@@ -62,7 +62,7 @@ package struct NameUses: Hashable, Sendable {
 
     /// Returns the names of one kind, such as all users, that the contract introduces, in the order
     /// of the file.
-    package func introduced(_ kind: Kind) -> [String] {
+    package func introducedNames(_ kind: Kind) -> [String] {
         Self.unique(uses.filter { $0.kind == kind && $0.role == .introduces }.map(\.name))
     }
 
@@ -83,19 +83,19 @@ package struct NameUses: Hashable, Sendable {
 
     private func errors(of kind: Kind, _ unknownUsers: [String]) -> [ContractError] {
         let all = uses.filter { $0.kind == kind }
-        let introduced = Self.unique(
+        let introducedNames = Self.unique(
             unknownUsers + all.filter { $0.role == .introduces }.map(\.name)
         )
-        let known = Self.unique(introduced + all.filter { $0.role == .mentions }.map(\.name))
+        let known = Self.unique(introducedNames + all.filter { $0.role == .mentions }.map(\.name))
         return all.compactMap { use -> ContractError? in
-            guard !introduced.contains(use.name) else { return nil }
+            guard !introducedNames.contains(use.name) else { return nil }
             switch use.role {
             case .introduces: return nil
             case .refers:
                 guard !known.contains(use.name) else { return nil }
                 return error(use, known: known)
             case .mentions:
-                let likelyIntendedNames = likelyIntendedNames(of: use, among: all, introduced)
+                let likelyIntendedNames = likelyIntendedNames(of: use, among: all, introducedNames)
                 return likelyIntendedNames.isEmpty ? nil : error(use, known: likelyIntendedNames)
             }
         }
@@ -110,14 +110,18 @@ package struct NameUses: Hashable, Sendable {
 
     /// Returns the similar names that the author probably meant instead of a name that no step
     /// introduces; empty when no name is similar.
-    private func likelyIntendedNames(of use: NameUse, among all: [NameUse], _ introduced: [String])
+    private func likelyIntendedNames(
+        of use: NameUse,
+        among all: [NameUse],
+        _ introducedNames: [String]
+    )
         -> [String]
     {
         func count(_ name: String) -> Int {
             all.count { $0.name == name && $0.role != .refers }
         }
         let others = all.filter { $0.role == .mentions && count($0.name) > count(use.name) }
-        return Self.unique(introduced + others.map(\.name))
+        return Self.unique(introducedNames + others.map(\.name))
             .filter { Self.isMisspelling(use.name, of: $0) }
     }
 
@@ -135,9 +139,12 @@ package struct NameUses: Hashable, Sendable {
     private static func isSwap(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
         guard left.count == right.count else { return false }
-        let places = left.indices.filter { left[$0] != right[$0] }
-        guard places.count == 2, places[1] == places[0] + 1 else { return false }
-        return left[places[0]] == right[places[1]] && left[places[1]] == right[places[0]]
+        let differingIndices = left.indices.filter { left[$0] != right[$0] }
+        guard differingIndices.count == 2, differingIndices[1] == differingIndices[0] + 1 else {
+            return false
+        }
+        return left[differingIndices[0]] == right[differingIndices[1]]
+            && left[differingIndices[1]] == right[differingIndices[0]]
     }
 
     private static func unique(_ names: [String]) -> [String] {

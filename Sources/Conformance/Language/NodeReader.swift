@@ -5,11 +5,11 @@ package struct NodeReader: Sendable {
     /// All uses of names in the file, for finding misspelled names.
     package var names = NameUses()
     /// The location in the file of each step of a contract.
-    package var places: [SourceLocation] = []
+    package var sourceLocations: [SourceLocation] = []
     /// Stops of the backend in the middle of a delivery, by the delivery's name.
-    package var crashes: [String: Crash] = [:]
+    package var crashesByDelivery: [String: Crash] = [:]
     /// The provider whose webhook each delivery calls, by the delivery's name.
-    package var webhooks: [String: Exchange.Party] = [:]
+    package var providersByDelivery: [String: Exchange.Party] = [:]
     /// The environment variables that replace `${NAME}` in a profile.
     package var environment: [String: String] = [:]
     /// Whether the profile file defines the endpoint `register`.

@@ -2,7 +2,7 @@
 ///
 /// A renamed word in a file is an error, like any unknown word; the error names the current word.
 package enum RenamedWord {
-    private static let currentWords: [String: [String]] = [
+    private static let currentNamesByOldName: [String: [String]] = [
         "along": ["retry"],
         "answer": ["response"],
         "answers": ["status", "responses"],
@@ -25,12 +25,13 @@ package enum RenamedWord {
         "shuffled": ["reordered"],
         "store-fails": ["database-failures", "database-failure"],
         "strangers": ["unknown-users"],
+        "told": ["store-event"],
         "text-ids": ["string-ids"],
         "undisturbed": ["fault-free"],
     ]
 
     /// The old words that were renamed.
-    package static var all: [String] { currentWords.keys.sorted() }
+    package static var all: [String] { currentNamesByOldName.keys.sorted() }
 
     /// Returns the current name of a renamed key or value.
     ///
@@ -39,6 +40,6 @@ package enum RenamedWord {
     ///   - allowed: The words that the language accepts at the place of the unknown word.
     /// - Returns: The current name, or nil when the word was not renamed.
     package static func name(of word: String, among allowed: [String]) -> String? {
-        currentWords[word]?.first { allowed.contains($0) }
+        currentNamesByOldName[word]?.first { allowed.contains($0) }
     }
 }

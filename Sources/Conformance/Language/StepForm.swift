@@ -63,7 +63,7 @@ package struct StepForm: Sendable {
 extension Step {
     /// The YAML forms of all steps, in the order in which help texts list them.
     package static let yamlForms: [StepForm] = [
-        .register, .deliver, .look, .pass, .call, .request, .together, .restart,
+        .register, .deliver, .probe, .waitForEnd, .call, .request, .together, .restart,
         .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
         .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
     ]
@@ -75,7 +75,7 @@ extension Step {
             reader.sequence(node).compactMap { node in
                 reader.names.recordTemplateUses(in: node)
                 let step = read(node, &reader)
-                if step != nil { reader.places.append(node.location) }
+                if step != nil { reader.sourceLocations.append(node.location) }
                 return step
             }
         },

@@ -12,12 +12,12 @@ package enum Suggestion {
         let count = word.count
         let distanceMax = max(count > 4 ? 2 : 1, count / 3)
         let best = candidates.filter { abs($0.count - count) <= distanceMax }
-            .map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
+            .map { (editDistance(word, $0), $0) }.min { $0.0 < $1.0 }
         guard let best, best.0 <= distanceMax else { return nil }
         return best.1
     }
 
-    private static func distance(_ left: String, _ right: String) -> Int {
+    private static func editDistance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
         var row = Array(0...right.count)
         for (index, letter) in left.enumerated() {

@@ -135,12 +135,12 @@ extension Syntax where Value == Int {
 
 extension Syntax where Value == Duration {
     /// The syntax of a point in time relative to another one, written with a sign: `+5m`.
-    package static var moment: Syntax {
+    package static var signedDuration: Syntax {
         Syntax(.duration, read: { $1.duration($0) }, write: { .plain($0.contractText) })
     }
 
     /// The syntax of a length of time, written without a sign: `5m`.
-    package static var span: Syntax {
+    package static var unsignedDuration: Syntax {
         Syntax(.duration, read: { $1.duration($0) }, write: { .plain($0.unsignedText) })
     }
 }

@@ -9,7 +9,7 @@ package struct TemplateChecks {
     private var axisNodes: [String: [LocatedNode]] = [:]
     package private(set) var errors: [ContractError] = []
     /// The locations of the strings that contain an unknown template.
-    package private(set) var places: Set<SourceLocation> = []
+    package private(set) var sourceLocations: Set<SourceLocation> = []
 
     /// - Parameters:
     ///   - root: The tree of a contract file, before the values of `variants` replace their
@@ -57,7 +57,7 @@ package struct TemplateChecks {
         guard let text = node.scalar else { return }
         let found = finder.errors(in: text, at: node.location, scope)
         guard !found.isEmpty else { return }
-        places.insert(node.location)
+        sourceLocations.insert(node.location)
         for error in found where !errors.contains(error) { errors.append(error) }
     }
 }
@@ -77,7 +77,7 @@ struct TemplateFinder {
     ) -> [ContractError] {
         scope.problems(in: text).map { problem in
             let place = self.place(of: problem, in: text, at: location)
-            guard !problem.isOpen else {
+            guard !problem.isUnclosed else {
                 return ContractError(
                     .conflict(
                         "'{{' opens a template that is never closed",

@@ -135,7 +135,7 @@ package struct TemplateScope: Hashable, Sendable {
                 name: name,
                 offset: text[..<token.range.lowerBound].count,
                 length: text[token.range].count,
-                isOpen: { if case .unclosed = token.kind { true } else { false } }(),
+                isUnclosed: { if case .unclosed = token.kind { true } else { false } }(),
                 known: known,
                 nearest: nearest(to: name, among: known)
             )
@@ -186,7 +186,7 @@ package struct TemplateProblem: Hashable, Sendable {
     /// The number of characters from the opening to the closing braces, including both.
     package let length: Int
     /// Whether the opening braces of the template are never closed.
-    package let isOpen: Bool
+    package let isUnclosed: Bool
     /// The template names that are available at the place of the string.
     package let known: [String]
     /// The available template name that the author probably meant; nil when no name is similar.
@@ -223,8 +223,8 @@ package struct TemplateNames: Hashable, Sendable {
             guard text.hasPrefix(axis), rest.hasPrefix("+") || rest.hasPrefix("-"),
                 let number = Int(value), let offset = Int(rest)
             else { return nil }
-            let (sum, isTooLarge) = number.addingReportingOverflow(offset)
-            return isTooLarge ? nil : String(sum)
+            let (sum, hasOverflowed) = number.addingReportingOverflow(offset)
+            return hasOverflowed ? nil : String(sum)
         }
     }
 

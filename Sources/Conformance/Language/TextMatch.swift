@@ -20,7 +20,7 @@ struct TextMatch {
         case timestamp = "any.timestamp"
 
         /// Whether a value that the matcher accepts may contain the byte.
-        func takes(_ byte: UInt8) -> Bool {
+        func canContain(_ byte: UInt8) -> Bool {
             let isDigit = (48...57).contains(byte)
             return switch self {
             case .any, .text: true
@@ -94,7 +94,7 @@ struct TextMatch {
         var capturedRanges: [(name: String, range: Range<Int>)] = []
         /// For each part of the pattern that matches any text, the position in the string from
         /// which on the part cannot match.
-        var failsFrom: [Int: Int] = [:]
+        var firstFailingPositions: [Int: Int] = [:]
 
         init(parts: [Part], bytes: [UInt8]) {
             self.parts = parts
@@ -127,7 +127,9 @@ struct TextMatch {
             _ store: (inout Search, Range<Int>) -> Void
         ) -> Bool {
             let matchesAnyText = matcher.lengthMax == .max
-            if matchesAnyText, let failurePosition = failsFrom[index], start >= failurePosition {
+            if matchesAnyText, let failurePosition = firstFailingPositions[index],
+                start >= failurePosition
+            {
                 return false
             }
             if matchesAnyText, index == parts.count - 1 {
@@ -143,10 +145,12 @@ struct TextMatch {
                     store(&self, start..<end)
                     return true
                 }
-                guard end < bytes.count, matcher.takes(bytes[end]) else { break }
+                guard end < bytes.count, matcher.canContain(bytes[end]) else { break }
                 end += 1
             }
-            if matchesAnyText { failsFrom[index] = min(failsFrom[index] ?? .max, start) }
+            if matchesAnyText {
+                firstFailingPositions[index] = min(firstFailingPositions[index] ?? .max, start)
+            }
             return false
         }
     }

@@ -13,7 +13,7 @@ package enum Baseline {
         let steps = faultFreeForm(contract.steps)
         switch relation {
         case .before: return given
-        case .undisturbed: return given + steps
+        case .faultFree: return given + steps
         case .once: return once(given + steps)
         case .direct: return once(given + steps).map(direct)
         case .plain: return once(given + steps).map(plain)
@@ -26,7 +26,7 @@ package enum Baseline {
     static func givenCount(of contract: Contract, _ relation: Expectation.Relation) -> Int? {
         let given = faultFreeForm(contract.given)
         return switch relation {
-        case .before, .undisturbed: given.count
+        case .before, .faultFree: given.count
         case .once, .direct, .plain: once(given).count
         case .inOrder: nil
         }
@@ -44,7 +44,7 @@ package enum Baseline {
         guard case .deliver(var delivery) = step else { return step }
         delivery.edits = []
         delivery.paddingKilobytes = 0
-        delivery.nesting = 0
+        delivery.addedNestingDepth = 0
         delivery.shufflesKeys = false
         return .deliver(delivery)
     }
@@ -55,19 +55,20 @@ package enum Baseline {
     /// that the contract lists before the step. It comes first when no event is listed before it.
     private static func inOrder(_ steps: [Step]) -> [Step] {
         let registrations = steps.filter(\.traits.createsUserOrAccount)
-        var latest: Duration?
-        var others: [(time: Duration?, step: Step)] = []
+        var latestEventTime: Duration?
+        var otherSteps: [(time: Duration?, step: Step)] = []
         for step in steps where !step.traits.createsUserOrAccount {
             let time = time(step)
-            if let time { latest = latest.map { max($0, time) } ?? time }
-            others.append((time ?? latest, step))
+            if let time { latestEventTime = latestEventTime.map { max($0, time) } ?? time }
+            otherSteps.append((time ?? latestEventTime, step))
         }
-        let sorted = others.enumerated().sorted { left, right in
+        let sorted = otherSteps.enumerated().sorted { left, right in
             switch (left.element.time, right.element.time) {
             case (nil, nil): left.offset < right.offset
             case (nil, _?): true
             case (_?, nil): false
-            case (let mine?, let theirs?): (mine, left.offset) < (theirs, right.offset)
+            case (let leftTime?, let rightTime?):
+                (leftTime, left.offset) < (rightTime, right.offset)
             }
         }
         return registrations + sorted.map(\.element.step)
@@ -79,7 +80,7 @@ package enum Baseline {
         guard case .deliver(let delivery) = step else { return nil }
         return switch delivery.subject {
         case .event, .purchasely, .raw(.truncated): delivery.time
-        case .body, .raw(.text), .repeats, .told: nil
+        case .body, .raw(.text), .repeats, .storeEvent: nil
         }
     }
 
@@ -94,7 +95,7 @@ package enum Baseline {
             guard case .deliver(var delivery) = step else { return step }
             if case .repeats = delivery.subject { return nil }
             delivery.times = 1
-            delivery.isTogether = false
+            delivery.sendsCopiesConcurrently = false
             delivery.isConcurrentWithNext = false
             return .deliver(delivery)
         }

@@ -15,14 +15,14 @@ package struct CasePlan: Hashable, Codable, Sendable {
         self.contract = contract
         let users = contract.users
         let periods = SubscriptionPeriods(of: contract)
-        let all = periods.applied(to: contract.given + given + steps)
+        let allSteps = periods.applied(to: contract.given + given + steps)
         subject = RunPlan(
-            steps: all,
+            steps: allSteps,
             users: users,
             observes: contract.expectation.requiresSettling,
-            watch: contract.expectation.watch
+            watchDuration: contract.expectation.watchDuration
         )
-        subject.countsFetches = contract.expectation.keyFetchesMax != nil
+        subject.countsKeyFetches = contract.expectation.keyFetchCountMax != nil
         subject.values = contract.values
         subject.givenCount = contract.given.count + given.count
         baseline = contract.expectation.relation.map {
@@ -54,7 +54,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     /// This shorter run is used with backends that apply events at once.
     package var withoutSentinel: CasePlan {
         var plan = self
-        plan.subject.isBrief = true
+        plan.subject.skipsSentinel = true
         return plan
     }
 
@@ -67,10 +67,10 @@ package struct CasePlan: Hashable, Codable, Sendable {
 
     /// The plan of the same case with `like: fault-free`: it is compared with a run of all its
     /// steps without faults.
-    package var againstBaseline: CasePlan {
-        var changed = contract
-        changed.expectation.relation = .undisturbed
-        return CasePlan(changed)
+    package var comparedWithFaultFreeRun: CasePlan {
+        var changedContract = contract
+        changedContract.expectation.relation = .faultFree
+        return CasePlan(changedContract)
     }
 
     /// Whether the case takes far longer than most cases.

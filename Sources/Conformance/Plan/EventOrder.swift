@@ -17,24 +17,24 @@ package enum EventOrder {
         sampleSize: Int,
         generator: inout SeededGenerator
     ) -> [[Int]] {
-        let first = Array(0..<count)
-        var found: [[Int]]
+        let originalOrder = Array(0..<count)
+        var eventOrders: [[Int]]
         if count <= Search.exhaustivelyOrderedEventCountMax {
-            found = permutations(first)
+            eventOrders = permutations(originalOrder)
         } else {
-            found = first.indices.dropLast().map { index in
-                var order = first
+            eventOrders = originalOrder.indices.dropLast().map { index in
+                var order = originalOrder
                 order.swapAt(index, index + 1)
                 return order
             }
-            found.append(first.reversed())
-            var known = Set(found)
-            while found.count < sampleSize {
-                let order = first.shuffled(using: &generator)
-                if known.insert(order).inserted { found.append(order) }
+            eventOrders.append(originalOrder.reversed())
+            var knownOrders = Set(eventOrders)
+            while eventOrders.count < sampleSize {
+                let order = originalOrder.shuffled(using: &generator)
+                if knownOrders.insert(order).inserted { eventOrders.append(order) }
             }
         }
-        return found.filter { $0 != first }
+        return eventOrders.filter { $0 != originalOrder }
             .sorted { (inversions($0), $0.description) < (inversions($1), $1.description) }
     }
 

@@ -70,13 +70,13 @@ package struct Executors: Hashable, Sendable {
 
     /// Returns the elements of a contract that these executors do not support, in file order.
     package func unsupportedElements(of contract: Contract) -> [UnsupportedElement] {
-        var reading = ContractSupportCheck(executorSet: self, contract: contract)
+        var supportCheck = ContractSupportCheck(executorSet: self, contract: contract)
         let steps = contract.given + contract.steps
         for (index, step) in steps.enumerated() {
-            reading.read(step, at: contract.places[index] ?? contract.location)
+            supportCheck.read(step, at: contract.sourceLocations[index] ?? contract.location)
         }
-        reading.readExpectations()
-        return reading.unsupportedElements
+        supportCheck.readExpectations()
+        return supportCheck.unsupportedElements
     }
 }
 
@@ -88,7 +88,7 @@ private struct ContractSupportCheck {
     /// The apps that each phone runs at any time, by phone name.
     let appsByPhone: [String: Set<AppAction.App>]
     /// The app that each phone runs at the current step, by phone name.
-    var running: [String: AppAction.App] = [:]
+    var runningApps: [String: AppAction.App] = [:]
     var unsupportedElements: [Executors.UnsupportedElement] = []
 
     init(executorSet: Executors, contract: Contract) {
@@ -134,8 +134,8 @@ private struct ContractSupportCheck {
                 at: location
             )
         }
-        if action.name.isLaunch { running[action.phone] = Self.app(action, executorSet) }
-        guard let app = running[action.phone], let executor = executorSet.apps[app] else {
+        if action.name.isLaunch { runningApps[action.phone] = Self.app(action, executorSet) }
+        guard let app = runningApps[action.phone], let executor = executorSet.apps[app] else {
             return reject(
                 "no app is running on \(action.phone) at 'app: \(action.name.rawValue)'",
                 "Add 'app: launch' for \(action.phone) before this step.",
@@ -161,11 +161,22 @@ private struct ContractSupportCheck {
             let apps = appsByPhone[phone] ?? []
             // A phone that never runs an app still has an owner, whose actions some app must
             // support.
-            let all = apps.isEmpty ? Set(executorSet.apps.keys) : apps
-            let able = all.filter { executorSet.apps[$0]?.supports(capability) ?? false }
-            guard able.isEmpty || capability.isRequiredOfEveryApp && able != all else { continue }
-            let unable = all.subtracting(able).sorted { $0.rawValue < $1.rawValue }
-            require(unable.first.flatMap { executorSet.apps[$0] }, capability, at: location)
+            let appsToCheck = apps.isEmpty ? Set(executorSet.apps.keys) : apps
+            let supportingApps = appsToCheck.filter {
+                executorSet.apps[$0]?.supports(capability) ?? false
+            }
+            guard
+                supportingApps.isEmpty
+                    || capability.isRequiredOfEveryApp && supportingApps != appsToCheck
+            else { continue }
+            let unsupportingApps = appsToCheck.subtracting(supportingApps).sorted {
+                $0.rawValue < $1.rawValue
+            }
+            require(
+                unsupportingApps.first.flatMap { executorSet.apps[$0] },
+                capability,
+                at: location
+            )
         }
     }
 
@@ -177,9 +188,9 @@ private struct ContractSupportCheck {
     ) {
         let apps = appsByPhone.values.reduce(into: Set<AppAction.App>()) { $0.formUnion($1) }
         let executors = apps.compactMap { executorSet.apps[$0] }
-        let native = executors.first { $0.runsOnDespia }
+        let nativeExecutor = executors.first { $0.runsOnDespia }
         for capability in requiredCapabilities {
-            require(native ?? executors.first, capability, at: location)
+            require(nativeExecutor ?? executors.first, capability, at: location)
         }
     }
 
@@ -198,10 +209,11 @@ private struct ContractSupportCheck {
         at location: SourceLocation
     ) {
         if executor?.supports(capability) == true { return }
-        let who = executor?.description ?? "'\(executorSet.name)'"
+        let executorName = executor?.description ?? "'\(executorSet.name)'"
         let problem =
             executor == nil
-            ? "\(who) does not run \(capability)" : "\(who) does not support \(capability)"
+            ? "\(executorName) does not run \(capability)"
+            : "\(executorName) does not support \(capability)"
         reject(problem, remedy(capability, executor), at: location)
     }
 

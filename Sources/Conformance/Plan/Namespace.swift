@@ -26,10 +26,10 @@ package struct Namespace: Hashable, Codable, Sendable {
         case .string: return "assay-\(name)-\(user)"
         case .uuid: return uuid("user", user).lowercased()
         case .integer:
-            var generator = stream("user", user)
+            var generator = seededGenerator("user", user)
             return String(UInt32.random(in: 1_000_000_000..<2_147_483_647, using: &generator))
         case .firebase:
-            var generator = stream("user", user)
+            var generator = seededGenerator("user", user)
             let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
             return String((0..<28).map { _ in letters.randomElement(using: &generator) ?? "A" })
         }
@@ -58,13 +58,13 @@ package struct Namespace: Hashable, Codable, Sendable {
     /// Returns a store transaction ID, which is the same for all events of a user's subscription to
     /// one product.
     package func transactionID(of user: String, _ product: String) -> String {
-        var generator = stream("transaction", user + "/" + product)
+        var generator = seededGenerator("transaction", user + "/" + product)
         return "2000"
             + String(UInt64.random(in: 100_000_000_000..<1_000_000_000_000, using: &generator))
     }
 
     package func hex(_ purpose: String, _ text: String, count: Int) -> String {
-        var generator = stream(purpose, text)
+        var generator = seededGenerator(purpose, text)
         let digits = Array("0123456789abcdef".utf8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -103,9 +103,9 @@ package struct Namespace: Hashable, Codable, Sendable {
         return tokens.sorted { $0.id.utf8.count > $1.id.utf8.count }
     }
 
-    private func stream(_ purpose: String, _ text: String) -> SeededGenerator {
-        var mixed = SeededGenerator(seed: 0, text: "\(name)/\(purpose)/\(text)")
-        return SeededGenerator(seed: mixed.next())
+    private func seededGenerator(_ purpose: String, _ text: String) -> SeededGenerator {
+        var textGenerator = SeededGenerator(seed: 0, text: "\(name)/\(purpose)/\(text)")
+        return SeededGenerator(seed: textGenerator.next())
     }
 
     private func uuid(_ purpose: String, _ text: String) -> String {

@@ -15,7 +15,7 @@ extension RunPlan {
     package var hasPeriodEndingSoon: Bool {
         deliveries.contains { delivery in
             guard case .event(let spec) = delivery.subject else { return false }
-            return spec.endsSoon == true || spec.graceEndsSoon == true
+            return spec.periodEndsSoon == true || spec.graceEndsSoon == true
         }
     }
 
@@ -31,9 +31,9 @@ extension RunPlan {
         plan.steps = steps.map { step in
             guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
             else { return step }
-            if spec.endsSoon == true { spec.expires = end }
+            if spec.periodEndsSoon == true { spec.expires = end }
             if spec.graceEndsSoon == true { spec.grace = end }
-            (spec.endsSoon, spec.graceEndsSoon) = (nil, nil)
+            (spec.periodEndsSoon, spec.graceEndsSoon) = (nil, nil)
             delivery.subject = .event(spec)
             return .deliver(delivery)
         }

@@ -14,15 +14,15 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var observes: Bool
     /// The real time for which further exchanges are recorded after the backend has finished its
     /// work; nil for none.
-    package var watch: Duration?
+    package var watchDuration: Duration?
     /// Whether the run counts calls that carry no user ID, such as fetches of Firebase's keys.
-    package var countsFetches = false
+    package var countsKeyFetches = false
     /// Whether the run skips the sentinel at its end: the purchase of another user, which shows
     /// that all events were processed.
     ///
     /// The sentinel is skipped for backends that showed every effect at once. Nil in older saved
     /// runs.
-    package var isBrief: Bool?
+    package var skipsSentinel: Bool?
     /// The time from the start of the run to the end of a period that the contract calls `soon`;
     /// nil for the default, `soonest`.
     package var soon: Duration?
@@ -34,11 +34,11 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// The values that the contract defines for templates `{{some.NAME}}`, by name.
     package var values: [String: JSONValue] = [:]
 
-    package init(steps: [Step], users: [String], observes: Bool, watch: Duration? = nil) {
+    package init(steps: [Step], users: [String], observes: Bool, watchDuration: Duration? = nil) {
         self.steps = steps
         self.users = users
         self.observes = observes
-        self.watch = watch
+        self.watchDuration = watchDuration
     }
 
     package var deliveries: [Delivery] {
@@ -95,7 +95,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
     ///
     /// During this time, a backend that serves one connection at a time cannot serve other cases.
     package var sendsConcurrentCopies: Bool {
-        deliveries.contains { $0.isTogether || $0.isConcurrentWithNext }
+        deliveries.contains { $0.sendsCopiesConcurrently || $0.isConcurrentWithNext }
     }
 
     /// The number of concurrent copies at which a backend may run out of resources that all users
@@ -104,7 +104,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
 
     /// Whether the plan sends enough requests at once to slow down cases that run in parallel.
     package var sendsRequestBurst: Bool {
-        deliveries.contains { $0.isTogether && $0.times >= Self.concurrentBurstMin }
+        deliveries.contains { $0.sendsCopiesConcurrently && $0.times >= Self.concurrentBurstMin }
     }
 
     /// Whether the result of the run depends on exact timing that cannot be controlled.
@@ -112,8 +112,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// Examples are a kill of the backend, concurrent copies and a caller that disconnects.
     package var dependsOnTiming: Bool {
         deliveries.contains { delivery in
-            delivery.crash?.killsBeforeResponse ?? false || delivery.hangUps > 0
-                || delivery.isTogether && delivery.times > 1 || delivery.isConcurrentWithNext
+            delivery.crash?.killsBeforeResponse ?? false || delivery.disconnects > 0
+                || delivery.sendsCopiesConcurrently && delivery.times > 1
+                || delivery.isConcurrentWithNext
         }
     }
 
@@ -153,7 +154,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// Whether the run affects resources that other runs share: the backend's process or Firebase's
     /// keys.
     package var mustRunExclusively: Bool {
-        hasRestart || countsFetches || affectsAllUsers
+        hasRestart || countsKeyFetches || affectsAllUsers
             || steps.contains(where: \.traits.affectsConcurrentRuns)
     }
 }

@@ -39,10 +39,10 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case faultMissed(String)
         /// An action of the app or the store did not end as planned; the string describes the
         /// action.
-        case actFailed(String)
+        case actionFailed(String)
         /// A subscription period that should end during the case ended too early; the string
         /// describes the period.
-        case overTooSoon(String)
+        case periodEndedTooEarly(String)
         /// The page of the app did not load or did not react to input; the string describes the
         /// problem.
         case pageUnusable(String)
@@ -58,25 +58,25 @@ package struct RunRecord: Hashable, Codable, Sendable {
         ///
         /// Verdicts depend on waits of at least one second, and a pause longer than half a second
         /// may use up too much of such a wait.
-        package static let longestMax: Duration = .milliseconds(500)
+        package static let harmlessPauseMax: Duration = .milliseconds(500)
 
-        package var longest: Duration
+        package var longestPause: Duration
         package var lost: Duration
         /// Whether a pause used up time of the wait after the last step; nil in older saved runs.
-        private var tookFromWait: Bool?
+        private var didUseUpWaitTime: Bool?
 
-        package init(longest: Duration, lost: Duration, tookFromWait: Bool? = nil) {
-            self.longest = longest
+        package init(longestPause: Duration, lost: Duration, didUseUpWaitTime: Bool? = nil) {
+            self.longestPause = longestPause
             self.lost = lost
-            self.tookFromWait = tookFromWait
+            self.didUseUpWaitTime = didUseUpWaitTime
         }
 
         /// Whether an expected effect or state may be missing because a pause used up time of the
         /// wait.
-        package var didShortenWait: Bool { tookFromWait ?? true }
+        package var didShortenWait: Bool { didUseUpWaitTime ?? true }
 
         package var description: String {
-            "up to \(longest.milliseconds) ms at a time, \(lost.milliseconds) ms in total"
+            "up to \(longestPause.milliseconds) ms at a time, \(lost.milliseconds) ms in total"
         }
     }
 
@@ -90,46 +90,48 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// The time on the backend's clock at the last probe.
     package var lastProbeTime: Instant { ended + (plan.clock?.last ?? .zero) }
     package var exchanges: [Exchange]
-    package var settling: SettleEvidence
-    package var trouble: RunProblem?
+    package var settleEvidence: SettleEvidence
+    package var runProblem: RunProblem?
     /// The reason why the backend process exited during the run; nil when it kept running.
     package var backendExit: String?
     /// Whether the backend serves one request at a time: it answered no request while incomplete
     /// requests were open.
-    package var isSerialised = false
+    package var servesOneRequestAtATime = false
     /// The time in which Assay itself was paused during the run; nil when it was negligible.
     package var starvation: Starvation?
     /// The pause between the last two attempts of a call that the backend was still retrying when
     /// the wait ended; nil without such a call.
-    package var openRetry: Duration?
+    package var openRetryPause: Duration?
 
     /// The time spent waiting for an effect or a state that did not come; nil when nothing was
     /// missing.
     package var waited: Duration?
 
     /// The reason why the wait after the last step was shortened; nil when it had its full length.
-    package var shortened: Shortened?
+    package var shortened: ShortenedWait?
 
     /// A wait that was shortened, because another case had waited the full time for the same
     /// outcome without success.
-    package struct Shortened: Hashable, Codable, Sendable, CustomStringConvertible {
+    package struct ShortenedWait: Hashable, Codable, Sendable, CustomStringConvertible {
         package let caseID: String
-        package let full: Duration
-        package let enough: Duration
+        package let fullTimeout: Duration
+        package let shortenedTimeout: Duration
 
         /// Creates the record of a shortened wait.
         ///
         /// - Parameters:
         ///   - caseID: The ID of the case that had waited the full time.
-        ///   - full: The length of that case's wait.
-        ///   - enough: The length of the shortened wait.
-        package init(after caseID: String, full: Duration, enough: Duration) {
-            (self.caseID, self.full, self.enough) = (caseID, full, enough)
+        ///   - fullTimeout: The length of that case's wait.
+        ///   - shortenedTimeout: The length of the shortened wait.
+        package init(after caseID: String, fullTimeout: Duration, shortenedTimeout: Duration) {
+            (self.caseID, self.fullTimeout, self.shortenedTimeout) = (
+                caseID, fullTimeout, shortenedTimeout
+            )
         }
 
         package var description: String {
-            "the wait was only \(enough.milliseconds) ms long, because "
-                + "'\(caseID)' had waited \(full.milliseconds) ms for the same outcome without "
+            "the wait was only \(shortenedTimeout.milliseconds) ms long, because "
+                + "'\(caseID)' had waited \(fullTimeout.milliseconds) ms for the same outcome without "
                 + "success; "
                 + "the state is checked once more after all cases"
         }
@@ -142,8 +144,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
         began: Instant,
         ended: Instant,
         exchanges: [Exchange],
-        settling: SettleEvidence,
-        trouble: RunProblem? = nil,
+        settleEvidence: SettleEvidence,
+        runProblem: RunProblem? = nil,
         backendExit: String? = nil
     ) {
         self.plan = plan
@@ -152,8 +154,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
         self.began = began
         self.ended = ended
         self.exchanges = exchanges
-        self.settling = settling
-        self.trouble = trouble
+        self.settleEvidence = settleEvidence
+        self.runProblem = runProblem
         self.backendExit = backendExit
     }
 
@@ -164,9 +166,9 @@ package struct RunRecord: Hashable, Codable, Sendable {
         /// Whether a plain purchase made the backend send a request to RevenueCat's REST API.
         package var readsSubscribers = false
         /// Whether a plain purchase caused a push that a fake received.
-        package var seesEffects: Bool
+        package var arePushesObservable: Bool
         /// Whether a plain purchase changed the response of a probe.
-        package var seesState: Bool
+        package var areProbeChangesObservable: Bool
         /// The JSON paths in each probe's responses after the plain purchases, by probe name.
         ///
         /// Nil when no plain purchase was made before the first case.
@@ -177,10 +179,10 @@ package struct RunRecord: Hashable, Codable, Sendable {
         /// queues events.
         ///
         /// Providers recommend such a queue. Nil in older saved runs.
-        package var worksLater: Bool?
+        package var appliesEventsLater: Bool?
         /// The status of the backend's response to a plain purchase that had no visible result;
         /// otherwise nil.
-        package var plainAnswer: String?
+        package var plainPurchaseStatus: String?
 
         /// Each probe's response about an unknown ID, by probe name, with the ID replaced by a
         /// token.
@@ -191,20 +193,21 @@ package struct RunRecord: Hashable, Codable, Sendable {
         /// unknown ID.
         ///
         /// Such a probe cannot show whether a user exists.
-        package var cannotTell: [String]?
+        package var probesNotShowingExistence: [String]?
         /// The names of the probes that find a registered user without purchases and do not find an
         /// unknown ID.
         ///
         /// These probes show which users exist. Nil in older saved runs.
-        package var showsPeople: [String]?
+        package var probesShowingExistence: [String]?
 
         /// Whether a plain purchase before the first case had no visible result: no push and no
         /// changed probe response.
-        package var showsNoPurchase: Bool { !seesEffects && !seesState }
+        package var showsNoPurchase: Bool { !arePushesObservable && !areProbeChangesObservable }
 
-        package init(seesEffects: Bool, seesState: Bool, latency: Duration) {
-            self.seesEffects = seesEffects
-            self.seesState = seesState
+        package init(arePushesObservable: Bool, areProbeChangesObservable: Bool, latency: Duration)
+        {
+            self.arePushesObservable = arePushesObservable
+            self.areProbeChangesObservable = areProbeChangesObservable
             self.latency = latency
         }
     }

@@ -20,11 +20,12 @@ extension CasePlan {
 
     /// Returns every call that the backend made in the fault-free run, combined with each fault.
     package static func crashPoints(
-        in golden: RunRecord,
+        in faultFreeRun: RunRecord,
         faults: [CrashFault]
     ) -> [CrashPoint] {
         var counts: [Exchange.Party: Int] = [:]
-        return golden.exchanges.filter { $0.from == .backend }.flatMap { call -> [CrashPoint] in
+        return faultFreeRun.exchanges.filter { $0.from == .backend }.flatMap {
+            call -> [CrashPoint] in
             counts[call.to, default: 0] += 1
             let position = counts[call.to] ?? 1
             return faults.map { CrashPoint(party: call.to, position: position, fault: $0) }
@@ -39,23 +40,23 @@ extension CasePlan {
         contract.variant = [contract.variant, point.name].filter { !$0.isEmpty }
             .joined(separator: ",")
         contract.search = nil
-        let usual = [ProviderPlan.Answer](repeating: .asUsual, count: point.position - 1)
+        let usualResponses = [ProviderPlan.Answer](repeating: .asUsual, count: point.position - 1)
         let plan = ProviderPlan(
             provider: point.party,
-            answers: usual + [point.fault.answer],
+            answers: usualResponses + [point.fault.answer],
             includesReads: true
         )
         var steps = contract.steps
         if point.fault.isKill {
             steps.append(.killAtCall(party: point.party, position: point.position))
             for case .deliver(let delivery) in contract.steps {
-                var again = Delivery(
+                var repeatedDelivery = Delivery(
                     name: delivery.name + "Again",
                     subject: .repeats(delivery.name)
                 )
-                again.provider = delivery.provider
-                again.followsRetrySchedule = true
-                steps.append(.deliver(again))
+                repeatedDelivery.provider = delivery.provider
+                repeatedDelivery.followsRetrySchedule = true
+                steps.append(.deliver(repeatedDelivery))
             }
         }
         return CasePlan(contract, given: [.provider(plan)], steps: steps)
@@ -64,9 +65,9 @@ extension CasePlan {
     /// Returns the plan of the case with the events of its steps in another order.
     package func reordered(_ order: [Int]) -> CasePlan {
         let deliveries = contract.steps.filter { if case .deliver = $0 { true } else { false } }
-        var next = order.map { deliveries[$0] }[...]
+        var remainingDeliveries = order.map { deliveries[$0] }[...]
         let steps = contract.steps.map { step in
-            if case .deliver = step { next.popFirst() ?? step } else { step }
+            if case .deliver = step { remainingDeliveries.popFirst() ?? step } else { step }
         }
         return CasePlan(contract, steps: steps)
     }
@@ -79,8 +80,8 @@ extension CasePlan {
     package func applyingEdits(_ edits: [Delivery.Edit], shufflesKeys: Bool = false) -> CasePlan {
         var contract = contract
         contract.search = nil
-        let identity = edits.filter(\.changesSubscriptionIdentity)
-        contract.given = contract.given.map { $0.edited(identity, shufflesKeys: false) }
+        let identityEdits = edits.filter(\.changesSubscriptionIdentity)
+        contract.given = contract.given.map { $0.edited(identityEdits, shufflesKeys: false) }
         contract.steps = contract.steps.map { $0.edited(edits, shufflesKeys: shufflesKeys) }
         return CasePlan(contract)
     }

@@ -15,7 +15,7 @@ struct SubscriptionPeriods: Sendable {
         var generatedAt: Duration
         var startTime: Duration
         var endTime: Duration?
-        var endsSoon: Bool?
+        var periodEndsSoon: Bool?
         var isLifetime: Bool
     }
 
@@ -46,7 +46,7 @@ struct SubscriptionPeriods: Sendable {
                 generatedAt: spec.time,
                 startTime: spec.purchased ?? spec.time,
                 endTime: spec.expires,
-                endsSoon: spec.endsSoon,
+                periodEndsSoon: spec.periodEndsSoon,
                 isLifetime: spec.isLifetime
             )
         }
@@ -71,9 +71,9 @@ struct SubscriptionPeriods: Sendable {
         var spec = spec
         spec.purchased = period.startTime
         // An expiration or a refund ends the period at the event's own time.
-        if spec.expires == nil, spec.endsSoon == nil, !spec.isLifetime, !spec.isOver {
+        if spec.expires == nil, spec.periodEndsSoon == nil, !spec.isLifetime, !spec.isOver {
             spec.expires = period.endTime
-            spec.endsSoon = period.endsSoon
+            spec.periodEndsSoon = period.periodEndsSoon
             spec.isLifetime = period.isLifetime
         }
         return spec

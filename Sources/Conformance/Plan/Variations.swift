@@ -78,18 +78,18 @@ package struct VariationGenerator: Sendable {
         _ value: (inout VariationGenerator) -> JSONValue
     ) -> [Delivery.Edit] {
         let count = min(keys.count, Int.random(in: range, using: &random))
-        let chosen = keys.shuffled(using: &random).prefix(count).sorted()
-        return chosen.map { key in edit(key, value(&self)) }
+        let selectedKeys = keys.shuffled(using: &random).prefix(count).sorted()
+        return selectedKeys.map { key in edit(key, value(&self)) }
     }
 
     // MARK: Values
 
     private mutating func unknownType() -> String {
         let words = ["FUTURE", "LOYALTY", "GIFT", "HOUSEHOLD", "TRIAL", "SEAT", "WIN_BACK"]
-        let ends = ["_GRANTED", "_STARTED", "_ENDED", "_CHANGED", "_V2", ""]
+        let suffixes = ["_GRANTED", "_STARTED", "_ENDED", "_CHANGED", "_V2", ""]
         let name =
             (words.randomElement(using: &random) ?? "FUTURE")
-            + (ends.randomElement(using: &random) ?? "")
+            + (suffixes.randomElement(using: &random) ?? "")
         return switch Int.random(in: 0..<5, using: &random) {
         case 0: name.lowercased()
         case 1: "FUTURE_" + String(repeating: "X", count: 60)

@@ -17,12 +17,12 @@ struct CommandSecrets {
     private struct Word {
         var text: [UInt8] = []
         /// The position in the command line of each byte of `text`.
-        var places: [Int] = []
+        var byteOffsets: [Int] = []
         var end = 0
     }
 
     /// The depth to which command lines inside command lines are searched.
-    private static let depthMax = 4
+    private static let quotingDepthMax = 4
 
     private let kind: (String) -> String?
 
@@ -41,29 +41,29 @@ struct CommandSecrets {
 
     private func found(_ words: [Word], depth: Int) -> [Match] {
         var found: [Match] = []
-        var option: (name: String, kind: String)?
+        var pendingOption: (name: String, kind: String)?
         for word in words {
             let text = String(decoding: word.text, as: UTF8.self)
-            if let (name, kind) = option, !text.hasPrefix("-") {
+            if let (name, kind) = pendingOption, !text.hasPrefix("-") {
                 found += self.found(name, kind, word, from: 0)
             }
-            option = nil
+            pendingOption = nil
             let name = String(decoding: word.text.prefix { Self.isName($0) }, as: UTF8.self)
-            let bare = String(name.utf8.drop { $0 == UInt8(ascii: "-") }) ?? ""
-            if let kind = kind(bare) {
+            let nameWithoutDashes = String(name.utf8.drop { $0 == UInt8(ascii: "-") }) ?? ""
+            if let kind = kind(nameWithoutDashes) {
                 if word.text.count == name.utf8.count {
-                    if name.hasPrefix("-") { option = (bare, kind) }
+                    if name.hasPrefix("-") { pendingOption = (nameWithoutDashes, kind) }
                 } else if word.text[name.utf8.count] == UInt8(ascii: "=") {
-                    found += self.found(bare, kind, word, from: name.utf8.count + 1)
+                    found += self.found(nameWithoutDashes, kind, word, from: name.utf8.count + 1)
                 }
             }
             found += urlPasswords(word)
-            if depth < Self.depthMax, word.text.contains(where: Self.isBlank) {
+            if depth < Self.quotingDepthMax, word.text.contains(where: Self.isBlank) {
                 let inner = Self.words(word.text).map { inner in
                     Word(
                         text: inner.text,
-                        places: inner.places.map { word.places[$0] },
-                        end: inner.places.last.map { word.places[$0] + 1 } ?? word.end
+                        byteOffsets: inner.byteOffsets.map { word.byteOffsets[$0] },
+                        end: inner.byteOffsets.last.map { word.byteOffsets[$0] + 1 } ?? word.end
                     )
                 }
                 found += self.found(inner, depth: depth + 1)
@@ -74,7 +74,7 @@ struct CommandSecrets {
 
     private func found(_ name: String, _ kind: String, _ word: Word, from start: Int) -> [Match] {
         let value = String(decoding: word.text[start...], as: UTF8.self)
-        guard let first = word.places.dropFirst(start).first, let last = word.places.last,
+        guard let first = word.byteOffsets.dropFirst(start).first, let last = word.byteOffsets.last,
             SecretDeclaration.isLiteral(value)
         else { return [] }
         return [Match(name: name, kind: kind, value: value, range: first..<(last + 1))]
@@ -85,7 +85,8 @@ struct CommandSecrets {
         guard let range = SecretDeclaration.passwordRange(in: word.text) else { return [] }
         let value = String(decoding: word.text[range], as: UTF8.self)
         guard SecretDeclaration.isLiteral(value) else { return [] }
-        let place = word.places[range.lowerBound]..<(word.places[range.upperBound - 1] + 1)
+        let place =
+            word.byteOffsets[range.lowerBound]..<(word.byteOffsets[range.upperBound - 1] + 1)
         return [Match(name: "password", kind: "password", value: value, range: place)]
     }
 
@@ -102,22 +103,22 @@ struct CommandSecrets {
 
     /// Splits a command line into words as a POSIX shell does; variables are not expanded.
     private static func words(_ bytes: [UInt8]) -> [Word] {
-        let ends = Set(";&|()<>".utf8)
+        let separatorBytes = Set(";&|()<>".utf8)
         var words: [Word] = []
         var word: Word?
         var quote: UInt8?
         var index = 0
-        func close() {
+        func endWord() {
             if var done = word {
                 done.end = index
                 words.append(done)
             }
             word = nil
         }
-        func take(_ place: Int) {
+        func appendByte(_ place: Int) {
             if word == nil { word = Word() }
             word?.text.append(bytes[place])
-            word?.places.append(place)
+            word?.byteOffsets.append(place)
         }
         while index < bytes.count {
             let byte = bytes[index]
@@ -125,22 +126,22 @@ struct CommandSecrets {
                 byte == UInt8(ascii: "\\") && quote != UInt8(ascii: "'") && index + 1 < bytes.count
             if isEscape {
                 index += 1
-                take(index)
+                appendByte(index)
             } else if byte == quote {
                 quote = nil
             } else if quote != nil {
-                take(index)
+                appendByte(index)
             } else if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
                 quote = byte
                 if word == nil { word = Word() }
-            } else if isBlank(byte) || ends.contains(byte) {
-                close()
+            } else if isBlank(byte) || separatorBytes.contains(byte) {
+                endWord()
             } else {
-                take(index)
+                appendByte(index)
             }
             index += 1
         }
-        close()
+        endWord()
         return words
     }
 }
@@ -152,26 +153,26 @@ extension Redaction {
             .sorted { $0.range.lowerBound < $1.range.lowerBound }
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
-        var copied = 0
-        for secret in found where secret.range.lowerBound >= copied {
-            output += bytes[copied..<secret.range.lowerBound]
+        var copiedByteCount = 0
+        for secret in found where secret.range.lowerBound >= copiedByteCount {
+            output += bytes[copiedByteCount..<secret.range.lowerBound]
             output += masked(secret.kind, secret.value).utf8
-            copied = secret.range.upperBound
+            copiedByteCount = secret.range.upperBound
         }
-        return self.text(String(decoding: output + bytes[copied...], as: UTF8.self))
+        return self.text(String(decoding: output + bytes[copiedByteCount...], as: UTF8.self))
     }
 
     /// Returns the words of a command in which all secrets are masked.
     package func command(_ words: [String]) -> [String] {
-        var clean: [String] = []
-        var option: String?
+        var redactedWords: [String] = []
+        var pendingOption: String?
         for word in words {
-            let isValue = option != nil && !word.hasPrefix("-") && !word.isEmpty
-            let kind = isValue ? option.flatMap(kind(ofVariable:)) : nil
-            clean.append(kind.map { masked($0, word) } ?? command(word))
-            option = word.hasPrefix("-") ? String(word.drop { $0 == "-" }) : nil
+            let isValue = pendingOption != nil && !word.hasPrefix("-") && !word.isEmpty
+            let kind = isValue ? pendingOption.flatMap(kind(ofVariable:)) : nil
+            redactedWords.append(kind.map { masked($0, word) } ?? command(word))
+            pendingOption = word.hasPrefix("-") ? String(word.drop { $0 == "-" }) : nil
         }
-        return clean
+        return redactedWords
     }
 
     /// Returns the kind of credential that an environment variable or option of that name contains;

@@ -16,7 +16,7 @@ package struct KnownSecrets: Sendable {
     /// The known values, keyed by their first four bytes.
     private var entries: [UInt32: [Entry]] = [:]
     /// The first four bytes of each known value that may be dropped, oldest value first.
-    private var order: [UInt32] = []
+    private var insertionOrder: [UInt32] = []
     /// A table that contains, for each pair of bytes, whether a known value begins with it; empty
     /// until the first value is added.
     ///
@@ -54,9 +54,9 @@ package struct KnownSecrets: Sendable {
     /// It is searched for as it is, in its JSON spelling, and percent-encoded.
     package mutating func add(_ text: String, _ mark: String, isKept: Bool) {
         var spellings = [Array(text.utf8)]
-        let quoted = Array(JSONValue.string(text).bytes.dropFirst().dropLast())
-        let encoded = Array(text.percentEncoded.utf8)
-        for spelling in [quoted, encoded] where !spellings.contains(spelling) {
+        let jsonSpelling = Array(JSONValue.string(text).bytes.dropFirst().dropLast())
+        let percentEncodedSpelling = Array(text.percentEncoded.utf8)
+        for spelling in [jsonSpelling, percentEncodedSpelling] where !spellings.contains(spelling) {
             spellings.append(spelling)
         }
         if entryStartsByBytePair.isEmpty {
@@ -64,12 +64,12 @@ package struct KnownSecrets: Sendable {
         }
         for bytes in spellings where bytes.count >= Self.lengthMin {
             if !isKept {
-                if order.count >= countMax {
-                    let oldest = order.removeFirst()
-                    let kept = entries[oldest, default: []].filter(\.isKept)
-                    entries[oldest] = kept.isEmpty ? nil : kept
+                if insertionOrder.count >= countMax {
+                    let oldest = insertionOrder.removeFirst()
+                    let permanentEntries = entries[oldest, default: []].filter(\.isKept)
+                    entries[oldest] = permanentEntries.isEmpty ? nil : permanentEntries
                 }
-                order.append(Self.leadingBytes(bytes, at: 0))
+                insertionOrder.append(Self.leadingBytes(bytes, at: 0))
             }
             entries[Self.leadingBytes(bytes, at: 0), default: []].append(
                 Entry(bytes: bytes, mark: Array(mark.utf8), isKept: isKept)
@@ -86,20 +86,20 @@ package struct KnownSecrets: Sendable {
     package func replaced(in bytes: [UInt8]) -> [UInt8] {
         if isEmpty { return bytes }
         var output: [UInt8] = []
-        var copied = 0
+        var copiedByteCount = 0
         var index = 0
-        while let next = next(in: bytes, from: index) {
-            index = next
+        while let nextCandidate = nextCandidate(in: bytes, from: index) {
+            index = nextCandidate
             if let entry = entry(in: bytes, at: index) {
-                output += bytes[copied..<index]
+                output += bytes[copiedByteCount..<index]
                 output += entry.mark
                 index += entry.bytes.count
-                copied = index
+                copiedByteCount = index
             } else {
                 index += 1
             }
         }
-        return copied == 0 ? bytes : output + bytes[copied...]
+        return copiedByteCount == 0 ? bytes : output + bytes[copiedByteCount...]
     }
 
     package func replaced(in text: String) -> String {
@@ -111,24 +111,24 @@ package struct KnownSecrets: Sendable {
     }
 
     /// Whether a known secret value occurs in the bytes.
-    package func occur(in bytes: [UInt8]) -> Bool { mark(in: bytes) != nil }
+    package func areContained(in bytes: [UInt8]) -> Bool { mark(in: bytes) != nil }
 
     /// Returns the mark of the first known secret value that occurs in the bytes; nil when none
     /// occurs.
     func mark(in bytes: [UInt8]) -> String? {
         var index = 0
-        while let next = next(in: bytes, from: index) {
-            if let entry = entry(in: bytes, at: next) {
+        while let nextCandidate = nextCandidate(in: bytes, from: index) {
+            if let entry = entry(in: bytes, at: nextCandidate) {
                 return String(decoding: entry.mark, as: UTF8.self)
             }
-            index = next + 1
+            index = nextCandidate + 1
         }
         return nil
     }
 
     /// Returns the next position in the bytes at which a known value may begin; nil when there is
     /// none.
-    private func next(in bytes: [UInt8], from start: Int) -> Int? {
+    private func nextCandidate(in bytes: [UInt8], from start: Int) -> Int? {
         guard !isEmpty, start + Self.lengthMin <= bytes.count else { return nil }
         return entryStartsByBytePair.withUnsafeBufferPointer { entryStartsByBytePair in
             bytes.withUnsafeBufferPointer { bytes in

@@ -32,7 +32,7 @@ extension Redactable {
     ///   of names.
     /// - Returns: The value with a mark in place of each secret.
     package func redacted(_ declared: SecretDeclaration) -> Redacted<Self> {
-        Redacted(redacted(by: .forReaders(declared)))
+        Redacted(redacted(by: .forReports(declared)))
     }
 }
 

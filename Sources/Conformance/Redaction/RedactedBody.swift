@@ -20,41 +20,46 @@ extension Redaction {
     /// - Returns: The body without its secrets.
     package func redacted(_ bytes: [UInt8], contentType: String?) -> RedactedBody {
         if let value = Self.parsed(bytes) { return jsonBody(value) }
-        let media = contentType?.lowercased() ?? ""
-        if let text = Self.wide(bytes, media), self.text(text) != text {
+        let mediaType = contentType?.lowercased() ?? ""
+        if let text = Self.utf16Text(bytes, mediaType), self.text(text) != text {
             return .hidden(masked("body", text))
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            let shown = String(decoding: bytes, as: UTF8.self)
-            let isBinary = bytes.contains(0) && !claimsJSON(bytes, media)
-            guard isBinary, self.text(shown) == shown, !known.occur(in: bytes) else {
-                return .hidden(masked("body", shown))
+            let lossyText = String(decoding: bytes, as: UTF8.self)
+            let isBinary = bytes.contains(0) && !claimsJSON(bytes, mediaType)
+            guard isBinary, self.text(lossyText) == lossyText, !known.areContained(in: bytes) else {
+                return .hidden(masked("body", lossyText))
             }
             return .bytes
         }
         if let lines = jsonLines(text) { return .text(lines) }
-        if media.hasPrefix("text/event-stream") { return .text(events(text)) }
-        let isTable = media.hasPrefix("text/csv") || media.hasPrefix("text/tab-separated")
+        if mediaType.hasPrefix("text/event-stream") { return .text(events(text)) }
+        let isTable = mediaType.hasPrefix("text/csv") || mediaType.hasPrefix("text/tab-separated")
         if isTable, let table = table(text) { return .text(table) }
-        if claimsJSON(bytes, media) {
+        if claimsJSON(bytes, mediaType) {
             return SecretMark.isMark(text) ? .text(text) : .hidden(masked("body", text))
         }
-        if media.hasPrefix("application/x-www-form-urlencoded") { return .text(parameters(text)) }
-        if media.hasPrefix("multipart/") { return .text(parts(text)) }
+        if mediaType.hasPrefix("application/x-www-form-urlencoded") {
+            return .text(parameters(text))
+        }
+        if mediaType.hasPrefix("multipart/") { return .text(parts(text)) }
         return .text(self.text(text))
     }
 
     /// Decodes a body in UTF-16, which is detected by the byte order mark or the content type;
     /// returns nil for other bodies.
-    private static func wide(_ bytes: [UInt8], _ media: String) -> String? {
-        let isMarked = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
-        guard isMarked || media.contains("utf-16") || media.contains("utf16") else { return nil }
-        let isBig = bytes.starts(with: [0xfe, 0xff]) || media.contains("utf-16be")
-        let units = stride(from: 0, to: bytes.count - 1, by: 2).map { index -> UInt16 in
-            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-            return isBig ? first << 8 | second : second << 8 | first
+    private static func utf16Text(_ bytes: [UInt8], _ mediaType: String) -> String? {
+        let hasByteOrderMark =
+            bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
+        guard hasByteOrderMark || mediaType.contains("utf-16") || mediaType.contains("utf16") else {
+            return nil
         }
-        return String(decoding: units, as: UTF16.self)
+        let isBigEndian = bytes.starts(with: [0xfe, 0xff]) || mediaType.contains("utf-16be")
+        let codeUnits = stride(from: 0, to: bytes.count - 1, by: 2).map { index -> UInt16 in
+            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+            return isBigEndian ? first << 8 | second : second << 8 | first
+        }
+        return String(decoding: codeUnits, as: UTF16.self)
     }
 
     /// Returns the bytes of a message's body with its secrets masked.
@@ -69,9 +74,9 @@ extension Redaction {
 
     /// Whether the body should be JSON according to its content type or, without a content type, to
     /// its first byte.
-    private func claimsJSON(_ bytes: [UInt8], _ media: String) -> Bool {
-        if media.contains("json") { return true }
-        guard media.isEmpty, let first = bytes.first(where: { $0 > 0x20 }) else { return false }
+    private func claimsJSON(_ bytes: [UInt8], _ mediaType: String) -> Bool {
+        if mediaType.contains("json") { return true }
+        guard mediaType.isEmpty, let first = bytes.first(where: { $0 > 0x20 }) else { return false }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
@@ -111,8 +116,8 @@ extension Redaction {
     /// - Returns: The redacted table; nil when no column contains secrets.
     private func table(_ text: String) -> String? {
         let lines = text.parts(between: "\n")
-        let signs: [UInt8] = [0x2c, 0x3b, 0x09]
-        let separator = signs.first { lines[0].utf8.contains($0) } ?? 0x2c
+        let separatorBytes: [UInt8] = [0x2c, 0x3b, 0x09]
+        let separator = separatorBytes.first { lines[0].utf8.contains($0) } ?? 0x2c
         let kinds = Self.cells(lines[0], separator).map { cell in
             kind(ofMember: cell.trimmed(of: "\" \r\u{feff}"))
         }
@@ -151,15 +156,18 @@ extension Redaction {
     /// Redacts a multipart form; the content of a part with the name of a secret is masked as a
     /// whole.
     private func parts(_ text: String) -> String {
-        let normal = text.replacingLineEnds
-        guard let boundary = normal.split(separator: "\n").first, boundary.hasPrefix("--") else {
+        let normalizedText = text.replacingLineEnds
+        guard let boundary = normalizedText.split(separator: "\n").first, boundary.hasPrefix("--")
+        else {
             return self.text(text)
         }
-        let parts = normal.split(separator: boundary, omittingEmptySubsequences: false)
+        let parts = normalizedText.split(separator: boundary, omittingEmptySubsequences: false)
         return parts.map { part in
-            guard let blank = part.firstRange(of: "\n\n") else { return self.text(String(part)) }
-            let head = String(part[..<blank.lowerBound])
-            let content = part[blank.upperBound...]
+            guard let headerEnd = part.firstRange(of: "\n\n") else {
+                return self.text(String(part))
+            }
+            let head = String(part[..<headerEnd.lowerBound])
+            let content = part[headerEnd.upperBound...]
             let value = content.hasSuffix("\n") ? content.dropLast() : content
             let name = head.firstRange(of: "name=").map { place in
                 let rest = head[place.upperBound...]
@@ -177,8 +185,8 @@ extension Redaction {
 
 extension String {
     fileprivate func trimmed(of characters: String) -> String {
-        let front = drop { characters.contains($0) }
-        var rest = front
+        let trimmedStart = drop { characters.contains($0) }
+        var rest = trimmedStart
         while let last = rest.last, characters.contains(last) { rest.removeLast() }
         return String(rest)
     }

@@ -65,7 +65,7 @@ extension Redaction {
 extension HTTPMessage.Response {
     /// The response body on one line for reports, without secrets and cut to 200 characters.
     package var bodyLine: String {
-        let clean = Redaction.forReaders().body(body, contentType: self[field: "content-type"])
+        let clean = Redaction.forReports().body(body, contentType: self[field: "content-type"])
         guard let text = String(validating: clean, as: UTF8.self) else {
             return "\(body.count) bytes that are not text"
         }

@@ -47,7 +47,7 @@ package struct Redaction {
     ///
     /// Each mark contains the kind of the secret and a 16-bit fingerprint of its value, so that
     /// equal secrets can be recognized.
-    package static func forReaders(_ declared: SecretDeclaration = SecretDeclaration()) -> Redaction
+    package static func forReports(_ declared: SecretDeclaration = SecretDeclaration()) -> Redaction
     {
         let mask: Mask = { kind, value in "‹\(kind) \(Secret(value).fingerprint)›" }
         return Redaction(
@@ -163,10 +163,10 @@ package struct Redaction {
     /// is accepted.
     package func parameters(_ text: String) -> String {
         text.parts(between: "&").map { pair in
-            guard let (written, value) = pair.cut(at: "=") else { return self.text(pair) }
+            guard let (encodedName, value) = pair.cut(at: "=") else { return self.text(pair) }
             let plain = FormText.decoded(value)
-            let secret = kind(ofParameter: FormText.decoded(written), plain)
-            let shown = self.text(written) + "="
+            let secret = kind(ofParameter: FormText.decoded(encodedName), plain)
+            let shown = self.text(encodedName) + "="
             if let secret { return shown + masked(secret, plain) }
             return shown + encoded(value, decodesPlusAsSpace: true)
         }.joined(separator: "&")
@@ -294,27 +294,27 @@ package struct Redaction {
         case .object(let object):
             var members: [JSONObject.Member] = []
             members.reserveCapacity(object.members.count)
-            let told = kindOfValue(in: object)
+            let kindFromSiblingName = kindOfValue(in: object)
             for member in object.members {
-                var below = self.context(member, context)
-                if below.kind == nil, Self.valueMemberNames.contains(member.key) {
-                    below.kind = told
+                var childContext = self.context(member, context)
+                if childContext.kind == nil, Self.valueMemberNames.contains(member.key) {
+                    childContext.kind = kindFromSiblingName
                 }
                 let key = self.key(member.key, context)
                 isChanged = isChanged || key != member.key
-                members.append(.init(key: key, value: json(member.value, below, &isChanged)))
+                members.append(.init(key: key, value: json(member.value, childContext, &isChanged)))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
             var redacted: [JSONValue] = []
             redacted.reserveCapacity(elements.count)
-            var below = context
+            var childContext = context
             for element in elements {
-                redacted.append(json(element, below, &isChanged))
+                redacted.append(json(element, childContext, &isChanged))
                 // In a JSON list of headers, each header may be an array such as `["Authorization",
                 // "…"]`.
-                if elements.count == 2, below.kind == nil, let name = element.string {
-                    below.kind = kind(name, .headers)
+                if elements.count == 2, childContext.kind == nil, let name = element.string {
+                    childContext.kind = kind(name, .headers)
                 }
             }
             return .array(redacted)
@@ -329,10 +329,10 @@ package struct Redaction {
         case .number(let number):
             let text = number.description
             let known = ["password", "key", "phone", "card", "account"].first { $0 == context.kind }
-            let isCard =
+            let isCardNumber =
                 !context.isNumber
                 && SecretPatterns.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
-            guard let kind = known ?? (isCard ? "card" : nil) else { return value }
+            guard let kind = known ?? (isCardNumber ? "card" : nil) else { return value }
             isChanged = true
             return .string(masked(kind, text))
         case .bool, .null: return value
@@ -386,7 +386,7 @@ package struct Redaction {
 
     /// Redacts a string, which may itself contain JSON.
     func string(_ text: String) -> String {
-        if SecretPatterns.isAddress(text) { return masked("address", text) }
+        if SecretPatterns.isIPAddress(text) { return masked("address", text) }
         guard let first = text.utf8.first(where: { $0 > 0x20 }),
             first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
             let value = Self.parsed(Array(text.utf8))
@@ -410,5 +410,5 @@ package struct Redaction {
 extension JSONValue {
     /// A copy of the value for display, in which every value with the name or the format of a
     /// secret is masked.
-    package var withoutSecrets: JSONValue { Redaction.forReaders().json(self) }
+    package var withoutSecrets: JSONValue { Redaction.forReports().json(self) }
 }

@@ -11,7 +11,7 @@ package struct SecretDeclaration: Hashable, Sendable {
     ///
     /// The backend may have such a value from another source, so a response that contains the value
     /// violates no clause.
-    package private(set) var namesFound: Set<String> = []
+    package private(set) var foundSecretNames: Set<String> = []
 
     package init(values: [String: Secret] = [:], names: [String] = []) {
         self.values = values
@@ -33,7 +33,7 @@ package struct SecretDeclaration: Hashable, Sendable {
             while let other = values[key], other != secret { key += "-" }
             values[key] = secret
         }
-        let redaction = Redaction.forReaders(SecretDeclaration(names: names))
+        let redaction = Redaction.forReports(SecretDeclaration(names: names))
         if let start = profile.start { addEnvironment(of: start, redaction) }
         for command in profile.allCommands { addCommand(command, redaction) }
         for url in profile.allURLs { addURL(url, redaction) }
@@ -44,8 +44,8 @@ package struct SecretDeclaration: Hashable, Sendable {
     package mutating func merge(_ other: SecretDeclaration) {
         names += other.names.filter { !names.contains($0) }
         for (name, secret) in other.values.sorted(by: { $0.key < $1.key }) {
-            if other.namesFound.contains(name) {
-                addFound(name, secret.exposed)
+            if other.foundSecretNames.contains(name) {
+                addFoundSecret(name, secret.exposed)
             } else {
                 var key = name
                 while let known = values[key], known != secret { key += "-" }
@@ -63,7 +63,7 @@ package struct SecretDeclaration: Hashable, Sendable {
     /// unrelated places, so it is masked only under its name. A value is distinct when it has at
     /// least 6 bytes with letters and digits. It is also distinct with at least 8 bytes and a digit
     /// or a capital letter, or with at least 16 bytes.
-    package static func isDistinct(_ value: String) -> Bool {
+    package static func isDistinctive(_ value: String) -> Bool {
         let bytes = value.utf8
         let hasDigit = bytes.contains { (48...57).contains($0) }
         let hasCapital = bytes.contains { (65...90).contains($0) }
@@ -87,8 +87,8 @@ package struct SecretDeclaration: Hashable, Sendable {
     static func passwordRange(in bytes: [UInt8]) -> Range<Int>? {
         guard let scheme = bytes.place(of: Array("://".utf8)) else { return nil }
         let start = scheme + 3
-        let ends = Set("/?#\"'<> \t\r\n".utf8)
-        let end = bytes[start...].firstIndex(where: ends.contains) ?? bytes.count
+        let authorityEndBytes = Set("/?#\"'<> \t\r\n".utf8)
+        let end = bytes[start...].firstIndex(where: authorityEndBytes.contains) ?? bytes.count
         guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")),
             let colon = bytes[start..<at].firstIndex(of: UInt8(ascii: ":")), colon + 1 < at
         else { return nil }
@@ -99,20 +99,20 @@ package struct SecretDeclaration: Hashable, Sendable {
         for (name, text) in start.environment.sorted(by: { $0.key < $1.key }) {
             let value = start.expanded(text)
             if redaction.kind(ofVariable: name) != nil {
-                addFound(name, text)
-                addFound(name, value)
+                addFoundSecret(name, text)
+                addFoundSecret(name, value)
             }
             addURL(value, redaction)
         }
         for (name, secret) in start.variables.sorted(by: { $0.key < $1.key })
         where redaction.kind(ofVariable: name) != nil {
-            addFound(name, secret.exposed)
+            addFoundSecret(name, secret.exposed)
         }
     }
 
     private mutating func addCommand(_ command: String, _ redaction: Redaction) {
         for found in CommandSecrets(kind: redaction.kind(ofVariable:)).all(in: command) {
-            addFound(found.name, found.value)
+            addFoundSecret(found.name, found.value)
         }
         // A word of the command may contain a URL with a password.
         for word in command.split(whereSeparator: { $0.isWhitespace || "'\"".contains($0) })
@@ -125,14 +125,14 @@ package struct SecretDeclaration: Hashable, Sendable {
         let bytes = Array(url.utf8)
         if let range = Self.passwordRange(in: bytes) {
             let password = String(decoding: bytes[range], as: UTF8.self)
-            addFound("password", password)
-            addFound("password", FormText.decoded(password, decodesPlusAsSpace: false))
+            addFoundSecret("password", password)
+            addFoundSecret("password", FormText.decoded(password, decodesPlusAsSpace: false))
         }
         guard let query = url.cut(at: "?")?.after else { return }
         for (name, value) in FormText.pairs(query.cut(at: "#")?.before ?? query)
         where redaction.kind(ofParameter: name, value).map(SecretNames.credentials.contains) == true
         {
-            addFound(name, value)
+            addFoundSecret(name, value)
         }
     }
 
@@ -141,7 +141,7 @@ package struct SecretDeclaration: Hashable, Sendable {
         case .object(let object):
             for member in object.members {
                 if let text = member.value.string, redaction.kind(ofVariable: member.key) != nil {
-                    addFound(member.key, text)
+                    addFoundSecret(member.key, text)
                 } else {
                     addBody(member.value, redaction)
                 }
@@ -153,20 +153,22 @@ package struct SecretDeclaration: Hashable, Sendable {
 
     /// Adds a value that was found under the name of a secret, unless it is already known or not
     /// distinct enough to search for.
-    private mutating func addFound(_ name: String, _ value: String) {
-        guard Self.isLiteral(value), Self.isDistinct(value),
+    private mutating func addFoundSecret(_ name: String, _ value: String) {
+        guard Self.isLiteral(value), Self.isDistinctive(value),
             !values.values.contains(where: { $0.exposed.contains(value) })
         else { return }
         var key = SecretMark.name(name)
         while values[key] != nil { key += "-" }
         values[key] = Secret(value)
-        namesFound.insert(key)
+        foundSecretNames.insert(key)
     }
 }
 
 extension Profile {
-    private var allCreations: [UserCreation] {
-        [creation, accountCreation, fault?.breaking, fault?.healing, clock].compactMap(\.self)
+    private var allUserCreations: [UserCreation] {
+        [creation, accountCreation, fault?.breakAction, fault?.repairAction, clock].compactMap(
+            \.self
+        )
     }
 
     /// All commands of the profile (start command, probes, user creation), each as a shell command
@@ -175,7 +177,7 @@ extension Profile {
         let probes: [[String]] = probes.compactMap {
             if case .command(let words) = $0.source { words } else { nil }
         }
-        let creations: [[String]] = allCreations.compactMap {
+        let creations: [[String]] = allUserCreations.compactMap {
             if case .command(let words, _) = $0 { words } else { nil }
         }
         return [start?.command].compactMap(\.self) + (probes + creations).map(Self.line)
@@ -189,7 +191,7 @@ extension Profile {
 
     /// All requests that the profile defines.
     fileprivate var allEndpoints: [Endpoint] {
-        let creations: [Endpoint] = allCreations.compactMap {
+        let creations: [Endpoint] = allUserCreations.compactMap {
             if case .request(let endpoint) = $0 { endpoint } else { nil }
         }
         return endpoints.values.sorted { $0.path < $1.path } + creations

@@ -172,8 +172,9 @@ package enum SecretNames {
     package static func header(_ normal: String) -> String? {
         if let kind = headers[normal] ?? ending(of: normal) { return kind }
         guard normal.hasPrefix("x") else { return nil }
-        let own = String(normal.dropFirst())
-        return members[own] ?? leaves[own] ?? parameters[own]
+        let nameWithoutFirstLetter = String(normal.dropFirst())
+        return members[nameWithoutFirstLetter] ?? leaves[nameWithoutFirstLetter]
+            ?? parameters[nameWithoutFirstLetter]
     }
 
     /// Returns the kind of secret in a member or a parameter of that normalized name; nil when it
@@ -184,8 +185,8 @@ package enum SecretNames {
 
     /// Returns the kind of secret that a normalized name indicates in that position of a message;
     /// nil when it indicates none.
-    package static func kind(of normal: String, in place: Position) -> String? {
-        switch place {
+    package static func kind(of normal: String, in position: Position) -> String? {
+        switch position {
         case .headers: header(normal)
         case .members: member(normal)
         case .leaves: leaves[normal] ?? member(normal)

@@ -51,10 +51,12 @@ package enum SecretPatterns {
     ///
     /// A token is long and mixes letters and digits. A UUID is usually the ID of a user and not a
     /// token, except after a word in `strictPathWords`.
-    static func isPathToken(_ part: ArraySlice<UInt8>, after before: ArraySlice<UInt8>) -> Bool {
+    static func isPathToken(_ part: ArraySlice<UInt8>, after precedingBytes: ArraySlice<UInt8>)
+        -> Bool
+    {
         func follows(_ words: [[UInt8]]) -> Bool {
             words.contains { word in
-                before.suffix(word.count)
+                precedingBytes.suffix(word.count)
                     .elementsEqual(word, by: { $0 == $1 || $0 | 0x20 == $1 })
             }
         }
@@ -166,8 +168,8 @@ package enum SecretPatterns {
         else { return nil }
         // In `os_v2_app_` and `sk-proj-`, the service adds a second prefix in lower-case letters.
         var end = known.count
-        let stages = ["live_", "test_", "app_", "org_", "proj-", "ant-"]
-        for stage in stages where bytes[end...].starts(with: stage.utf8) {
+        let prefixExtensions = ["live_", "test_", "app_", "org_", "proj-", "ant-"]
+        for stage in prefixExtensions where bytes[end...].starts(with: stage.utf8) {
             end += stage.utf8.count
             break
         }
@@ -249,7 +251,7 @@ package enum SecretPatterns {
     }
 
     /// Whether the string is a public IP address; loopback and private addresses identify no user.
-    static func isAddress(_ text: String) -> Bool {
+    static func isIPAddress(_ text: String) -> Bool {
         guard (7...39).contains(text.utf8.count) else { return false }
         if text.utf8.contains(UInt8(ascii: ":")) {
             let parts = text.parts(between: ":")
@@ -263,11 +265,11 @@ package enum SecretPatterns {
             return isHex && (3...8).contains(parts.count) && parts[0].utf8.count == 4
                 && (parts[0].utf8.first == 50 || parts[0].utf8.first == 51)
         }
-        return isAddress(Array(text.utf8)[...])
+        return isIPAddress(Array(text.utf8)[...])
     }
 
     /// Whether the word is a public IPv4 address with a number that is too large for a version.
-    static func isAddress(_ word: ArraySlice<UInt8>) -> Bool {
+    static func isIPAddress(_ word: ArraySlice<UInt8>) -> Bool {
         guard (7...15).contains(word.count), word.count(where: { $0 == 0x2e }) == 3 else {
             return false
         }
@@ -375,8 +377,8 @@ package enum SecretPatterns {
 
     private static func hasCardIssuerPrefix(_ digits: [Int]) -> Bool {
         guard digits.count >= 13 else { return false }
-        let four = digits.prefix(4).reduce(0) { $0 * 10 + $1 }
-        switch four {
+        let firstFourDigits = digits.prefix(4).reduce(0) { $0 * 10 + $1 }
+        switch firstFourDigits {
         case 4000...4999: return [13, 16, 19].contains(digits.count)
         case 5100...5599, 2221...2720: return digits.count == 16
         case 3400...3499, 3700...3799: return digits.count == 15
@@ -433,7 +435,7 @@ package enum SecretPatterns {
             return false
         }
         var counts = [Int](repeating: 0, count: 128)
-        var (upper, lower, digits, other, turns) = (0, 0, 0, 0, 0)
+        var (upper, lower, digits, other, characterKindChanges) = (0, 0, 0, 0, 0)
         var previous: UInt8 = 0
         for byte in word {
             counts[Int(byte & 0x7f)] += 1
@@ -444,7 +446,7 @@ package enum SecretPatterns {
             case 97...122: (lower, kind) = (lower + 1, 3)
             default: (other, kind) = (other + 1, 4)
             }
-            if kind != previous { turns += 1 }
+            if kind != previous { characterKindChanges += 1 }
             previous = kind
         }
         let isHex = word.allSatisfy {
@@ -456,7 +458,7 @@ package enum SecretPatterns {
                 && (upper == 0 || lower == 0)
         }
         return upper >= 4 && lower >= 4 && digits >= 3 && other <= word.count / 8 && distinct >= 16
-            && turns >= word.count / 4
+            && characterKindChanges >= word.count / 4
     }
 
     /// Returns the end of a random word in Base64, with slashes or plus signs, that begins at

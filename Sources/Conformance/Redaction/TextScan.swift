@@ -8,7 +8,7 @@ struct TextScan {
     private let bytes: [UInt8]
     private let findsPairs: Bool
     private var output: [UInt8] = []
-    private var copied = 0
+    private var copiedByteCount = 0
     private var index = 0
     /// The secret parts of markup elements after the current position, and their kinds.
     private var secretElements: [(range: Range<Int>, kind: String)] = []
@@ -30,8 +30,8 @@ struct TextScan {
     func result() -> String? {
         var scan = self
         scan.run()
-        guard scan.copied > 0 else { return nil }
-        return String(decoding: scan.output + bytes[scan.copied...], as: UTF8.self)
+        guard scan.copiedByteCount > 0 else { return nil }
+        return String(decoding: scan.output + bytes[scan.copiedByteCount...], as: UTF8.self)
     }
 
     private mutating func run() {
@@ -43,7 +43,7 @@ struct TextScan {
                 }
             } else if let end = SecretMark.end(in: bytes, at: index) {
                 index = end
-            } else if isWord(at: index) {
+            } else if isWordByte(at: index) {
                 word()
             } else {
                 if findsPairs { secretElements += markupSecrets() }
@@ -55,17 +55,17 @@ struct TextScan {
 
     // MARK: Bytes
 
-    private static let wordSigns = Set("._%+@$-".utf8)
+    private static let wordPunctuation = Set("._%+@$-".utf8)
 
     /// Whether the byte is part of a word: a letter, a digit, or a sign inside addresses, keys and
     /// tokens.
-    private func isWord(at index: Int) -> Bool {
+    private func isWordByte(at index: Int) -> Bool {
         switch bytes[index] {
         case 48...57, 65...90, 97...122: true
         // General punctuation is not part of a word, such as quotation marks and the end of a mark.
         case 0xe2: index + 1 >= bytes.count || bytes[index + 1] != 0x80
         case 0x80...0xff: true
-        case let byte: Self.wordSigns.contains(byte)
+        case let byte: Self.wordPunctuation.contains(byte)
         }
     }
 
@@ -86,9 +86,9 @@ struct TextScan {
     }
 
     private mutating func replace(_ range: Range<Int>, _ text: String) {
-        output += bytes[copied..<range.lowerBound]
+        output += bytes[copiedByteCount..<range.lowerBound]
         output += text.utf8
-        copied = range.upperBound
+        copiedByteCount = range.upperBound
         index = range.upperBound
     }
 
@@ -100,7 +100,7 @@ struct TextScan {
             return replace(start..<end, mask(kind, start..<end))
         }
         var end = start
-        while end < bytes.count, isWord(at: end) { end += 1 }
+        while end < bytes.count, isWordByte(at: end) { end += 1 }
         if let range = privateKey(at: start) { return replace(range, mask("key", range)) }
         if let range = credential(at: start) { return replace(range, mask("authorization", range)) }
         // A full stop at the end of a word ends the sentence and is not part of the word.
@@ -110,18 +110,18 @@ struct TextScan {
             // A token `ExponentPushToken[…]` or a hash `$argon2id$v=19$m=65536,t=3,p=4$…` continues
             // after the word.
             let isHash = bytes[start] == UInt8(ascii: "$")
-            let isList = byte(end) == UInt8(ascii: "[")
-            let whole =
+            let hasBracketedIndex = byte(end) == UInt8(ascii: "[")
+            let secretEnd =
                 isHash
                 ? self.end(from: end) { !" \t\r\n\"'<>".utf8.contains($0) }
-                : isList ? self.end(from: end) { $0 != UInt8(ascii: "]") } : end
-            return replace(start..<whole, mask(kind, start..<whole))
+                : hasBracketedIndex ? self.end(from: end) { $0 != UInt8(ascii: "]") } : end
+            return replace(start..<secretEnd, mask(kind, start..<secretEnd))
         }
         if SecretPatterns.isPathToken(word, after: bytes[..<start]) {
             return replace(start..<end, mask("token", start..<end))
         }
         // A word of four numbers after a slash is a version, as in `Chrome/120.0.0.0`.
-        if SecretPatterns.isAddress(word), start == 0 || bytes[start - 1] != UInt8(ascii: "/") {
+        if SecretPatterns.isIPAddress(word), start == 0 || bytes[start - 1] != UInt8(ascii: "/") {
             return replace(start..<end, mask("address", start..<end))
         }
         if let end = SecretPatterns.base64End(in: bytes, at: start) {
@@ -159,7 +159,7 @@ struct TextScan {
             SecretPatterns.cardEnd(in: bytes, at: start).map { ($0, "card") }
             ?? SecretPatterns.ibanEnd(in: bytes, at: start).map { ($0, "account") }
             ?? SecretPatterns.phoneEnd(in: bytes, at: start).map { ($0, "phone") }
-        return found.flatMap { $0.0 == bytes.count || !isWord(at: $0.0) ? $0 : nil }
+        return found.flatMap { $0.0 == bytes.count || !isWordByte(at: $0.0) ? $0 : nil }
     }
 
     /// Returns the secret that follows a word which announces it, without `=` or `:` between the
@@ -171,10 +171,10 @@ struct TextScan {
         var start = end(from: name.upperBound, while: Self.isBlank)
         guard start > name.upperBound, start < bytes.count else { return nil }
         if bytes[start...].starts(with: "is ".utf8) { start += 3 }
-        let stop = end(from: start) { !" \t\r\n\"'`,;<>()".utf8.contains($0) }
-        let value = string(start..<stop).trimmingFullStops
+        let valueEnd = end(from: start) { !" \t\r\n\"'`,;<>()".utf8.contains($0) }
+        let value = string(start..<valueEnd).trimmingFullStops
         let range = start..<(start + value.utf8.count)
-        guard let first = value.utf8.first, isWord(at: start), first != UInt8(ascii: "%"),
+        guard let first = value.utf8.first, isWordByte(at: start), first != UInt8(ascii: "%"),
             !value.utf8.contains(0xe2)
         else { return nil }
         if text == "-u" || text == "--user" {
@@ -236,10 +236,10 @@ struct TextScan {
         let rest = bytes[start...]
         let head = string(start..<min(bytes.count, start + 60))
         guard head.contains("PRIVATE KEY") else { return nil }
-        guard let foot = rest.firstRange(of: Array("-----END ".utf8)) else {
+        guard let footerRange = rest.firstRange(of: Array("-----END ".utf8)) else {
             return start..<bytes.count
         }
-        let dashes = bytes[foot.upperBound...].firstRange(of: Array("-----".utf8))
+        let dashes = bytes[footerRange.upperBound...].firstRange(of: Array("-----".utf8))
         return start..<(dashes?.upperBound ?? bytes.count)
     }
 
@@ -276,19 +276,19 @@ struct TextScan {
             return found
         }
         var start = head + 1
-        var stop = end(from: start) { $0 != UInt8(ascii: "<") }
+        var valueEnd = end(from: start) { $0 != UInt8(ascii: "<") }
         if bytes[start...].starts(with: "<![CDATA[".utf8) {
             start += 9
-            stop = bytes[start...].firstRange(of: Array("]]>".utf8))?.lowerBound ?? bytes.count
-        } else if bytes[start..<stop].allSatisfy({ $0 <= 0x20 }) {
+            valueEnd = bytes[start...].firstRange(of: Array("]]>".utf8))?.lowerBound ?? bytes.count
+        } else if bytes[start..<valueEnd].allSatisfy({ $0 <= 0x20 }) {
             // Everything inside a markup element with the name of a secret is secret.
             let close = Array("</".utf8) + bytes[(index + 1)..<nameEnd]
-            stop = bytes[start...].firstRange(of: close)?.lowerBound ?? start
+            valueEnd = bytes[start...].firstRange(of: close)?.lowerBound ?? start
         }
-        if start < stop, SecretMark.end(in: bytes, at: start) == nil,
-            !bytes[start..<stop].allSatisfy({ $0 <= 0x20 })
+        if start < valueEnd, SecretMark.end(in: bytes, at: start) == nil,
+            !bytes[start..<valueEnd].allSatisfy({ $0 <= 0x20 })
         {
-            found.append((start..<stop, kind))
+            found.append((start..<valueEnd, kind))
         }
         return found
     }
@@ -388,28 +388,31 @@ private struct TextPair {
     }
 
     init?(_ redaction: Redaction, _ bytes: [UInt8], nameEnd: Int, nameStart: Int) {
-        var reader = Reader(bytes: bytes, index: nameEnd)
+        var reader = PairReader(bytes: bytes, index: nameEnd)
         // The name may have escaped quotation marks or brackets around it: {\"token\": …},
         // user[token]=…
         reader.skip { "]\\\"'".utf8.contains($0) }
         let isQuoted = reader.index > nameEnd
         reader.skip { $0 == 0x20 || $0 == 9 }
-        let isAssigned = reader.next == UInt8(ascii: "=")
-        let isStated = reader.next == UInt8(ascii: ":")
+        let isFollowedByEqualsSign = reader.next == UInt8(ascii: "=")
+        let isFollowedByColon = reader.next == UInt8(ascii: ":")
         // In invalid JSON, the colon between name and value may be missing.
-        guard isAssigned || isStated || isQuoted && reader.next == UInt8(ascii: "\"") else {
+        guard
+            isFollowedByEqualsSign || isFollowedByColon
+                || isQuoted && reader.next == UInt8(ascii: "\"")
+        else {
             return nil
         }
         let name = String(decoding: bytes[nameStart..<nameEnd], as: UTF8.self)
         let range: Range<Int>
-        let own = isAssigned ? redaction.kind(ofAssigned: name) : nil
-        if let kind = own ?? Self.kind(redaction, bytes, name, nameStart, nameEnd) {
+        let kindOfAssigned = isFollowedByEqualsSign ? redaction.kind(ofAssigned: name) : nil
+        if let kind = kindOfAssigned ?? Self.kind(redaction, bytes, name, nameStart, nameEnd) {
             self.kind = kind
-            if isAssigned || isStated { reader.index += 1 }
+            if isFollowedByEqualsSign || isFollowedByColon { reader.index += 1 }
             if reader.next == UInt8(ascii: ">") { reader.index += 1 }
             reader.skip { $0 == 0x20 || $0 == 9 }
-            range = reader.value(kind, isAssigned: isAssigned)
-        } else if isAssigned, name == "name", let field = reader.formField(redaction) {
+            range = reader.value(kind, isFollowedByEqualsSign: isFollowedByEqualsSign)
+        } else if isFollowedByEqualsSign, name == "name", let field = reader.formField(redaction) {
             (kind, range) = field
         } else {
             return nil
@@ -417,17 +420,17 @@ private struct TextPair {
         let text = String(decoding: bytes[range], as: UTF8.self)
         // The value is not a secret when it is the message of a form, or when a program prints the
         // name of a variable.
-        let isItself =
+        let isNameRepeated =
             text.utf8.starts(with: name.utf8)
             && text.utf8.dropFirst(name.utf8.count).first.map { ")}],;".utf8.contains($0) } != false
-        let isProse = isStated && Self.isProse(text) || isItself
+        let isProse = isFollowedByColon && Self.isProse(text) || isNameRepeated
         let isTemplate =
             text.hasSuffix("}}") && (text.hasPrefix("{{") || text.hasPrefix("Bearer {{"))
         guard !text.isEmpty, !isTemplate, !isProse, !SecretMark.isMark(text),
             !Self.placeholderValues.contains(text.lowercased())
         else { return nil }
         value = range
-        isEncoded = isAssigned && text.contains { $0 == "%" || $0 == "+" }
+        isEncoded = isFollowedByEqualsSign && text.contains { $0 == "%" || $0 == "+" }
     }
 
     private static func kind(
@@ -462,7 +465,7 @@ private struct TextPair {
     }
 
     /// A reader of the value that begins at a position of the text.
-    private struct Reader {
+    private struct PairReader {
         let bytes: [UInt8]
         var index: Int
 
@@ -474,7 +477,7 @@ private struct TextPair {
 
         /// Returns the range of the value that begins at the current position; an empty range when
         /// there is none.
-        mutating func value(_ kind: String, isAssigned: Bool) -> Range<Int> {
+        mutating func value(_ kind: String, isFollowedByEqualsSign: Bool) -> Range<Int> {
             guard let first = next else { return index..<index }
             if let end = SecretMark.end(in: bytes, at: index) { return index..<end }
             if bytes[index...].starts(with: "{{".utf8) { return template() }
@@ -486,7 +489,7 @@ private struct TextPair {
                 index += 1
                 guard let quote = next, quote == UInt8(ascii: "\"") else { return index..<index }
                 return quoted(by: quote, isEscaped: true)
-            default: return unquotedValue(kind, isAssigned: isAssigned)
+            default: return unquotedValue(kind, isFollowedByEqualsSign: isFollowedByEqualsSign)
             }
         }
 
@@ -518,7 +521,10 @@ private struct TextPair {
                 name = String(decoding: bytes[quoted(by: 0x22, isEscaped: false)], as: UTF8.self)
                 index += 1
             } else {
-                name = String(decoding: bytes[unquotedValue("", isAssigned: true)], as: UTF8.self)
+                name = String(
+                    decoding: bytes[unquotedValue("", isFollowedByEqualsSign: true)],
+                    as: UTF8.self
+                )
             }
             guard let kind = redaction.kind(inText: name) else { return nil }
             skip { $0 == 0x20 || $0 == 9 }
@@ -552,20 +558,22 @@ private struct TextPair {
             return start..<min(index, bytes.count)
         }
 
-        private static let assignedEnds = Set("&;,\"'<>)]} \t\r\n".utf8)
-        private static let statedEnds = Set(";,\"'<>]} \t\r\n".utf8)
+        private static let endsAfterEqualsSign = Set("&;,\"'<>)]} \t\r\n".utf8)
+        private static let endsAfterColon = Set(";,\"'<>]} \t\r\n".utf8)
         private static let lineEnds = Set("\r\n".utf8)
         private static let phraseEnds = Set(";,\"'\r\n".utf8)
         private static let listEnds = Set("\"' \t\r\n".utf8)
 
-        private mutating func unquotedValue(_ kind: String, isAssigned: Bool) -> Range<Int> {
+        private mutating func unquotedValue(_ kind: String, isFollowedByEqualsSign: Bool) -> Range<
+            Int
+        > {
             let start = index
             let ends: Set<UInt8> =
                 switch kind {
                 case "cookie": Self.lineEnds
-                case "password" where !isAssigned: Self.phraseEnds
-                case "signature" where !isAssigned: Self.listEnds
-                default: isAssigned ? Self.assignedEnds : Self.statedEnds
+                case "password" where !isFollowedByEqualsSign: Self.phraseEnds
+                case "signature" where !isFollowedByEqualsSign: Self.listEnds
+                default: isFollowedByEqualsSign ? Self.endsAfterEqualsSign : Self.endsAfterColon
                 }
             skip { !ends.contains($0) }
             // A comma at the end belongs to the sentence and not to the signature.

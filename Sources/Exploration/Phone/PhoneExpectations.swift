@@ -9,29 +9,32 @@ struct PhoneExpectation {
 extension PhoneModel {
     /// Returns everything that a correct app must fulfill after this history.
     func expectations(at sourceLocation: SourceLocation) -> [PhoneExpectation] {
-        var expectations = promises.map { name in
+        var expectations = requiredInvariants.map { name in
             PhoneExpectation(clause: clause(of: name)) {
-                $0.promises.append(
+                $0.requiredInvariants.append(
                     AppExpectation.RequiredInvariant(name: name, location: sourceLocation)
                 )
             }
         }
-        func show(_ clause: String, _ wanted: [(AppExpectation.Screen.Element, JSONValue, Bool)]) {
+        func expectScreen(
+            _ clause: String,
+            _ wanted: [(AppExpectation.Screen.Element, JSONValue, Bool)]
+        ) {
             expectations.append(
                 PhoneExpectation(clause: clause) { app in
-                    for (element, value, isNot) in wanted {
+                    for (element, value, isNegated) in wanted {
                         var screen = AppExpectation.Screen(
                             element: element,
                             wanted: value,
                             location: sourceLocation
                         )
-                        screen.isNot = isNot
+                        screen.isNegated = isNegated
                         app.screens.append(screen)
                     }
                 }
             )
         }
-        func send(_ clause: String, _ command: AppExpectation.Command) {
+        func expectCommand(_ clause: String, _ command: AppExpectation.Command) {
             expectations.append(PhoneExpectation(clause: clause) { $0.commands.append(command) })
         }
         if let wanted = identity {
@@ -46,38 +49,41 @@ extension PhoneModel {
         }
         // An app that waits for a response must give up at some time, so the page does not stay
         // loading.
-        show("C-20", [(.loading, false, false)])
+        expectScreen("C-20", [(.loading, false, false)])
         switch access {
-        case .no: show(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
+        case .no: expectScreen(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
         // In another form, such as without decoding, a user ID is another user for RevenueCat.
         case .yes where areValuesKeptRaw && hasSpecialCharacterIDs: break
-        case .yes: show("C-23", [(.access, true, false)])
+        case .yes: expectScreen("C-23", [(.access, true, false)])
         case .undetermined: break
         }
         switch status {
-        case .unknown: show("C-25", [(.status, "none", true)])
+        case .unknown: expectScreen("C-25", [(.status, "none", true)])
         case .active(let product):
-            show("C-25", [(.status, "active", false), (.product, .string(product), false)])
+            expectScreen("C-25", [(.status, "active", false), (.product, .string(product), false)])
         case nil: break
         }
         if let count = paywallCount, count > 0 {
-            send("C-16", command(BridgeCommand.salesScheme, at: count, nil, sourceLocation))
+            expectCommand(
+                "C-16",
+                command(BridgeCommand.salesScheme, at: count, nil, sourceLocation)
+            )
         }
         if hasRestoredHistoryID, !mayEffectsBeMissing, !areAllRegistrationsFailing {
             var lock = command("setvault", at: 1, nil, sourceLocation)
             (lock.role, lock.value) = (.lock, "true")
-            send("C-07", lock)
+            expectCommand("C-07", lock)
         }
         if vaultUser != nil, hasOnlyPageActions, !mayEffectsBeMissing, !isBrowser {
-            send("C-02", command("getpurchasehistory", at: 0, 0, sourceLocation))
+            expectCommand("C-02", command("getpurchasehistory", at: 0, 0, sourceLocation))
         }
         return expectations
     }
 
     /// The IDs of the contract clauses that the history of a phone can test.
     static var clauses: [String] {
-        let asked =
-            promises + [
+        let commandClauses =
+            requiredInvariants + [
                 .silent, .writesLockBeforeRegistering, .unguessable, .definesNativeCallbacks,
                 .registersSameUserID, .registrationPausesGrow,
             ]
@@ -85,7 +91,7 @@ extension PhoneModel {
             "C-02", "C-05", "C-06", "C-16", "C-20", "C-23", "C-25", "C-26", "C-27", "C-28", "C-30",
             "C-31", "C-34",
         ]
-        return Set(asked.map(\.clause) + others).sorted()
+        return Set(commandClauses.map(\.clause) + others).sorted()
     }
 
     private func command(
@@ -116,7 +122,7 @@ extension PhoneModel {
     // MARK: Invariants
 
     /// The invariants that a correct app keeps in an ordinary history.
-    private static let promises: [AppInvariant] = [
+    private static let requiredInvariants: [AppInvariant] = [
         .usableIDs, .writesIDBeforeRegistering, .aliased, .endsWithOneUserID,
         .retriesFailedRegistrations, .repeatsNoRegistration,
         .completeRegistrations, .usesInstallIDAsDeviceID, .registeredBeforePaywall,
@@ -150,30 +156,35 @@ extension PhoneModel {
     ]
 
     /// The invariants that a correct app keeps in this history.
-    private var promises: [AppInvariant] {
+    private var requiredInvariants: [AppInvariant] {
         if isBrowser { return [.silent, .unbroken] }
         if hasNoInstallID { return Self.missingInstallIDInvariants }
         if areAllRegistrationsFailing {
             return Self.failedRegistrationInvariants
                 + (hadTimeForRetry ? [.registrationPausesGrow] : [])
         }
-        let isInAnotherForm = areValuesKeptRaw && hasSpecialCharacterIDs
-        var promises = isInAnotherForm ? Self.rawValueInvariants : Self.promises
+        let areIDsStoredInAnotherForm = areValuesKeptRaw && hasSpecialCharacterIDs
+        var requiredInvariants =
+            areIDsStoredInAnotherForm ? Self.rawValueInvariants : Self.requiredInvariants
         // The device ID is the install ID of the phone, which has changed.
-        if isNewInstall { promises.removeAll { $0 == .usesInstallIDAsDeviceID } }
+        if isNewInstall { requiredInvariants.removeAll { $0 == .usesInstallIDAsDeviceID } }
         // Each of the two pages may register.
-        if hadTwoPages { promises.removeAll { $0 == .repeatsNoRegistration } }
+        if hadTwoPages { requiredInvariants.removeAll { $0 == .repeatsNoRegistration } }
         // The app may ignore a tap before its start is complete.
         if hasLoggedOut, !mayEffectsBeMissing {
-            promises += [.unguessable, .logoutClearsLockFirst]
+            requiredInvariants += [.unguessable, .logoutClearsLockFirst]
         }
-        if hasOnlyPageActions, !mayEffectsBeMissing { promises.append(.registersSameUserID) }
-        if hadPurchaseCallback, !mayEffectsBeMissing { promises.append(.definesNativeCallbacks) }
-        if isInAnotherForm { return promises }
-        if hasAdoptedHistoryID { promises.append(.writesLockBeforeRegistering) }
+        if hasOnlyPageActions, !mayEffectsBeMissing {
+            requiredInvariants.append(.registersSameUserID)
+        }
+        if hadPurchaseCallback, !mayEffectsBeMissing {
+            requiredInvariants.append(.definesNativeCallbacks)
+        }
+        if areIDsStoredInAnotherForm { return requiredInvariants }
+        if hasAdoptedHistoryID { requiredInvariants.append(.writesLockBeforeRegistering) }
         // Right after the first launch, no late response of the native side may change the user ID.
-        if userActionCount == 1 { promises.append(.delayedRepliesKeepUserID) }
-        if ineffectiveUserAction != nil { promises.append(.unchanged) }
-        return promises
+        if userActionCount == 1 { requiredInvariants.append(.delayedRepliesKeepUserID) }
+        if ineffectiveUserAction != nil { requiredInvariants.append(.unchanged) }
+        return requiredInvariants
     }
 }

@@ -32,23 +32,25 @@ package struct PhoneGenerator: Sendable {
         for _ in 0..<10_000 {
             var random = SeededGenerator(seed: seed, text: "phone \(number)")
             number += 1
-            var best: (score: Double, script: PhoneScript)?
+            var bestCandidate: (score: Double, script: PhoneScript)?
             for _ in 0..<Self.candidateCount {
                 guard let script = PhoneScript(generate(&random)), canRun(script.contract) else {
                     continue
                 }
                 // The values are added in sorted order, because floating-point sums depend on the
                 // order.
-                let novelty = Set(script.features.map(\.text)).sorted()
+                let noveltyScores = Set(script.features.map(\.text)).sorted()
                     .map { 1 / Double(1 + (coverage.counts[$0] ?? 0)) }
-                let score = novelty.reduce(0, +) / Double(script.history.steps.count)
-                if best.map({ $0.score < score }) ?? true { best = (score, script) }
+                let score = noveltyScores.reduce(0, +) / Double(script.history.steps.count)
+                if bestCandidate.map({ $0.score < score }) ?? true {
+                    bestCandidate = (score, script)
+                }
             }
-            guard let best else { continue }
+            guard let bestCandidate else { continue }
             return GeneratedPhoneHistory(
                 number: number - 1,
-                script: best.script,
-                newSituationCount: coverage.add(best.script.features)
+                script: bestCandidate.script,
+                newSituationCount: coverage.add(bestCandidate.script.features)
             )
         }
         return nil
@@ -71,7 +73,7 @@ package struct PhoneGenerator: Sendable {
             model = after
             steps.append(step)
         }
-        var ids = chance(4, &random) ? ids(&random) : [:]
+        var ids = occursOncePer(4, &random) ? ids(&random) : [:]
         switch Int.random(in: 0..<40, using: &random) {
         case 0...1: for step in logoutSteps(&random) { add(step) }
         case 2: for step in restoreSteps(&random) { add(step) }
@@ -79,17 +81,17 @@ package struct PhoneGenerator: Sendable {
             ids = self.ids(&random)
             for step in undecodedVaultSteps() { add(step) }
         default:
-            if !chance(5, &random) { add(.phone(initialPhoneData(&random))) }
+            if !occursOncePer(5, &random) { add(.phone(initialPhoneData(&random))) }
         }
-        if chance(6, &random) { add(.bridge(bridgeVariant(&random))) }
-        if chance(10, &random) { add(.app(AppAction(.launchTwice))) }
+        if occursOncePer(6, &random) { add(.bridge(bridgeVariant(&random))) }
+        if occursOncePer(10, &random) { add(.app(AppAction(.launchTwice))) }
         let count = min(
             Int.random(in: 1...Self.stepsMax, using: &random),
             Int.random(in: 1...Self.stepsMax, using: &random)
         )
         for _ in 0..<count {
-            if chance(8, &random) { add(.bridge(faults(&random))) }
-            if chance(8, &random) { add(.backend(registrationFailures(&random))) }
+            if occursOncePer(8, &random) { add(.bridge(faults(&random))) }
+            if occursOncePer(8, &random) { add(.backend(registrationFailures(&random))) }
             if model.isPaymentSheetUncertain {
                 let ends = [
                     AppAction(.kill), AppAction(.reload), AppAction(.launch), waitAction(&random),
@@ -103,19 +105,21 @@ package struct PhoneGenerator: Sendable {
             } else if model.isPageOpen {
                 for step in userAction(&random) { add(step) }
             } else {
-                let isFirst = !steps.contains(where: \.isLaunch)
-                if !isFirst, chance(6, &random) {
+                let isFirstLaunch = !steps.contains(where: \.isLaunch)
+                if !isFirstLaunch, occursOncePer(6, &random) {
                     var change = PhoneChange()
-                    change.act = chance(2, &random) ? .reinstall : .loseID
+                    change.act = occursOncePer(2, &random) ? .reinstall : .loseID
                     add(.phone(change))
                 }
                 add(.app(AppAction(.launch)))
                 // If no registration succeeds from the start, the app gets time for retries.
-                if isFirst, model.areAllRegistrationsFailing { add(.app(waitAction(&random))) }
+                if isFirstLaunch, model.areAllRegistrationsFailing {
+                    add(.app(waitAction(&random)))
+                }
             }
         }
         if !model.isPageOpen { add(.app(AppAction(.launch))) }
-        if chance(6, &random) { add(.app(AppAction(.status))) }
+        if occursOncePer(6, &random) { add(.app(AppAction(.status))) }
         return PhoneHistory(steps, ids: ids)
     }
 
@@ -125,7 +129,7 @@ package struct PhoneGenerator: Sendable {
     /// purchases belong to another user (C-26).
     private func restoreSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
-        if chance(2, &random) { change.vault[.id] = "{{user.ada}}" }
+        if occursOncePer(2, &random) { change.vault[.id] = "{{user.ada}}" }
         var entry = HistoryEntry()
         entry.user = "cleo"
         change.history = [entry]
@@ -149,7 +153,7 @@ package struct PhoneGenerator: Sendable {
 
     private func signIn(_ random: inout SeededGenerator) -> [PhoneStep] {
         var plan = AppBackendPlan()
-        plan.answers["login"] = [chance(2, &random) ? .claimed : .recovered(user: "ben")]
+        plan.answers["login"] = [occursOncePer(2, &random) ? .claimed : .recovered(user: "ben")]
         var login = AppAction(.login)
         login.account = "acc"
         return [.backend(plan), .app(login)]
@@ -160,13 +164,13 @@ package struct PhoneGenerator: Sendable {
     private func logoutSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         var entry = HistoryEntry()
-        entry.isActive = chance(2, &random)
-        change.history = chance(2, &random) ? [] : [entry]
-        var loss = PhoneChange()
-        loss.act = .loseID
+        entry.isActive = occursOncePer(2, &random)
+        change.history = occursOncePer(2, &random) ? [] : [entry]
+        var vaultLoss = PhoneChange()
+        vaultLoss.act = .loseID
         return [.phone(change), .app(AppAction(.launch))] + signIn(&random)
             + [
-                .app(AppAction(.logout)), .app(AppAction(.kill)), .phone(loss),
+                .app(AppAction(.logout)), .app(AppAction(.kill)), .phone(vaultLoss),
                 .app(AppAction(.launch)),
             ]
     }
@@ -189,36 +193,36 @@ package struct PhoneGenerator: Sendable {
         ]
     }
 
-    private func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
-        Int.random(in: 0..<one, using: &random) == 0
+    private func occursOncePer(_ trials: Int, _ random: inout SeededGenerator) -> Bool {
+        Int.random(in: 0..<trials, using: &random) == 0
     }
 
     /// Returns random data that is on the phone before the first launch of the app.
     private func initialPhoneData(_ random: inout SeededGenerator) -> PhoneChange {
         var change = PhoneChange()
-        if chance(4, &random) {
+        if occursOncePer(4, &random) {
             let kinds: [PhoneChange.Kind] = [.ipad, .android, .ipadDesktop, .unknown, .browser]
             change.kind = kinds.randomElement(using: &random)
         }
-        if !chance(3, &random) {
+        if !occursOncePer(3, &random) {
             change.vault[.id] = "{{user.ada}}"
-            if chance(4, &random) { change.vault[.lock] = "true" }
+            if occursOncePer(4, &random) { change.vault[.lock] = "true" }
         }
-        if chance(3, &random) {
+        if occursOncePer(3, &random) {
             change.history = (0..<Int.random(in: 0...2, using: &random)).map { _ in
                 var entry = HistoryEntry()
                 entry.user =
-                    chance(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
-                entry.isAnonymous = entry.user == nil && chance(2, &random)
-                entry.isActive = !chance(3, &random)
+                    occursOncePer(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
+                entry.isAnonymous = entry.user == nil && occursOncePer(2, &random)
+                entry.isActive = !occursOncePer(3, &random)
                 entry.purchased = .seconds(-86_400 * Int.random(in: 1...20, using: &random))
-                if chance(3, &random) { entry.product = "premium_yearly" }
-                if chance(6, &random) { entry.environment = "sandbox" }
+                if occursOncePer(3, &random) { entry.product = "premium_yearly" }
+                if occursOncePer(6, &random) { entry.environment = "sandbox" }
                 return entry
             }
         }
-        if chance(10, &random) {
-            change.installID = chance(3, &random) ? .missing : .late(.milliseconds(1200))
+        if occursOncePer(10, &random) {
+            change.installID = occursOncePer(3, &random) ? .missing : .late(.milliseconds(1200))
         }
         return change
     }
@@ -271,16 +275,16 @@ package struct PhoneGenerator: Sendable {
     /// permanent.
     private func registrationFailures(_ random: inout SeededGenerator) -> AppBackendPlan {
         var plan = AppBackendPlan()
-        let bad: [AppBackendPlan.Answer] = [
+        let failedResponses: [AppBackendPlan.Answer] = [
             .status(500), .status(503), .reset, .slow(.seconds(1)), .slow(.seconds(3)), .otherID,
         ]
         let count = Int.random(in: 1...2, using: &random)
         plan.answers["register"] =
-            (0..<count).compactMap { _ in bad.randomElement(using: &random) } + [.ok]
-        if chance(4, &random) {
+            (0..<count).compactMap { _ in failedResponses.randomElement(using: &random) } + [.ok]
+        if occursOncePer(4, &random) {
             let ends: [AppBackendPlan.Answer] = [.status(500), .reset, .never]
             plan.answers["register"] = ends.randomElement(using: &random).map { [$0] }
-            plan.isPermanent = true
+            plan.repeatsLastResponse = true
         }
         return plan
     }
@@ -303,20 +307,20 @@ package struct PhoneGenerator: Sendable {
                 .undefinedID,
             ]
             plan.answers["login"] = [answers.randomElement(using: &random) ?? .claimed]
-            if chance(8, &random) { return steps + buyDuringSlowChange(action, plan) }
+            if occursOncePer(8, &random) { return steps + buyDuringSlowChange(action, plan) }
             steps.append(.backend(plan))
-            if chance(8, &random) {
-                action.killedAt = chance(2, &random) ? .loggedIn : .idWritten
+            if occursOncePer(8, &random) {
+                action.killedAt = occursOncePer(2, &random) ? .loggedIn : .idWritten
             }
         case .logout:
-            if chance(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
-            if chance(10, &random) { action.killedAt = .idWritten }
+            if occursOncePer(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
+            if occursOncePer(10, &random) { action.killedAt = .idWritten }
         case .restore:
-            if chance(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
+            if occursOncePer(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
         case .upgrade, .purchase:
-            if chance(8, &random) {
+            if occursOncePer(8, &random) {
                 var plan = AppBackendPlan()
-                plan.learnsPurchases = false
+                plan.isNotifiedOfPurchases = false
                 steps.append(.backend(plan))
             }
         case .callback:
@@ -343,7 +347,7 @@ package struct PhoneGenerator: Sendable {
     /// progress (C-18).
     private func buyDuringSlowChange(_ action: AppAction, _ plan: AppBackendPlan) -> [PhoneStep] {
         var (action, plan) = (action, plan)
-        action.isAtOnce = true
+        action.isNextStepImmediate = true
         plan.answers["register"] = [.slow(.seconds(2))]
         return [.backend(plan), .app(action), .app(AppAction(.upgrade))]
     }

@@ -32,8 +32,8 @@ package struct PhoneHistory: Hashable, Sendable {
 
     /// Returns the ID of a failed history, which depends only on the steps and the failure
     /// signature.
-    package func failureID(_ cause: FailureSignature) -> String {
-        var lines: [String] = [cause.words]
+    package func failureID(_ failureSignature: FailureSignature) -> String {
+        var lines: [String] = [failureSignature.words]
         for step in steps { lines.append(step.signature) }
         if !ids.isEmpty { lines.append("ids") }
         let text = lines.joined(separator: "\n")
@@ -53,30 +53,30 @@ package struct PhoneHistory: Hashable, Sendable {
     /// steps, or without parts of a step.
     ///
     /// A variant may be an impossible history; the caller must check this.
-    package var shorter: [PhoneHistory] {
-        var found: [PhoneHistory] = []
+    package var shorterVariants: [PhoneHistory] {
+        var variants: [PhoneHistory] = []
         let ends = [steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1]
         for end in ends where end > 0 && end < steps.count {
-            found.append(PhoneHistory(Array(steps.prefix(end)), ids: ids))
+            variants.append(PhoneHistory(Array(steps.prefix(end)), ids: ids))
         }
         for index in steps.indices where steps.count > 1 {
             var history = self
             history.steps.remove(at: index)
-            found.append(history)
+            variants.append(history)
         }
         for user in ids.keys.sorted() {
             var history = self
             history.ids[user] = nil
-            found.append(history)
+            variants.append(history)
         }
         for index in steps.indices {
-            for step in steps[index].simpler {
+            for step in steps[index].simplerVariants {
                 var history = self
                 history.steps[index] = step
-                found.append(history)
+                variants.append(history)
             }
         }
-        return found
+        return variants
     }
 }
 
@@ -86,9 +86,9 @@ extension PhoneStep {
         switch self {
         case .app(let action):
             let kill = action.killedAt.map { ", killed after it has \($0.words)" } ?? ""
-            return action.name.words + (action.isAtOnce ? " without waiting" : "") + kill
+            return action.name.words + (action.isNextStepImmediate ? " without waiting" : "") + kill
         case .phone(let change):
-            return change.act?.words ?? "on a phone with " + change.contents
+            return change.act?.words ?? "on a phone with " + change.contentsText
         case .bridge(let plan): return plan.words
         case .backend(let plan): return plan.words
         case .store: return "store event"
@@ -99,32 +99,33 @@ extension PhoneStep {
     fileprivate var signature: String {
         switch self {
         case .app(let action):
-            action.name.rawValue + (action.isAtOnce ? " at once" : "")
+            action.name.rawValue + (action.isNextStepImmediate ? " at once" : "")
                 + (action.killedAt?.rawValue ?? "")
         case .phone(let change): change.act?.rawValue ?? "phone"
         case .bridge(let plan):
             "bridge " + plan.faults.map(\.kind.rawValue).joined()
                 + plan.switches.keys.sorted().joined()
         case .backend(let plan):
-            "backend " + plan.answers.keys.sorted().joined() + (plan.isPermanent ? " for ever" : "")
-                + (plan.learnsPurchases ? "" : " deaf")
+            "backend " + plan.answers.keys.sorted().joined()
+                + (plan.repeatsLastResponse ? " for ever" : "")
+                + (plan.isNotifiedOfPurchases ? "" : " deaf")
         case .store: "store"
         }
     }
 
     /// Variants of the step, each without one of its parts.
-    fileprivate var simpler: [PhoneStep] {
+    fileprivate var simplerVariants: [PhoneStep] {
         switch self {
         case .app(var action):
-            guard action.killedAt != nil || action.isAtOnce else { return [] }
-            (action.killedAt, action.isAtOnce) = (nil, false)
+            guard action.killedAt != nil || action.isNextStepImmediate else { return [] }
+            (action.killedAt, action.isNextStepImmediate) = (nil, false)
             return [.app(action)]
         case .phone(let change):
-            var found: [PhoneStep] = []
+            var variants: [PhoneStep] = []
             func add(_ edit: (inout PhoneChange) -> Void) {
                 var copy = change
                 edit(&copy)
-                if copy != change { found.append(.phone(copy)) }
+                if copy != change { variants.append(.phone(copy)) }
             }
             guard change.act == nil else { return [] }
             add { $0.kind = nil }
@@ -136,41 +137,41 @@ extension PhoneStep {
             add { $0.installID = nil }
             add { $0.vault[.lock] = nil }
             add { $0.vault[.id] = nil }
-            return found
+            return variants
         case .bridge(let plan):
-            var found: [PhoneStep] = []
+            var variants: [PhoneStep] = []
             for index in plan.faults.indices {
                 var copy = plan
                 if plan.faults.count > 1 {
                     copy.faults.remove(at: index)
-                    found.append(.bridge(copy))
+                    variants.append(.bridge(copy))
                 }
                 if plan.faults[index].times > 1 {
                     copy = plan
                     copy.faults[index].times = 1
-                    found.append(.bridge(copy))
+                    variants.append(.bridge(copy))
                 }
             }
             for key in plan.switches.keys.sorted() where plan.switches.count > 1 {
                 var copy = plan
                 copy.switches[key] = nil
-                found.append(.bridge(copy))
+                variants.append(.bridge(copy))
             }
-            return found
+            return variants
         case .backend(let plan):
-            var found: [PhoneStep] = []
+            var variants: [PhoneStep] = []
             for (route, answers) in plan.answers.sorted(by: { $0.key < $1.key })
             where answers.count > 2 {
                 var copy = plan
                 copy.answers[route] = Array(answers.suffix(2))
-                found.append(.backend(copy))
+                variants.append(.backend(copy))
             }
-            if !plan.learnsPurchases {
+            if !plan.isNotifiedOfPurchases {
                 var copy = plan
-                copy.learnsPurchases = true
-                found.append(.backend(copy))
+                copy.isNotifiedOfPurchases = true
+                variants.append(.backend(copy))
             }
-            return found
+            return variants
         case .store: return []
         }
     }
@@ -227,7 +228,7 @@ extension PhoneChange.OwnerAction {
 }
 
 extension PhoneChange {
-    fileprivate var contents: String {
+    fileprivate var contentsText: String {
         var parts: [String] = vault.keys.map(\.rawValue).sorted().map { "the vault entry '\($0)'" }
         if let history {
             parts.append(history.isEmpty ? "an empty purchase history" : "a purchase history")
@@ -256,8 +257,8 @@ extension AppBackendPlan {
             "\(route) " + (answers[route] ?? []).map(\.phrase).joined(separator: ", then ")
         }
         let rest = [
-            isPermanent ? "permanently" : nil,
-            learnsPurchases ? nil : "not notified of purchases",
+            repeatsLastResponse ? "permanently" : nil,
+            isNotifiedOfPurchases ? nil : "not notified of purchases",
         ].compactMap(\.self)
         return "app backend: " + (routes + rest).joined(separator: ", ")
     }

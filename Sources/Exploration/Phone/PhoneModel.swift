@@ -11,18 +11,18 @@ struct PhoneModel: Sendable {
     enum PhoneUser: Hashable, Sendable {
         case user(String)
         /// The phone has a new ID that a logout created.
-        case other
+        case otherUser
         /// The phone has any ID except this user's ID. A purchase in the store's history belongs to
         /// this user, who must not become the app's user.
-        case not(String)
+        case anyUserExcept(String)
         /// The identity rules do not determine the ID.
         case undetermined
 
         /// Whether the identity rules determine the ID.
         var isKnown: Bool {
             switch self {
-            case .user, .other: true
-            case .not, .undetermined: false
+            case .user, .otherUser: true
+            case .anyUserExcept, .undetermined: false
             }
         }
     }
@@ -71,11 +71,11 @@ struct PhoneModel: Sendable {
     private(set) var hasRestoredHistoryID = false
     /// Whether the user ID is locked: no other ID may replace it without a decision of the user
     /// (C-29).
-    private var isLocked = false
+    private var isIdentityLocked = false
     /// Whether it depends on the app if the user ID is locked.
     ///
     /// A login may lock the ID, and a lost ID may be unlocked.
-    private var isLockUndetermined = false
+    private var isIdentityLockUndetermined = false
     /// Whether no page of the app can be open.
     ///
     /// The value is false after a page was killed during an operation.
@@ -142,7 +142,9 @@ struct PhoneModel: Sendable {
             guard acceptsFaults(plan.faults) else { return false }
             if !plan.faults.isEmpty { mayEffectsBeMissing = true }
             // An app may not understand every form of the history response.
-            if let word = plan.switches["history"]?.string { historyResponseForm = word }
+            if let responseForm = plan.switches["history"]?.string {
+                historyResponseForm = responseForm
+            }
             // Without the result channel, a page is never notified that its payment sheet was
             // closed.
             if plan.switches["hasResultChannel"] == .bool(false) { receivesSheetResults = false }
@@ -152,7 +154,7 @@ struct PhoneModel: Sendable {
             self.plan.add(plan)
             if plan.answers["register"] != nil {
                 hasFailedRegistration = true
-                if plan.isPermanent { areAllRegistrationsFailing = true }
+                if plan.repeatsLastResponse { areAllRegistrationsFailing = true }
             }
             return true
         case .store: return false
@@ -177,7 +179,7 @@ struct PhoneModel: Sendable {
             return false
         }
         let isKillAfterIDWrite = action.name == .login && action.killedAt == .idWritten
-        if action.isAtOnce || (action.killedAt != nil && !isKillAfterIDWrite) {
+        if action.isNextStepImmediate || (action.killedAt != nil && !isKillAfterIDWrite) {
             mayEffectsBeMissing = true
         }
         if action.name != .wait {
@@ -202,10 +204,10 @@ struct PhoneModel: Sendable {
             resetPageState()
         case .upgrade, .upgradeTwice:
             guard isPageOpen, !hasPaymentSheet else { return false }
-            openSheet()
+            openPaymentSheet()
         case .purchase:
             guard isPageOpen, !hasPaymentSheet, !isBrowser else { return false }
-            openSheet()
+            openPaymentSheet()
             completePurchase()
         case .restore:
             guard isPageOpen, !hasPaymentSheet else { return false }
@@ -254,18 +256,18 @@ struct PhoneModel: Sendable {
         switch storeHistoryUser {
         case .user(let user):
             phoneUser = .user(user)
-            (hasAdoptedHistoryID, isLocked) = (true, true)
+            (hasAdoptedHistoryID, isIdentityLocked) = (true, true)
         // If the app takes an ID from the store's history, it locks the ID.
-        case .undetermined: isLockUndetermined = true
-        case .nobody:
+        case .undetermined: isIdentityLockUndetermined = true
+        case .noUser:
             let unknownUsers = (history ?? []).filter { !$0.isAnonymous }.compactMap(\.user)
-            if let unknownUser = unknownUsers.first { phoneUser = .not(unknownUser) }
+            if let unknownUser = unknownUsers.first { phoneUser = .anyUserExcept(unknownUser) }
         }
     }
 
     // MARK: Purchases
 
-    private mutating func openSheet() {
+    private mutating func openPaymentSheet() {
         guard !isBrowser else { return }
         hasPaymentSheet = true
         isPaymentSheetUncertain = mayEffectsBeMissing || hasFailedRegistration || mayAssumeOpenSheet
@@ -275,22 +277,22 @@ struct PhoneModel: Sendable {
     /// Resets the state of the page, because a new page has no payment sheet and no unlocked
     /// content.
     private mutating func resetPageState() {
-        closeSheet()
+        closePaymentSheet()
         mayAssumeOpenSheet = false
         if access == .yes { access = .undetermined }
     }
 
-    private mutating func closeSheet() {
+    private mutating func closePaymentSheet() {
         (hasPaymentSheet, isPaymentSheetUncertain) = (false, false)
     }
 
     private mutating func completePurchase() {
         hasCompletedPurchase = true
-        if plan.learnsPurchases {
+        if plan.isNotifiedOfPurchases {
             mayBackendKnowPurchase = true
             access = isPaymentSheetUncertain ? .undetermined : .yes
         }
-        closeSheet()
+        closePaymentSheet()
     }
 
     /// The subscription status that the page must show at a status check; nil when it is not
@@ -300,10 +302,11 @@ struct PhoneModel: Sendable {
         if let historyResponseForm {
             return ["silent", "null"].contains(historyResponseForm) ? .unknown : nil
         }
-        guard areAllEffectsRequired, let only = history?.first, history?.count == 1, only.isActive,
-            only.environment == "production", !only.isAnonymous
+        guard areAllEffectsRequired, let onlyEntry = history?.first, history?.count == 1,
+            onlyEntry.isActive,
+            onlyEntry.environment == "production", !onlyEntry.isAnonymous
         else { return nil }
-        return .active(product: only.product)
+        return .active(product: onlyEntry.product)
     }
 
     // MARK: Identity
@@ -320,27 +323,27 @@ struct PhoneModel: Sendable {
     ///
     /// The logged-out user must not return (C-31).
     private var mustStayLoggedOut: Bool {
-        phoneUser == .other && wasLoggedInBeforeLogout && storeHistoryUser == .nobody
+        phoneUser == .otherUser && wasLoggedInBeforeLogout && storeHistoryUser == .noUser
             && history != nil
     }
 
     private mutating func restore() {
         guard !isBrowser else { return }
         switch storeHistoryUser {
-        case .nobody: ineffectiveUserAction = areAllEffectsRequired ? .restore : nil
+        case .noUser: ineffectiveUserAction = areAllEffectsRequired ? .restore : nil
         case .undetermined:
             if history != nil || hasCompletedPurchase {
-                (phoneUser, isLockUndetermined) = (.undetermined, true)
+                (phoneUser, isIdentityLockUndetermined) = (.undetermined, true)
             }
         // A restore does not silently replace a signed-in user (C-26).
         case .user where hasLoggedIn: break
-        case .user where isLocked || isLockUndetermined:
-            (phoneUser, isLockUndetermined) = (.undetermined, true)
+        case .user where isIdentityLocked || isIdentityLockUndetermined:
+            (phoneUser, isIdentityLockUndetermined) = (.undetermined, true)
         // It depends on the app whether a restore locks the ID that the phone already has.
-        case .user(let user) where phoneUser == .user(user): isLockUndetermined = true
+        case .user(let user) where phoneUser == .user(user): isIdentityLockUndetermined = true
         case .user(let user):
             if phoneUser.isKnown { hasRestoredHistoryID = true }
-            (phoneUser, isLocked) = (.user(user), true)
+            (phoneUser, isIdentityLocked) = (.user(user), true)
         }
         if mayBackendKnowPurchase { access = .undetermined }
     }
@@ -349,7 +352,7 @@ struct PhoneModel: Sendable {
     ///
     /// With `asOtherUser`, the login must also write another user's ID.
     private func willLogIn(asOtherUser: Bool) -> Bool {
-        guard !isLocked, !isLockUndetermined else { return false }
+        guard !isIdentityLocked, !isIdentityLockUndetermined else { return false }
         var plan = plan
         return switch plan.takeNext("login") {
         case .claimed: !asOtherUser
@@ -361,16 +364,20 @@ struct PhoneModel: Sendable {
 
     private mutating func logIn() {
         switch plan.takeNext("login") {
-        case .claimed, .ok: (hasLoggedIn, isLockUndetermined) = (true, true)
+        case .claimed, .ok: (hasLoggedIn, isIdentityLockUndetermined) = (true, true)
         case .recovered(let user):
             // A locked ID is not replaced without a decision of the user (C-29).
-            if isLocked, !isLockUndetermined, phoneUser.isKnown, phoneUser != .user(user) { break }
-            if isLockUndetermined || isLocked {
+            if isIdentityLocked, !isIdentityLockUndetermined, phoneUser.isKnown,
+                phoneUser != .user(user)
+            {
+                break
+            }
+            if isIdentityLockUndetermined || isIdentityLocked {
                 if phoneUser != .user(user) { phoneUser = .undetermined }
             } else {
                 phoneUser = .user(user)
             }
-            (hasLoggedIn, isLockUndetermined) = (true, true)
+            (hasLoggedIn, isIdentityLockUndetermined) = (true, true)
             if mayBackendKnowPurchase { access = .undetermined }
         // A login that fails, or that returns no ID, changes nothing (C-27).
         case .status, .reset, .noID, .nullID, .undefinedID:
@@ -380,11 +387,11 @@ struct PhoneModel: Sendable {
     }
 
     private mutating func logOut() {
-        phoneUser = .other
+        phoneUser = .otherUser
         wasLoggedInBeforeLogout = hasLoggedIn
         hasLoggedOut = true
         hasLoggedIn = false
-        (isLocked, isLockUndetermined) = (false, false)
+        (isIdentityLocked, isIdentityLockUndetermined) = (false, false)
         // Content that one user unlocked stays locked for the next user (C-30).
         access = areAllEffectsRequired || !mayBackendKnowPurchase ? .no : .undetermined
     }
@@ -398,7 +405,7 @@ struct PhoneModel: Sendable {
             if let text = change.vault[.id] {
                 vaultUser = TemplateValues.users(in: [text]).first
             }
-            if let lock = change.vault[.lock] { isLocked = lock == "true" }
+            if let lock = change.vault[.lock] { isIdentityLocked = lock == "true" }
             if change.installID != nil { mayEffectsBeMissing = true }
             if change.installID == .missing { hasNoInstallID = true }
             if change.kind == .browser { isBrowser = true }
@@ -413,13 +420,13 @@ struct PhoneModel: Sendable {
             } else {
                 phoneUser = .undetermined
             }
-            isLockUndetermined = true
+            isIdentityLockUndetermined = true
             if mayBackendKnowPurchase { access = .undetermined }
             if act == .reinstall { isNewInstall = true }
         case .complete, .cancel, .fail:
             guard hasPaymentSheet, !isPaymentSheetUncertain else { return false }
             hasOnlyPageActions = false
-            if act == .complete { completePurchase() } else { closeSheet() }
+            if act == .complete { completePurchase() } else { closePaymentSheet() }
             if act != .complete, !receivesSheetResults { mayAssumeOpenSheet = true }
         case .secondPhone, .cloned: return false
         }
@@ -433,8 +440,8 @@ struct PhoneModel: Sendable {
         }
         return switch phoneUser {
         case .user(let user): .user(user)
-        case .other: .changed
-        case .not(let user): .notUser(user)
+        case .otherUser: .changed
+        case .anyUserExcept(let user): .notUser(user)
         case .undetermined: nil
         }
     }
@@ -444,21 +451,23 @@ struct PhoneModel: Sendable {
 /// or without active purchases the user of the latest ended purchase.
 enum StoreHistoryUser: Hashable, Sendable {
     case user(String)
-    case nobody
+    case noUser
     /// The latest purchases are at the same time and belong to different users.
     case undetermined
 
     init(_ history: [HistoryEntry]) {
-        let named = history.filter {
+        let namedEntries = history.filter {
             $0.user != nil && !$0.isAnonymous && $0.environment == "production"
         }
-        let active = named.filter(\.isActive)
-        let pool = active.isEmpty ? named : active
-        guard let latest = pool.map(\.purchased).max() else {
-            self = .nobody
+        let active = namedEntries.filter(\.isActive)
+        let candidateEntries = active.isEmpty ? namedEntries : active
+        guard let latestPurchaseTime = candidateEntries.map(\.purchased).max() else {
+            self = .noUser
             return
         }
-        let users = Set(pool.filter { $0.purchased == latest }.compactMap(\.user))
+        let users = Set(
+            candidateEntries.filter { $0.purchased == latestPurchaseTime }.compactMap(\.user)
+        )
         self = users.count == 1 ? users.first.map { .user($0) } ?? .undetermined : .undetermined
     }
 }

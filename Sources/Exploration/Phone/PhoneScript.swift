@@ -11,7 +11,7 @@ package struct PhoneScript: Sendable {
     /// One contract for each expectation.
     ///
     /// Each is judged separately with the evidence of the one run.
-    package let parts: [Contract]
+    package let singleExpectationContracts: [Contract]
     package let features: [HistoryCoverage.Feature]
 
     /// Converts the history of an app to contracts.
@@ -25,13 +25,15 @@ package struct PhoneScript: Sendable {
     package init?(_ history: PhoneHistory, id: String = "life") {
         var model = PhoneModel(ids: history.ids)
         var features: [HistoryCoverage.Feature] = []
-        var last = "nothing"
+        var previousStepLabel = "nothing"
         for step in history.steps {
             let state = model.coverageLabel
             guard model.perform(step) else { return nil }
             let coverageLabel = step.coverageLabel
-            features += [.phone(state, coverageLabel), .phone("after \(last)", coverageLabel)]
-            last = coverageLabel
+            features += [
+                .phone(state, coverageLabel), .phone("after \(previousStepLabel)", coverageLabel),
+            ]
+            previousStepLabel = coverageLabel
         }
         guard model.isPageOpen else { return nil }
         let sourceLocation = SourceLocation(path: id, line: 1, column: 1)
@@ -61,7 +63,9 @@ package struct PhoneScript: Sendable {
         self.contract = contract("C-11") { app in
             for question in expectations { question.apply(&app) }
         }
-        parts = expectations.map { question in contract(question.clause, question.apply) }
+        singleExpectationContracts = expectations.map { question in
+            contract(question.clause, question.apply)
+        }
         self.features = features
     }
 
@@ -80,10 +84,10 @@ package struct PhoneScript: Sendable {
 extension PhoneModel {
     /// The name of the phone's state in the coverage report.
     fileprivate var coverageLabel: String {
-        let page = hasPaymentSheet ? "paying" : isPageOpen ? "open" : "closed"
-        if isBrowser { return "in a browser " + page }
-        let who = hasLoggedIn ? " logged in" : hasLoggedOut ? " logged out" : ""
-        return page + who
+        let pageLabel = hasPaymentSheet ? "paying" : isPageOpen ? "open" : "closed"
+        if isBrowser { return "in a browser " + pageLabel }
+        let loginLabel = hasLoggedIn ? " logged in" : hasLoggedOut ? " logged out" : ""
+        return pageLabel + loginLabel
     }
 }
 
@@ -92,7 +96,7 @@ extension PhoneStep {
     fileprivate var coverageLabel: String {
         switch self {
         case .app(let action):
-            action.name.rawValue + (action.isAtOnce ? " at once" : "")
+            action.name.rawValue + (action.isNextStepImmediate ? " at once" : "")
                 + (action.killedAt.map { " killed \($0.rawValue)" } ?? "")
         case .phone(let change):
             change.act?.rawValue
@@ -108,8 +112,8 @@ extension PhoneStep {
             "backend "
                 + plan.answers.keys.sorted().map { route in
                     route + " " + (plan.answers[route]?.first?.responseLabel ?? "")
-                }.joined(separator: " ") + (plan.isPermanent ? " for ever" : "")
-                + (plan.learnsPurchases ? "" : " deaf")
+                }.joined(separator: " ") + (plan.repeatsLastResponse ? " for ever" : "")
+                + (plan.isNotifiedOfPurchases ? "" : " deaf")
         case .store: "store"
         }
     }

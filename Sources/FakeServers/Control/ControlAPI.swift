@@ -64,14 +64,14 @@ package final class ControlAPI: Sendable {
     var declared: SecretDeclaration {
         var declared = world.declared
         declared.names += profileSecrets.names
-        declared.values.merge(profileSecrets.values) { told, _ in told }
+        declared.values.merge(profileSecrets.values) { existingValue, _ in existingValue }
         return declared
     }
 
     // MARK: Responding
 
     /// The response to a call of the control API: a complete response or a stream of lines.
-    package enum Answer: Sendable {
+    package enum ControlResponse: Sendable {
         case whole(HTTPMessage.Response)
         case lines(AsyncStream<String>)
     }
@@ -93,12 +93,12 @@ package final class ControlAPI: Sendable {
 
     fileprivate static let healthyBody: JSONValue = ["ok": true]
 
-    package func respond(to request: HTTPMessage.Request) async -> Answer {
+    package func respond(to request: HTTPMessage.Request) async -> ControlResponse {
         do throws(Refusal) {
             try checkOrigin(request)
             if let page = LivePage.response(to: request) { return .whole(page) }
             try checkToken(request)
-            return try await answer(request)
+            return try await response(request)
         } catch {
             let redaction = JournalLine.redaction(declared)
             var body: JSONObject = ["error": .string(redaction.text(error.text))]
@@ -119,13 +119,15 @@ package final class ControlAPI: Sendable {
     /// The check compares digests, so that its duration reveals nothing about the token.
     private func checkToken(_ request: HTTPMessage.Request) throws(Refusal) {
         guard let token else { return }
-        let shown = request.authorization.flatMap { $0.scheme == "bearer" ? $0.credential : nil }
-        guard let shown,
-            Digest.sha256(Array(shown.utf8)) == Digest.sha256(Array(token.exposed.utf8))
+        let presentedToken = request.authorization.flatMap {
+            $0.scheme == "bearer" ? $0.credential : nil
+        }
+        guard let presentedToken,
+            Digest.sha256(Array(presentedToken.utf8)) == Digest.sha256(Array(token.exposed.utf8))
         else {
             throw Refusal(
                 401,
-                shown == nil
+                presentedToken == nil
                     ? "the control API requires a token" : "the token is wrong",
                 hint:
                     "send the server's ASSAY_CONTROL_TOKEN as the bearer token in 'Authorization'"
@@ -171,7 +173,7 @@ package final class ControlAPI: Sendable {
         return String(authority.prefix { $0 != ":" })
     }
 
-    private func answer(_ request: HTTPMessage.Request) async throws(Refusal) -> Answer {
+    private func response(_ request: HTTPMessage.Request) async throws(Refusal) -> ControlResponse {
         guard let segments = request.pathSegments else {
             throw Refusal(400, "the path is not UTF-8")
         }
@@ -190,8 +192,8 @@ package final class ControlAPI: Sendable {
         let call = try read(request, route, value)
         switch route.handler {
         case .lines(let lines): return .lines(try lines(self, call))
-        case .answer(let answer):
-            return .whole(HTTPMessage.Response(200, json: try await answer(self, call)))
+        case .response(let response):
+            return .whole(HTTPMessage.Response(200, json: try await response(self, call)))
         }
     }
 
@@ -220,7 +222,7 @@ package final class ControlAPI: Sendable {
     ) throws(Refusal) -> Call {
         let known = route.parameters.map(\.name) + ["namespace"]
         if let other = request.query.first(where: { !known.contains($0.name) }) {
-            throw .unknown(other.name, "parameter", of: route.place, among: known)
+            throw .unknown(other.name, "parameter", of: route.methodAndPath, among: known)
         }
         // An exported state contains deeply nested bodies.
         let (object, problem) = request.jsonObject(depthMax: 256)
@@ -228,7 +230,7 @@ package final class ControlAPI: Sendable {
             throw Refusal(400, "the body is not a JSON object: \(problem)")
         }
         let namespace = try namespace(request, route, &body)
-        try route.members.check(body, of: route.place) {
+        try route.members.check(body, of: route.methodAndPath) {
             WebhookURL($0, allowedHosts: allowedHosts) != nil
         }
         if route.takesNamespace, !world.namespaces.contains(namespace) {
@@ -257,11 +259,11 @@ package final class ControlAPI: Sendable {
             names.append(name)
         }
         if route.takesNamespace { body["namespace"] = nil }
-        let given = names.compactMap { $0 }
-        if let first = given.first, let other = given.first(where: { $0 != first }) {
+        let givenNames = names.compactMap { $0 }
+        if let first = givenNames.first, let other = givenNames.first(where: { $0 != first }) {
             throw Refusal(400, "the call names two namespaces, '\(first)' and '\(other)'")
         }
-        return given.first ?? ""
+        return givenNames.first ?? ""
     }
 
     // MARK: Providers
@@ -269,28 +271,28 @@ package final class ControlAPI: Sendable {
     /// Runs an operation that the fake of a provider adds to the control API.
     ///
     /// The response contains the webhook deliveries that the operation caused.
-    func carryOut(
+    func runProviderControl(
         _ control: ProviderControl,
         _ call: Call
     ) async throws(Refusal) -> JSONValue {
-        let first = nextDelivery(call.namespace)
+        let first = nextDeliveryNumber(call.namespace)
         let query = call.request.query
-        let asked = ProviderControl.Call(value: call.value, body: call.body, query: query)
+        let providerCall = ProviderControl.Call(value: call.value, body: call.body, query: query)
         // A GET request changes nothing, so the webhook dispatcher is not notified.
-        let isLook = control.method == "GET"
-        let result = world.edit(call.namespace, notifies: !isLook) {
+        let isReadOnly = control.method == "GET"
+        let result = world.edit(call.namespace, notifies: !isReadOnly) {
             services,
             now -> Result<JSONObject, Refusal> in
             do throws(Refusal) {
-                return .success(try control.handler(&services, asked, now))
+                return .success(try control.handler(&services, providerCall, now))
             } catch {
                 return .failure(error)
             }
         }
         switch result {
-        case .success(let answer):
-            guard control.sendsEvents else { return .object(answer) }
-            return await settled(call, from: first, answer)
+        case .success(let response):
+            guard control.sendsEvents else { return .object(response) }
+            return await responseWithDeliveries(call, from: first, response)
         case .failure(let refusal): throw refusal
         case nil: throw Refusal(404, "there is no namespace '\(call.namespace)'")
         }
@@ -313,7 +315,7 @@ extension ControlRoute {
         "",
         "Returns the version of Assay, the addresses of the fakes and the namespaces.",
         takesNamespace: false,
-        handler: .answer { api, _ in
+        handler: .response { api, _ in
             let fakes = api.servers.map {
                 JSONObject.Member(key: $0.party.description, value: .string($0.baseURL))
             }
@@ -331,7 +333,7 @@ extension ControlRoute {
         "/health",
         "Returns whether the process responds.",
         takesNamespace: false,
-        handler: .answer { _, _ in ControlAPI.healthyBody }
+        handler: .response { _, _ in ControlAPI.healthyBody }
     )
 
     static let openapi = ControlRoute(
@@ -340,6 +342,6 @@ extension ControlRoute {
         "/openapi.json",
         "Returns this document.",
         takesNamespace: false,
-        handler: .answer { api, _ in api.routes.document(version: api.version) }
+        handler: .response { api, _ in api.routes.document(version: api.version) }
     )
 }

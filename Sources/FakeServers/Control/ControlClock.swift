@@ -9,7 +9,7 @@ extension ControlRoute {
             "GET",
             "/clock",
             "Returns the time of a namespace's clock.",
-            handler: .answer { api, call in api.clockSummary(call.namespace) }
+            handler: .response { api, call in api.clockSummary(call.namespace) }
         ),
         ControlRoute(
             "setClock",
@@ -20,7 +20,8 @@ extension ControlRoute {
                 ControlMember("now", .timestamp, "A time in ISO 8601, or milliseconds since 1970."),
                 ControlMember("frozen", .flag, "Whether the clock is stopped."),
             ],
-            handler: .answer { (api, call) async throws(ControlRefusal) in try api.setClock(call) }
+            handler: .response { (api, call) async throws(ControlRefusal) in try api.setClock(call)
+            }
         ),
         ControlRoute(
             "advance",
@@ -36,7 +37,7 @@ extension ControlRoute {
                     "settled: the clock moves until no delivery is waiting any more."
                 ),
             ],
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 try await api.advance(call)
             }
         ),
@@ -45,18 +46,18 @@ extension ControlRoute {
 
 extension ControlAPI {
     fileprivate func clockSummary(_ namespace: String) -> JSONValue {
-        let wall = world.now
+        let wallTime = world.now
         let clock = world.read(namespace) { services, _ in services.clock } ?? VirtualClock()
-        let now = clock.now(at: wall)
+        let now = clock.now(at: wallTime)
         return [
             "namespace": .string(namespace), "now": .string(now.preciseText),
             "now_ms": .integer(now.milliseconds), "frozen": .bool(clock.frozen != nil),
-            "ahead_ms": .integer((now - wall).milliseconds),
+            "ahead_ms": .integer((now - wallTime).milliseconds),
         ]
     }
 
     fileprivate func setClock(_ call: Call) throws(Refusal) -> JSONValue {
-        let wall = world.now
+        let wallTime = world.now
         let time = ControlMember.timestamp(call.body["now"])
         let frozen = call.body["frozen"]?.bool
         guard time != nil || frozen != nil else {
@@ -64,8 +65,8 @@ extension ControlAPI {
         }
         if let time { try checkRenewalLimit(call.namespace, time) }
         world.edit(call.namespace) { services, _ in
-            if let frozen { services.clock.freeze(frozen, at: wall) }
-            if let time { services.clock.set(to: time, at: wall) }
+            if let frozen { services.clock.setFrozen(frozen, at: wallTime) }
+            if let time { services.clock.set(to: time, at: wallTime) }
         }
         return clockSummary(call.namespace)
     }
@@ -74,11 +75,11 @@ extension ControlAPI {
         let now = world.read(call.namespace) { $1 } ?? world.now
         let target = try target(call, now)
         if let target { try checkRenewalLimit(call.namespace, target) }
-        let done = await dispatcher.advance(call.namespace, to: target)
-        var shown = clockSummary(call.namespace).object ?? JSONObject()
-        shown["attempts"] = .integer(Int64(done.attemptCount))
-        shown["settled"] = .bool(done.isSettled)
-        return .object(shown)
+        let advanceResult = await dispatcher.advance(call.namespace, to: target)
+        var clockState = clockSummary(call.namespace).object ?? JSONObject()
+        clockState["attempts"] = .integer(Int64(advanceResult.attemptCount))
+        clockState["settled"] = .bool(advanceResult.isSettled)
+        return .object(clockState)
     }
 
     /// Refuses a move of the clock that leaves the allowed range, or that causes more renewals than
@@ -106,14 +107,14 @@ extension ControlAPI {
     /// Nil means that the clock moves until no delivery is waiting any more.
     private func target(_ call: Call, _ now: Instant) throws(Refusal) -> Instant? {
         let given = ["by", "to", "until"].filter(call.hasMember)
-        guard let way = given.first else {
+        guard let memberName = given.first else {
             throw Refusal(400, "the body needs 'by', 'to' or 'until': 'settled'")
         }
         guard given.count == 1 else {
             throw Refusal(400, "the body may have only one of \(given.joined(separator: ", "))")
         }
-        if way == "until" { return nil }
-        if way == "to" {
+        if memberName == "until" { return nil }
+        if memberName == "to" {
             guard let target = ControlMember.timestamp(call.body["to"]), target >= now else {
                 throw Refusal(
                     400,

@@ -15,7 +15,7 @@ extension ControlRoute {
                     "Only deliveries in this state: waiting, underway, delivered or failed."
                 )
             ],
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 try api.deliverySummaries(call)
             }
         ),
@@ -24,7 +24,7 @@ extension ControlRoute {
             "POST",
             "/deliveries/flush",
             "Makes all deliveries that are due, and waits until they end.",
-            handler: .answer { api, call in
+            handler: .response { api, call in
                 ["attempts": .integer(Int64(await api.dispatcher.flush(call.namespace)))]
             }
         ),
@@ -46,7 +46,7 @@ extension ControlRoute {
                     "The body to send, with a new signature. It does not change the subscriber."
                 ),
             ],
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 try await api.resend(call)
             }
         ),
@@ -55,36 +55,39 @@ extension ControlRoute {
 
 extension ControlAPI {
     fileprivate func deliverySummaries(_ call: Call) throws(Refusal) -> JSONValue {
-        let wanted = call.query("state")
-        if let wanted, WebhookDelivery.State(rawValue: wanted) == nil {
+        let wantedState = call.query("state")
+        if let wantedState, WebhookDelivery.State(rawValue: wantedState) == nil {
             throw Refusal(400, "'state' must be waiting, underway, delivered or failed")
         }
         let all = world.read(call.namespace) { services, _ in services.queue.all } ?? []
-        let found = all.filter { wanted == nil || $0.state.rawValue == wanted }
-        return ["deliveries": .array(found.suffix(1000).map(Self.shown))]
+        let matchingDeliveries = all.filter {
+            wantedState == nil || $0.state.rawValue == wantedState
+        }
+        return ["deliveries": .array(matchingDeliveries.suffix(1000).map(Self.deliveryJSON))]
     }
 
     /// Returns the response to an operation, with the webhook deliveries that the operation caused.
     ///
     /// If the call sets `settle`, it first waits until these deliveries have been made.
-    func settled(
+    func responseWithDeliveries(
         _ call: Call,
         from number: Int,
-        _ answer: JSONObject
+        _ response: JSONObject
     ) async -> JSONValue {
         if call.body["settle"]?.bool == true { _ = await dispatcher.flush(call.namespace) }
-        let added =
-            world.read(call.namespace) { services, _ in services.queue.added(from: number) } ?? []
-        var answer = answer
-        answer["deliveries"] = .array(added.map(Self.shown))
-        return .object(answer)
+        let addedDeliveries =
+            world.read(call.namespace) { services, _ in services.queue.addedDeliveries(from: number)
+            } ?? []
+        var response = response
+        response["deliveries"] = .array(addedDeliveries.map(Self.deliveryJSON))
+        return .object(response)
     }
 
-    func nextDelivery(_ namespace: String) -> Int {
+    func nextDeliveryNumber(_ namespace: String) -> Int {
         world.read(namespace) { services, _ in services.queue.nextNumber } ?? 1
     }
 
-    static func shown(_ delivery: WebhookDelivery) -> JSONValue {
+    static func deliveryJSON(_ delivery: WebhookDelivery) -> JSONValue {
         .object(
             .present([
                 ("number", .integer(Int64(delivery.number))),
@@ -112,7 +115,7 @@ extension ControlAPI {
     }
 
     fileprivate func resend(_ call: Call) async throws(Refusal) -> JSONValue {
-        let first = nextDelivery(call.namespace)
+        let first = nextDeliveryNumber(call.namespace)
         let count = world.edit(call.namespace) { services, now in
             let body = call.hasMember("body") ? call.body["body"] : nil
             return services.resend(
@@ -131,6 +134,6 @@ extension ControlAPI {
             )
         }
         _ = await dispatcher.flush(call.namespace)
-        return await settled(call, from: first, JSONObject())
+        return await responseWithDeliveries(call, from: first, JSONObject())
     }
 }

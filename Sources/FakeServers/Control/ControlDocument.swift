@@ -52,7 +52,7 @@ extension ControlRoute {
         let isStream =
             switch handler {
             case .lines: true
-            case .answer: false
+            case .response: false
             }
         let media = isStream ? "application/x-ndjson" : "application/json"
         let content = JSONValue.object([media: ["schema": ["type": "object"]]])

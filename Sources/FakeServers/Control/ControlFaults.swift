@@ -10,7 +10,7 @@ extension ControlRoute {
                 "GET",
                 "/faults",
                 "Returns the planned faults of the next calls to the fakes.",
-                handler: .answer { api, call in api.faultSummaries(call.namespace) }
+                handler: .response { api, call in api.faultSummaries(call.namespace) }
             ),
             ControlRoute(
                 "putFault",
@@ -43,8 +43,8 @@ extension ControlRoute {
                 pathValues: providers.sortedEntries.map {
                     ControlPathValue($0.party.description, $0.title)
                 },
-                handler: .answer { (api, call) async throws(ControlRefusal) in
-                    try await api.putFault(call)
+                handler: .response { (api, call) async throws(ControlRefusal) in
+                    try await api.setFault(call)
                     return api.faultSummaries(call.namespace)
                 }
             ),
@@ -53,10 +53,10 @@ extension ControlRoute {
                 "DELETE",
                 "/faults",
                 "Removes all planned faults; the fakes accept connections again.",
-                handler: .answer { (api, call) async throws(ControlRefusal) in
-                    api.world.heal(namespace: call.namespace)
+                handler: .response { (api, call) async throws(ControlRefusal) in
+                    api.world.endFaults(namespace: call.namespace)
                     api.world.release(call.namespace)
-                    try await api.refuse(false, api.servers)
+                    try await api.setRefusing(false, api.servers)
                     return api.faultSummaries(call.namespace)
                 }
             ),
@@ -65,31 +65,31 @@ extension ControlRoute {
 }
 
 extension ControlAPI {
-    fileprivate func putFault(_ call: Call) async throws(Refusal) {
+    fileprivate func setFault(_ call: Call) async throws(Refusal) {
         guard let provider = world.providers.named(call.value) else {
             let names = world.providers.names
-            let near = Suggestion.nearest(to: call.value, among: names)
+            let nearestName = Suggestion.nearest(to: call.value, among: names)
             throw Refusal(
                 404,
                 "'\(call.value)' is not one of \(names.joined(separator: ", "))",
-                hint: near.map { "did you mean '\($0)'?" }
+                hint: nearestName.map { "did you mean '\($0)'?" }
             )
         }
-        let hasAnswers = call.hasMember("responses")
+        let hasResponses = call.hasMember("responses")
         let isRefusing = call.body["refused"]?.bool
         // The list is parsed before any change, so that an invalid list changes nothing.
-        let answers = isRefusing != nil && !hasAnswers ? nil : try Self.answers(call.body)
+        let answers = isRefusing != nil && !hasResponses ? nil : try Self.answers(call.body)
         if answers == nil, let name = ["permanent", "reads"].first(where: call.hasMember) {
             throw Refusal(400, "'\(name)' requires 'responses', which is missing")
         }
         if let isRefusing {
-            try await refuse(isRefusing, servers.filter { $0.party == provider.party })
+            try await setRefusing(isRefusing, servers.filter { $0.party == provider.party })
         }
         guard let answers else { return }
         let plan = ProviderPlan(
             provider: provider.party,
             answers: answers,
-            isPermanent: call.body["permanent"]?.bool ?? false,
+            repeatsLastResponse: call.body["permanent"]?.bool ?? false,
             includesReads: call.body["reads"]?.bool ?? false
         )
         world.schedule(plan, namespace: call.namespace)
@@ -101,43 +101,45 @@ extension ControlAPI {
         }
         var answers: [ProviderPlan.Answer] = []
         for item in list {
-            guard let answer = PlannedResponseJSON.answer(item) else {
+            guard let response = PlannedResponseJSON.response(item) else {
                 throw Refusal(
                     400,
                     "\(item.text) is not a response; allowed are \(PlannedResponseJSON.choices)"
                 )
             }
-            answers.append(answer)
+            answers.append(response)
         }
         return answers
     }
 
     fileprivate func faultSummaries(_ namespace: String) -> JSONValue {
         let plans = world.read(namespace) { services, _ in services.plans } ?? [:]
-        let shown = plans.sorted { $0.key.description < $1.key.description }.map {
+        let planSummaries = plans.sorted { $0.key.description < $1.key.description }.map {
             party,
             plan in
             JSONObject.Member(
                 key: party.description,
                 value: [
                     "responses": .array(plan.answers.map(PlannedResponseJSON.value)),
-                    "permanent": .bool(plan.isPermanent), "reads": .bool(plan.includesReads),
+                    "permanent": .bool(plan.repeatsLastResponse),
+                    "reads": .bool(plan.includesReads),
                 ]
             )
         }
         return [
             "refused": .strings(servers.filter(\.isRefusing).map(\.party.description)),
-            "faults": .object(JSONObject(members: shown)),
+            "faults": .object(JSONObject(members: planSummaries)),
         ]
     }
 
     /// Makes some of the fakes refuse connections, or accept them again.
     ///
     /// The port of a fake serves all namespaces, so all namespaces are affected.
-    fileprivate func refuse(_ isRefusing: Bool, _ servers: [FakeServer]) async throws(Refusal) {
+    fileprivate func setRefusing(_ isRefusing: Bool, _ servers: [FakeServer]) async throws(Refusal)
+    {
         for server in servers {
             do throws(StartError) {
-                try await server.refuse(isRefusing)
+                try await server.setRefusing(isRefusing)
             } catch {
                 throw Refusal(409, error.description)
             }

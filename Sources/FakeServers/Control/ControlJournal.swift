@@ -10,7 +10,7 @@ extension ControlRoute {
             "/journal",
             "Returns the exchanges of the journal in order, one page at a time.",
             parameters: filters,
-            handler: .answer { (api, call) async throws(ControlRefusal) in try api.journal(call) }
+            handler: .response { (api, call) async throws(ControlRefusal) in try api.journal(call) }
         ),
         ControlRoute(
             "journalStream",
@@ -137,8 +137,8 @@ extension ControlAPI {
         let follower = JournalFollower(
             journal: journal,
             matches: filter.matches,
-            seen: after,
-            left: limit ?? .max
+            lastReadSequence: after,
+            remainingLineCount: limit ?? .max
         )
         // Each line is created only when the previous one has been sent, so that a client that does
         // not read uses no memory.
@@ -176,45 +176,45 @@ actor JournalFollower {
     private let journal: LiveJournal
     private let matches: @Sendable (Exchange) -> Bool
     private let numbers: AsyncStream<Int>.Iterator
-    private var seen: Int
+    private var lastReadSequence: Int
     /// The number of the first entry in the journal when the stream began.
     private let firstKeptSequence: Int
     /// The number of entries that the stream may still send.
-    private var left: Int
+    private var remainingLineCount: Int
     /// The numbers of entries that were read before their exchanges had ended.
     ///
     /// These entries are sent later, out of order.
-    private var unfinished: Set<Int> = []
+    private var unfinishedSequences: Set<Int> = []
     /// The entries that were read from the journal but not sent yet, in reverse order.
     private var page: [Exchange] = []
     /// Whether all entries that existed when the stream began have been read.
     private var hasReadPastExchanges = false
-    private var isOver = false
+    private var hasEnded = false
 
     init(
         journal: LiveJournal,
         matches: @escaping @Sendable (Exchange) -> Bool,
-        seen: Int,
-        left: Int
+        lastReadSequence: Int,
+        remainingLineCount: Int
     ) {
         self.journal = journal
         self.matches = matches
-        self.seen = seen
-        self.left = left
+        self.lastReadSequence = lastReadSequence
+        self.remainingLineCount = remainingLineCount
         firstKeptSequence = journal.read { $0.droppedEntryCount }
         numbers = journal.follow().makeAsyncIterator()
     }
 
     /// Returns the next line of the stream; nil at the end of the stream.
     func next() async -> Line? {
-        guard !isOver else { return nil }
-        guard left > 0, let line = await found() else {
-            isOver = true
+        guard !hasEnded else { return nil }
+        guard remainingLineCount > 0, let line = await found() else {
+            hasEnded = true
             return nil
         }
         switch line {
-        case .exchange: left -= 1
-        case .cut: isOver = true
+        case .exchange: remainingLineCount -= 1
+        case .cut: hasEnded = true
         }
         return line
     }
@@ -231,7 +231,9 @@ actor JournalFollower {
         }
         var numbers = numbers
         while let number = await numbers.next(isolation: self) {
-            guard number > seen || unfinished.remove(number) != nil else { continue }
+            guard number > lastReadSequence || unfinishedSequences.remove(number) != nil else {
+                continue
+            }
             let (exchange, isForgotten) = journal.read { journal in
                 (journal.exchange(number), !journal.isComplete(since: number))
             }
@@ -249,18 +251,18 @@ actor JournalFollower {
     /// - Returns: The number of the first entry that existed when the stream began and was dropped
     ///   since; nil when none was dropped.
     private func readPage() -> Int? {
-        let needed = max(seen + 1, firstKeptSequence)
-        let (found, isForgotten) = journal.read { [seen, matches] journal in
+        let needed = max(lastReadSequence + 1, firstKeptSequence)
+        let (found, isForgotten) = journal.read { [lastReadSequence, matches] journal in
             (
-                journal.page(after: seen, limit: 32, where: matches),
+                journal.page(after: lastReadSequence, limit: 32, where: matches),
                 !journal.isComplete(since: needed)
             )
         }
         if isForgotten { return needed }
-        hasReadPastExchanges = found.last <= seen
-        seen = max(seen, found.last)
+        hasReadPastExchanges = found.last <= lastReadSequence
+        lastReadSequence = max(lastReadSequence, found.last)
         for exchange in found.exchanges where exchange.completed == nil {
-            unfinished.insert(exchange.sequence)
+            unfinishedSequences.insert(exchange.sequence)
         }
         page = found.exchanges.filter { $0.completed != nil }.reversed()
         return nil

@@ -10,7 +10,7 @@ extension ControlRoute {
             "/namespaces",
             "Lists the namespaces and their user IDs.",
             takesNamespace: false,
-            handler: .answer { api, _ in
+            handler: .response { api, _ in
                 let all = api.world.namespaces.map { name -> JSONValue in
                     ["namespace": .string(name), "ids": .strings(api.world.ids(of: name))]
                 }
@@ -24,7 +24,7 @@ extension ControlRoute {
             "Creates a namespace and assigns user IDs to it.",
             members: [ControlMember("ids", .texts, "The user IDs of the namespace.")],
             takesNamespace: false,
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 let name = try api.text(call.value, "the name of the namespace")
                 let ids = (call.body["ids"]?.array ?? []).compactMap(\.string)
                 api.world.assignUserIDs(ids, namespace: name)
@@ -37,7 +37,7 @@ extension ControlRoute {
             "/namespaces/{name}",
             "Removes a namespace and everything in it.",
             takesNamespace: false,
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 guard api.world.namespaces.contains(call.value) else {
                     throw ControlRefusal(404, "there is no namespace '\(call.value)'")
                 }
@@ -50,7 +50,7 @@ extension ControlRoute {
             "POST",
             "/reset",
             "Resets the data of a namespace; its user IDs, webhooks and switches stay.",
-            handler: .answer { api, call in
+            handler: .response { api, call in
                 api.world.reset(call.namespace)
                 return [
                     "namespace": .string(call.namespace),

@@ -7,15 +7,15 @@ internal import Providers
 /// operations.
 struct ControlRoute: Sendable {
     /// The implementation of an operation of the control API.
-    enum Work: Sendable {
-        typealias Answer =
+    enum RequestHandler: Sendable {
+        typealias JSONHandler =
             @Sendable (ControlAPI, ControlAPI.Call) async throws(ControlRefusal) -> JSONValue
-        typealias Lines =
+        typealias StreamHandler =
             @Sendable (ControlAPI, ControlAPI.Call) throws(ControlRefusal) -> AsyncStream<String>
 
-        case answer(Answer)
+        case response(JSONHandler)
         /// The operation responds with a stream of lines.
-        case lines(Lines)
+        case lines(StreamHandler)
     }
 
     /// The operation ID in the OpenAPI document.
@@ -35,7 +35,7 @@ struct ControlRoute: Sendable {
     let pathValues: [ControlPathValue]
     /// Whether the operation applies to one namespace, which must exist.
     let takesNamespace: Bool
-    let handler: Work
+    let handler: RequestHandler
 
     init(
         _ id: String,
@@ -46,7 +46,7 @@ struct ControlRoute: Sendable {
         members: [ControlMember] = [],
         pathValues: [ControlPathValue] = [],
         takesNamespace: Bool = true,
-        handler: Work
+        handler: RequestHandler
     ) {
         self.id = id
         self.method = method
@@ -69,8 +69,8 @@ struct ControlRoute: Sendable {
             parameters: control.parameters,
             members: control.members,
             pathValues: control.pathValues,
-            handler: .answer { (api, call) async throws(ControlRefusal) in
-                try await api.carryOut(control, call)
+            handler: .response { (api, call) async throws(ControlRefusal) in
+                try await api.runProviderControl(control, call)
             }
         )
     }
@@ -86,7 +86,7 @@ struct ControlRoute: Sendable {
     }
 
     /// The method and path of the operation, for error messages.
-    var place: String { "\(method) /assay/v1\(displayPath)" }
+    var methodAndPath: String { "\(method) /assay/v1\(displayPath)" }
 
     /// The path of the operation as the OpenAPI document contains it.
     var displayPath: String {
@@ -106,8 +106,9 @@ struct ControlRoute: Sendable {
     func match(_ segments: [String]) -> String? {
         let parts = parts
         // An action may have two segments, such as `paywall/complete`.
-        let isOpen = parts.last?.hasSuffix("+}") == true && segments.count == parts.count + 1
-        guard parts.count == segments.count || isOpen else { return nil }
+        let isLastPartOpen =
+            parts.last?.hasSuffix("+}") == true && segments.count == parts.count + 1
+        guard parts.count == segments.count || isLastPartOpen else { return nil }
         var values: [String] = []
         for (part, segment) in zip(parts, segments) {
             if part.hasPrefix("{") {
@@ -116,7 +117,7 @@ struct ControlRoute: Sendable {
                 return nil
             }
         }
-        if isOpen, let last = segments.last { values.append(last) }
+        if isLastPartOpen, let last = segments.last { values.append(last) }
         return values.joined(separator: "/")
     }
 }
@@ -138,10 +139,11 @@ extension [ControlRoute] {
     /// Returns the methods of all operations that match the path of a request, in the order of the
     /// list.
     func methods(of segments: [String]) -> [String] {
-        var found: [String] = []
-        for route in self where route.match(segments) != nil && !found.contains(route.method) {
-            found.append(route.method)
+        var allowedMethods: [String] = []
+        for route in self
+        where route.match(segments) != nil && !allowedMethods.contains(route.method) {
+            allowedMethods.append(route.method)
         }
-        return found
+        return allowedMethods
     }
 }

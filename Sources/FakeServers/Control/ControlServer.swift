@@ -15,8 +15,8 @@ package final class ControlServer: Sendable {
     package var host: String { listener.host }
     package var port: Int { listener.port }
     /// The host in the URL that callers get; nil means the host that the server listens on.
-    private let told: String?
-    package var baseURL: String { AdvertisedAddress.url(host: told ?? host, port: port) }
+    private let advertisedHost: String?
+    package var baseURL: String { AdvertisedAddress.url(host: advertisedHost ?? host, port: port) }
 
     /// Opens the port of the control API.
     ///
@@ -24,9 +24,9 @@ package final class ControlServer: Sendable {
     package init(
         host: String = "127.0.0.1",
         port: Int = 0,
-        told: String? = nil
+        advertisedHost: String? = nil
     ) async throws(StartError) {
-        self.told = told
+        self.advertisedHost = advertisedHost
         let api = Locked<ControlAPI?>(nil)
         self.api = api
         listener = try await HTTPHost(
@@ -41,7 +41,7 @@ package final class ControlServer: Sendable {
             }
             // The health check needs no lock and no thread that other calls use.
             if let health = control.health(request) { return .whole(health) }
-            return .later {
+            return .deferred {
                 switch await control.respond(to: request) {
                 case .whole(let response): .whole(response)
                 case .lines(let lines): .lines(lines)

@@ -11,14 +11,14 @@ extension ControlRoute {
             "/snapshots",
             "Lists the names of the snapshots.",
             takesNamespace: false,
-            handler: .answer { api, _ in api.snapshotNames }
+            handler: .response { api, _ in api.snapshotNames }
         ),
         ControlRoute(
             "takeSnapshot",
             "POST",
             "/snapshots/{name}",
             "Saves a snapshot of a namespace.",
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 api.world.snapshot(
                     call.namespace,
                     as: try api.text(call.value, "a snapshot's name")
@@ -31,7 +31,7 @@ extension ControlRoute {
             "POST",
             "/snapshots/{name}/restore",
             "Restores a namespace from a snapshot.",
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 try api.restore(call.value, into: call.namespace)
             }
         ),
@@ -41,7 +41,7 @@ extension ControlRoute {
             "/snapshots/{name}/fork",
             "Copies a snapshot into another namespace.",
             members: [ControlMember("to", .text, "The namespace to copy to.")],
-            handler: .answer { (api, call) async throws(ControlRefusal) in try api.fork(call) }
+            handler: .response { (api, call) async throws(ControlRefusal) in try api.fork(call) }
         ),
     ]
 
@@ -52,7 +52,7 @@ extension ControlRoute {
             "/export",
             "Returns the state of all namespaces, without keys and secrets.",
             takesNamespace: false,
-            handler: .answer { (api, _) async throws(ControlRefusal) in
+            handler: .response { (api, _) async throws(ControlRefusal) in
                 guard let saved = try? api.world.save() else {
                     throw ControlRefusal(500, "the state cannot be exported")
                 }
@@ -71,7 +71,7 @@ extension ControlRoute {
                 ControlMember("ids", .object, "The namespace of each user ID, as exported."),
             ],
             takesNamespace: false,
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 do throws(FakeRegistry.LoadError) {
                     try api.world.load(.object(call.body))
                 } catch {
@@ -101,8 +101,8 @@ extension ControlAPI {
     }
 
     fileprivate func fork(_ call: Call) throws(Refusal) -> JSONValue {
-        let given = call.body["to"]?.string ?? ""
-        let target = try text(given, "'to', the namespace of the copy,")
+        let targetName = call.body["to"]?.string ?? ""
+        let target = try text(targetName, "'to', the namespace of the copy,")
         guard target != call.namespace else {
             throw Refusal(400, "'to' must be another namespace; use restore for the same one")
         }

@@ -16,7 +16,7 @@ extension ControlRoute {
                 ),
                 ControlParameter("id", "Only subscribers with an ID that contains this string."),
             ],
-            handler: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .response { (api, call) async throws(ControlRefusal) in
                 try api.subscriberSummaries(call)
             }
         )
@@ -26,25 +26,25 @@ extension ControlRoute {
 extension ControlAPI {
     fileprivate func subscriberSummaries(_ call: Call) throws(Refusal) -> JSONValue {
         let limit = try limit(call) ?? 100
-        let part = call.query("id") ?? ""
-        let found = world.read(call.namespace) { services, now in
+        let idPart = call.query("id") ?? ""
+        let entriesByProvider = world.read(call.namespace) { services, now in
             services.table.entries.flatMap { provider in
                 provider.subscribers(services, now).map { (provider.party, $0) }
             }
         }
-        let wanted = (found ?? []).filter { _, subscriber in
-            part.isEmpty || subscriber.ids.contains { $0.contains(part) }
+        let matchingSubscribers = (entriesByProvider ?? []).filter { _, subscriber in
+            idPart.isEmpty || subscriber.ids.contains { $0.contains(idPart) }
         }
-        let sorted = wanted.sorted { left, right in
+        let sorted = matchingSubscribers.sorted { left, right in
             (left.1.lastSeen, left.1.ids.first ?? "") > (right.1.lastSeen, right.1.ids.first ?? "")
         }
         return [
-            "subscribers": .array(sorted.prefix(limit).map(Self.shown)),
+            "subscribers": .array(sorted.prefix(limit).map(Self.subscriberJSON)),
             "count": .integer(Int64(sorted.count)),
         ]
     }
 
-    private static func shown(
+    private static func subscriberJSON(
         _ provider: Exchange.Party,
         _ subscriber: SubscriberSummary
     ) -> JSONValue {
@@ -52,18 +52,18 @@ extension ControlAPI {
             "provider": .string(provider.description), "ids": .strings(subscriber.ids),
             "seen": .string(subscriber.lastSeen.preciseText),
             "access": .strings(subscriber.activeEntitlements),
-            "holdings": .array(subscriber.purchases.map(shown)),
+            "holdings": .array(subscriber.purchases.map(subscriberJSON)),
         ]
     }
 
-    private static func shown(_ holding: SubscriberSummary.PurchaseSummary) -> JSONValue {
+    private static func subscriberJSON(_ purchase: SubscriberSummary.PurchaseSummary) -> JSONValue {
         [
-            "product": .string(holding.product), "store": .string(holding.store),
-            "environment": .string(holding.environment),
-            "state": .string(holding.state.rawValue),
-            "began": .string(holding.firstPurchased.preciseText),
-            "period": .string(holding.periodStart.preciseText),
-            "ends": holding.accessEnd.map { .string($0.preciseText) } ?? .null,
+            "product": .string(purchase.product), "store": .string(purchase.store),
+            "environment": .string(purchase.environment),
+            "state": .string(purchase.state.rawValue),
+            "began": .string(purchase.firstPurchaseTime.preciseText),
+            "period": .string(purchase.periodStart.preciseText),
+            "ends": purchase.accessEnd.map { .string($0.preciseText) } ?? .null,
         ]
     }
 }

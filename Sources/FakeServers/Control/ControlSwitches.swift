@@ -10,7 +10,7 @@ extension ControlRoute {
                 "GET",
                 "/settings",
                 "Returns the switches of all fakes.",
-                handler: .answer { api, call in api.switchSummaries(call.namespace) }
+                handler: .response { api, call in api.switchSummaries(call.namespace) }
             ),
             ControlRoute(
                 "patchSettings",
@@ -20,7 +20,7 @@ extension ControlRoute {
                 members: providers.switches.map {
                     ControlMember($0.name, .object, "New values of this fake's switches.")
                 },
-                handler: .answer { (api, call) async throws(ControlRefusal) in
+                handler: .response { (api, call) async throws(ControlRefusal) in
                     try api.changeSwitches(call)
                     return api.switchSummaries(call.namespace)
                 }
@@ -47,15 +47,15 @@ extension ControlAPI {
             throw Refusal(400, "the body needs the switches of at least one provider")
         }
         let problem = world.edit(call.namespace) { services, _ -> Refusal? in
-            var changed = services
+            var changedServices = services
             do throws(Refusal) {
                 for member in call.body.members {
-                    try Self.change(&changed, member.key, member.value)
+                    try Self.change(&changedServices, member.key, member.value)
                 }
             } catch {
                 return error
             }
-            services = changed
+            services = changedServices
             return nil
         }
         if let problem = problem ?? nil { throw problem }
@@ -67,16 +67,16 @@ extension ControlAPI {
         _ value: JSONValue
     ) throws(Refusal) {
         let all = services.table.switches
-        guard let group = all.first(where: { $0.name == name }) else {
-            let near = Suggestion.nearest(to: name, among: all.map(\.name))
+        guard let switchGroup = all.first(where: { $0.name == name }) else {
+            let nearestName = Suggestion.nearest(to: name, among: all.map(\.name))
             throw Refusal(
                 400,
                 "'\(name)' has no switches",
-                hint: (near.map { "did you mean '\($0)'? " } ?? "")
+                hint: (nearestName.map { "did you mean '\($0)'? " } ?? "")
                     + "providers with switches: " + all.map(\.name).joined(separator: ", ")
             )
         }
-        try group.change(&services, value)
+        try switchGroup.change(&services, value)
     }
 
     /// Changes one switch of a fake by its name, for the command line.

@@ -12,16 +12,16 @@ enum PlannedResponseJSON {
     }
 
     /// Returns the planned response that a JSON value spells; nil when the value is invalid.
-    static func answer(_ value: JSONValue) -> ProviderPlan.Answer? {
+    static func response(_ value: JSONValue) -> ProviderPlan.Answer? {
         if let status = value.int64 { return ProviderPlan.Answer(spelling: "\(status)") }
         // A number in a string is not a valid spelling.
         guard let text = value.string, Int(text) == nil else { return nil }
         return ProviderPlan.Answer(spelling: text)
     }
 
-    /// Returns the JSON value that `answer(_:)` converts to this planned response.
-    static func value(_ answer: ProviderPlan.Answer) -> JSONValue {
-        if case .status(let status) = answer { return .integer(Int64(status)) }
-        return .string(answer.spelling)
+    /// Returns the JSON value that `response(_:)` converts to this planned response.
+    static func value(_ response: ProviderPlan.Answer) -> JSONValue {
+        if case .status(let status) = response { return .integer(Int64(status)) }
+        return .string(response.spelling)
     }
 }

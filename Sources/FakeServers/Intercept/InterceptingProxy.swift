@@ -46,7 +46,7 @@ package final class InterceptingProxy: Sendable {
         let open = Locked<[ObjectIdentifier: any Channel]>([:])
         self.open = open
         let report: @Sendable (ConnectionFault) -> Void = { world.journal.note($0.description) }
-        let switchboard = InterceptionRouter(servers, world, authority, refusals)
+        let router = InterceptionRouter(servers, world, authority, refusals)
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
@@ -58,19 +58,23 @@ package final class InterceptingProxy: Sendable {
                     let id = ObjectIdentifier(channel)
                     open.withLock { $0[id] = channel }
                     channel.closeFuture.whenComplete { _ in open.withLock { $0[id] = nil } }
-                    return ConnectionOptions.accept(channel, options, report: report) { channel in
+                    return ConnectionOptions.configureAcceptedConnection(
+                        channel,
+                        options,
+                        report: report
+                    ) { channel in
                         let pipeline = channel.pipeline.syncOperations
                         try pipeline.addHandler(HTTPHost.makeIdleHandler(idleMax))
-                        try pipeline.addHandler(ProtocolDetector(switchboard, .direct))
+                        try pipeline.addHandler(ProtocolDetector(router, .direct))
                     }
                 }
                 .bind(host: host, port: port).get()
         } catch {
-            let isTaken = (error as? IOError)?.isAddressTaken == true
+            let isAddressInUse = (error as? IOError)?.isAddressInUseError == true
             throw StartError(
                 description: "cannot open \(host):\(port) for the intercepting proxy: "
-                    + (isTaken ? "the port is in use" : "\(error)"),
-                isTaken: isTaken
+                    + (isAddressInUse ? "the port is in use" : "\(error)"),
+                isAddressInUse: isAddressInUse
             )
         }
         self.port = listener.localAddress?.port ?? port

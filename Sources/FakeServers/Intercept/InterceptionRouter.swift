@@ -53,16 +53,17 @@ final class InterceptionRouter: Sendable {
         guard let (party, _) = ProviderTable.all.host(host),
             let server = servers.first(where: { $0.party == party })
         else {
-            let refusal = Refusal(place: "\(host):\(port)", reason: .unknownHost)
+            let refusal = Refusal(destination: "\(host):\(port)", reason: .unknownHost)
             refusals.note(refusal)
             return .refused(refusal)
         }
         return server.isRefusing ? .unreachable : .open
     }
 
-    func answer(_ request: HTTPMessage.Request, at entryPoint: EntryPoint) -> HTTPHost.Answer {
+    func answer(_ request: HTTPMessage.Request, at entryPoint: EntryPoint) -> HTTPHost.HostResponse
+    {
         if let response = SelfCheck.response(to: request) { return .whole(response) }
-        let (host, port) = place(of: request, entryPoint)
+        let (host, port) = destination(of: request, entryPoint)
         switch route(host, port, request) {
         case .fake(let server, let target):
             guard !server.isRefusing else { return .reset }
@@ -70,7 +71,7 @@ final class InterceptionRouter: Sendable {
             request.target = target
             return FakeServer.answer(request, server.party, world)
         case .refused(let reason):
-            let refusal = Refusal(place: "\(host):\(port)", reason: reason)
+            let refusal = Refusal(destination: "\(host):\(port)", reason: reason)
             refusals.note(refusal)
             return .whole(Self.response(refusal))
         }
@@ -101,7 +102,9 @@ final class InterceptionRouter: Sendable {
         servers.first { $0.port == port && ($0.host == host || host == "localhost") }
     }
 
-    private func place(of request: HTTPMessage.Request, _ entryPoint: EntryPoint) -> (String, Int) {
+    private func destination(of request: HTTPMessage.Request, _ entryPoint: EntryPoint) -> (
+        String, Int
+    ) {
         switch entryPoint {
         case .host(let host, let port): (host, port)
         case .direct: HostAndPort.split(request[field: "host"] ?? "", port: 80)

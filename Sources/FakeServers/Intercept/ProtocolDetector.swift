@@ -17,18 +17,18 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     private static let connectPrefix = Array("CONNECT ".utf8)
     private static let http2 = Array("PRI * HTTP/2".utf8)
 
-    private let switchboard: InterceptionRouter
+    private let router: InterceptionRouter
     private var entryPoint: InterceptionRouter.EntryPoint
     private var isSecure: Bool
     private var receivedBytes = ByteBuffer()
     private var isProtocolDetected = false
 
     init(
-        _ switchboard: InterceptionRouter,
+        _ router: InterceptionRouter,
         _ entryPoint: InterceptionRouter.EntryPoint,
         isSecure: Bool = false
     ) {
-        self.switchboard = switchboard
+        self.router = router
         self.entryPoint = entryPoint
         self.isSecure = isSecure
     }
@@ -54,10 +54,10 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         case nil: return
         case false?:
             guard first.isLetter else { return refuse(.malformed, context) }
-            let (switchboard, entryPoint) = (switchboard, entryPoint)
+            let (router, entryPoint) = (router, entryPoint)
             installHandlers(on: context) { pipeline in
-                try HTTPHost.addConnection(to: pipeline, now: switchboard.now) { request in
-                    switchboard.answer(request, at: entryPoint)
+                try HTTPHost.addConnection(to: pipeline, now: router.now) { request in
+                    router.answer(request, at: entryPoint)
                 }
             }
         }
@@ -78,7 +78,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
             return refuse(.malformed, context)
         }
         let (host, port) = HostAndPort.split(String(words[1]), port: 443)
-        switch switchboard.tunnel(to: host, port: port) {
+        switch router.tunnel(to: host, port: port) {
         case .open:
             entryPoint = .host(host, port: port)
             let line = "HTTP/1.1 200 Connection established\r\n\r\n"
@@ -114,10 +114,10 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     // MARK: TLS
 
     private func startTLS(_ context: ChannelHandlerContext) {
-        let switchboard = switchboard
+        let router = router
         if case .host(let host, let port) = entryPoint {
             return installHandlers(on: context) { pipeline in
-                try Self.addTLS(to: pipeline, switchboard, host, port)
+                try Self.addTLS(to: pipeline, router, host, port)
             }
         }
         let channel = context.channel
@@ -126,12 +126,14 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     guard case .hostname(let name) = result else {
-                        let place = channel.localAddress.map { "\($0)" } ?? "an address"
-                        switchboard.refusals.note(Refusal(place: place, reason: .missingServerName))
+                        let destination = channel.localAddress.map { "\($0)" } ?? "an address"
+                        router.refusals.note(
+                            Refusal(destination: destination, reason: .missingServerName)
+                        )
                         channel.close(promise: nil)
                         return
                     }
-                    try Self.addTLS(to: pipeline, switchboard, name.lowercased(), 443)
+                    try Self.addTLS(to: pipeline, router, name.lowercased(), 443)
                 }
             }
             try pipeline.addHandler(ByteToMessageHandler(reader))
@@ -140,13 +142,13 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
 
     private static func addTLS(
         to pipeline: ChannelPipeline.SynchronousOperations,
-        _ switchboard: InterceptionRouter,
+        _ router: InterceptionRouter,
         _ host: String,
         _ port: Int
     ) throws {
-        try pipeline.addHandler(NIOSSLServerHandler(context: switchboard.context(for: host)))
+        try pipeline.addHandler(NIOSSLServerHandler(context: router.context(for: host)))
         try pipeline.addHandler(
-            ProtocolDetector(switchboard, .host(host, port: port), isSecure: true)
+            ProtocolDetector(router, .host(host, port: port), isSecure: true)
         )
     }
 
@@ -164,20 +166,20 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         } catch {
             return refuse(.malformed, context)
         }
-        let rest = receivedBytes
+        let bufferedBytes = receivedBytes
         receivedBytes = ByteBuffer()
-        context.fireChannelRead(NIOAny(rest))
+        context.fireChannelRead(NIOAny(bufferedBytes))
         context.fireChannelReadComplete()
         context.pipeline.syncOperations.removeHandler(self).whenComplete { _ in }
     }
 
     private func refuse(_ reason: Refusal.Reason, _ context: ChannelHandlerContext) {
         isProtocolDetected = true
-        switchboard.refusals.note(Refusal(place: place, reason: reason))
+        router.refusals.note(Refusal(destination: destination, reason: reason))
         context.close(promise: nil)
     }
 
-    private var place: String {
+    private var destination: String {
         switch entryPoint {
         case .direct: "the intercepting proxy"
         case .host(let host, let port): "\(host):\(port)"
@@ -187,7 +189,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     /// Records a TLS failure that the client caused, and closes the connection.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if isSecure, let reason = Self.reason(of: error) {
-            switchboard.refusals.note(Refusal(place: place, reason: reason))
+            router.refusals.note(Refusal(destination: destination, reason: reason))
         }
         context.close(promise: nil)
     }

@@ -17,46 +17,46 @@ package struct Refusal: Hashable, Sendable {
     }
 
     /// The host and port that the backend called.
-    package let place: String
+    package let destination: String
     package let reason: Reason
 
-    package init(place: String, reason: Reason) {
-        self.place = place
+    package init(destination: String, reason: Reason) {
+        self.destination = destination
         self.reason = reason
     }
 
     /// The message to the user about the refused call, with the reason and the next step.
     package var text: String {
         switch reason {
-        case .unknownHost where Self.isMetadata(place):
-            "the call to \(place) was refused: it is the metadata address of a cloud, which "
+        case .unknownHost where Self.isMetadata(destination):
+            "the call to \(destination) was refused: it is the metadata address of a cloud, which "
                 + "provides credentials; configure test credentials for the backend"
         case .unknownHost:
-            "the call to \(place) was refused: no service with a fake has this host; --allow-host "
+            "the call to \(destination) was refused: no service with a fake has this host; --allow-host "
                 + "\(host) allows calls to it"
         case .unknownPath(let path):
-            "the call to \(place)\(path) was refused: the fake of this host has no such path"
+            "the call to \(destination)\(path) was refused: the fake of this host has no such path"
         case .untrustedCertificate:
-            "the client that called \(place) does not trust the certificate authority of this "
+            "the client that called \(destination) does not trust the certificate authority of this "
                 + "run: it ignores variables such as SSL_CERT_FILE and NODE_EXTRA_CA_CERTS; let the "
                 + "client trust the PEM file at the path in ASSAY_AUTHORITY"
         case .http2:
-            "the client that called \(place) supports only HTTP/2; the fakes support only HTTP/1.1"
+            "the client that called \(destination) supports only HTTP/2; the fakes support only HTTP/1.1"
         case .missingServerName:
-            "\(place) was called over TLS without a server name (SNI), so the host is unknown"
-        case .malformed: "\(place) received data that is neither TLS nor HTTP"
+            "\(destination) was called over TLS without a server name (SNI), so the host is unknown"
+        case .malformed: "\(destination) received data that is neither TLS nor HTTP"
         }
     }
 
     private var host: String {
-        place.lastIndex(of: ":").map { String(place[..<$0]) } ?? place
+        destination.lastIndex(of: ":").map { String(destination[..<$0]) } ?? destination
     }
 
     /// Returns whether a host is the metadata service of a cloud, by its link-local address or its
     /// name (RFC 3927, RFC 4291).
-    private static func isMetadata(_ place: String) -> Bool {
+    private static func isMetadata(_ destination: String) -> Bool {
         ["169.254.", "[fe80:", "[fd00:ec2:", "metadata."].contains {
-            place.lowercased().hasPrefix($0)
+            destination.lowercased().hasPrefix($0)
         }
     }
 }
@@ -69,7 +69,7 @@ package final class RefusalCounts: Sendable {
         var counts: [Refusal: Int] = [:]
         var order: [Refusal] = []
         /// The number of refusals of further kinds, after the maximum number of kinds.
-        var restCount = 0
+        var unlistedCallCount = 0
     }
 
     /// The maximum number of kinds of refusals, so that a backend that always calls new hosts does
@@ -95,7 +95,7 @@ package final class RefusalCounts: Sendable {
                 return false
             }
             guard state.order.count < Self.distinctRefusalMax else {
-                state.restCount += 1
+                state.unlistedCallCount += 1
                 return false
             }
             state.counts[refusal] = 1
@@ -126,8 +126,9 @@ package final class RefusalCounts: Sendable {
         let lines = counts.map { refusal, count in
             refusal.text + (count > 1 ? " (\(count) times)" : "")
         }
-        let restCount = all.map { $0.state.withLock { $0.restCount } }.reduce(0, +)
-        let rest = restCount == 1 ? "1 more call was" : "\(restCount) more calls were"
-        return restCount == 0 ? lines : lines + [rest + " refused"]
+        let unlistedCallCount = all.map { $0.state.withLock { $0.unlistedCallCount } }.reduce(0, +)
+        let rest =
+            unlistedCallCount == 1 ? "1 more call was" : "\(unlistedCallCount) more calls were"
+        return unlistedCallCount == 0 ? lines : lines + [rest + " refused"]
     }
 }

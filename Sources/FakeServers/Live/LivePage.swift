@@ -26,7 +26,7 @@ enum LivePage {
         request[field: "accept"]?.contains("text/html") == true
     }
 
-    private static let policy = [
+    private static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
         "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
         "require-trusted-types-for 'script'", "trusted-types 'none'",
@@ -43,7 +43,7 @@ enum LivePage {
             200,
             fields: [
                 HTTPMessage.Field("content-type", type),
-                HTTPMessage.Field("content-security-policy", policy),
+                HTTPMessage.Field("content-security-policy", contentSecurityPolicy),
                 HTTPMessage.Field("x-content-type-options", "nosniff"),
                 HTTPMessage.Field("referrer-policy", "no-referrer"),
                 HTTPMessage.Field("cross-origin-opener-policy", "same-origin"),

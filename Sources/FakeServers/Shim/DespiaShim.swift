@@ -64,8 +64,10 @@ package enum DespiaShim {
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         let device = FormText.pairs(query).first { $0.name == "device" }?.value ?? "main"
         let namespace = FormText.pairs(query).first { $0.name == "namespace" }?.value ?? ""
-        let bare = FormText.pairs(query).contains { $0.name == "panel" && $0.value == "false" }
-        let shown = world.edit(namespace, notifies: false) {
+        let isPanelHidden = FormText.pairs(query).contains {
+            $0.name == "panel" && $0.value == "false"
+        }
+        let deviceState = world.edit(namespace, notifies: false) {
             services,
             now -> (JSONValue, JSONValue) in
             let request = HTTPMessage.Request("GET", "/device?device=" + device.percentEncoded)
@@ -76,14 +78,14 @@ package enum DespiaShim {
             ]
             return ((try? JSONValue(parsing: reply.response.body)) ?? .null, faults)
         }
-        guard let (shown, faults) = shown else { return HTTPMessage.Response(404) }
+        guard let (deviceState, faults) = deviceState else { return HTTPMessage.Response(404) }
         let host = request[field: "host"] ?? "127.0.0.1:9350"
         let text = script(
-            device: shown,
+            device: deviceState,
             load: "1",
             channel: .http(bridge: "http://" + host),
             faults: faults,
-            hasPanel: !bare
+            hasPanel: !isPanelHidden
         )
         return HTTPMessage.Response(
             200,

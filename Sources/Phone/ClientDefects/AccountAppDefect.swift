@@ -33,26 +33,28 @@ extension AccountApp {
         fileprivate func applyDefect(_ policy: inout Policy) {
             switch self {
             case .failedSignInSwitches:
-                let correct = policy.refused
-                policy.refused = { app, requestStep in
-                    correct(&app, requestStep)
+                let originalBehavior = policy.handleRefusal
+                policy.handleRefusal = { app, requestStep in
+                    originalBehavior(&app, requestStep)
                     guard requestStep == .password else { return }
                     app.uid = "failed-" + app.seed
                     app.requestSteps = [.identify, .register]
                 }
             case .logoutKeepsID:
-                let correct = policy.clearUserID
-                policy.clearUserID = { app in if app.action.name != .logout { correct(&app) } }
+                let originalBehavior = policy.clearUserID
+                policy.clearUserID = { app in
+                    if app.action.name != .logout { originalBehavior(&app) }
+                }
             case .googleCreatesAnotherUser:
-                let correct = policy.resultingUserID
+                let originalBehavior = policy.resultingUserID
                 policy.resultingUserID = { app, requestStep, localID in
                     [.link, .password].contains(requestStep)
-                        ? correct(app, requestStep, localID) : "google-" + app.seed
+                        ? originalBehavior(app, requestStep, localID) : "google-" + app.seed
                 }
             case .resetCreatesNewUser:
-                let correct = policy.resultingUserID
+                let originalBehavior = policy.resultingUserID
                 policy.resultingUserID = { app, requestStep, localID in
-                    let resultingUserID = correct(app, requestStep, localID)
+                    let resultingUserID = originalBehavior(app, requestStep, localID)
                     return app.action.name == .forgotPassword
                         ? (resultingUserID ?? "") + "-new" : resultingUserID
                 }

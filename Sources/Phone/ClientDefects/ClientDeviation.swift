@@ -40,7 +40,9 @@ extension ScriptedApp {
 }
 
 extension ClientDefect {
-    static let deviations = [start, identity, selling].reduce(into: [:]) { all, some in
+    static let deviations = [start, identityDeviations, sellingDeviations].reduce(into: [:]) {
+        all,
+        some in
         all.merge(some) { $1 }
     }
 }

@@ -73,8 +73,8 @@ extension ControlMember {
         _ isCallable: (String) -> Bool
     ) -> (text: String, hint: String?)? {
         if value.isNull { return nil }
-        func typeProblem(_ wanted: String) -> (String, String?) {
-            ("'\(name)' takes \(wanted), not \(value.kind)", nil)
+        func typeProblem(_ expectedType: String) -> (String, String?) {
+            ("'\(name)' takes \(expectedType), not \(value.kind)", nil)
         }
         switch kind {
         case .text, .open: return value.string == nil ? typeProblem("a string") : nil
@@ -186,7 +186,7 @@ extension ControlRefusal {
         of owner: String,
         among known: [String]
     ) -> ControlRefusal {
-        let near = Suggestion.nearest(to: name, among: known).map { "did you mean '\($0)'? " }
+        let suggestion = Suggestion.nearest(to: name, among: known).map { "did you mean '\($0)'? " }
         let all =
             known.isEmpty
             ? "the operation takes no \(kindName)s"
@@ -194,7 +194,7 @@ extension ControlRefusal {
         return ControlRefusal(
             400,
             "'\(name)' is not a \(kindName) of \(owner)",
-            hint: (near ?? "") + all
+            hint: (suggestion ?? "") + all
         )
     }
 }

@@ -107,16 +107,18 @@ extension ControlRefusal {
     ///
     /// Its hint suggests the nearest value and lists all of them.
     package static func unknown(
-        _ word: String,
+        _ actionName: String,
         _ owner: String,
         among pathValues: [ControlPathValue]
     ) -> ControlRefusal {
         let names = pathValues.map(\.name)
-        let near = Suggestion.nearest(to: word, among: names).map { "did you mean '\($0)'? " }
+        let suggestion = Suggestion.nearest(to: actionName, among: names).map {
+            "did you mean '\($0)'? "
+        }
         return ControlRefusal(
             404,
-            "\(owner) has no action '\(word)'",
-            hint: (near ?? "") + "the valid actions are " + names.joined(separator: ", ")
+            "\(owner) has no action '\(actionName)'",
+            hint: (suggestion ?? "") + "the valid actions are " + names.joined(separator: ", ")
         )
     }
 }

@@ -32,9 +32,9 @@ package enum Switches {
     /// The range of the numbers that a switch accepts.
     ///
     /// A number is a count, or seconds up to 68 years.
-    private static let numbers: ClosedRange<Int64> = 0...Int64(Int32.max)
+    private static let allowedNumbers: ClosedRange<Int64> = 0...Int64(Int32.max)
 
-    private static func names(_ settings: some Any) -> [String] {
+    private static func switchNames(_ settings: some Any) -> [String] {
         Mirror(reflecting: settings).children.compactMap(\.label)
     }
 
@@ -43,7 +43,7 @@ package enum Switches {
     /// A setting without a value is included as null, so that users can find its name.
     package static func settingsJSON(_ settings: some Encodable) -> JSONValue {
         var object = (try? JSONValue(encoding: settings))?.object ?? JSONObject()
-        for name in names(settings) where object[name] == nil { object[name] = .null }
+        for name in switchNames(settings) where object[name] == nil { object[name] = .null }
         return .object(object)
     }
 
@@ -53,30 +53,30 @@ package enum Switches {
     package static func merge<Settings: Codable>(
         _ settings: inout Settings,
         _ value: JSONValue,
-        _ owner: String
+        _ groupName: String
     ) throws(ControlRefusal) {
         guard let changes = value.object else {
-            throw ControlRefusal(400, "'\(owner)' takes an object, not \(value.kind)")
+            throw ControlRefusal(400, "'\(groupName)' takes an object, not \(value.kind)")
         }
-        let names = names(settings)
+        let switchNames = switchNames(settings)
         guard var object = (try? JSONValue(encoding: settings))?.object else {
-            throw ControlRefusal(500, "the switches of '\(owner)' cannot be encoded")
+            throw ControlRefusal(500, "the switches of '\(groupName)' cannot be encoded")
         }
         for change in changes.members {
-            guard names.contains(change.key) else {
-                let near = Suggestion.nearest(to: change.key, among: names)
+            guard switchNames.contains(change.key) else {
+                let suggestion = Suggestion.nearest(to: change.key, among: switchNames)
                 throw ControlRefusal(
                     400,
-                    "\(owner) has no switch '\(change.key)'",
-                    hint: (near.map { "did you mean '\($0)'? " } ?? "")
-                        + "the valid names are " + names.joined(separator: ", ")
+                    "\(groupName) has no switch '\(change.key)'",
+                    hint: (suggestion.map { "did you mean '\($0)'? " } ?? "")
+                        + "the valid names are " + switchNames.joined(separator: ", ")
                 )
             }
-            if let number = change.value.int64, !numbers.contains(number) {
+            if let number = change.value.int64, !allowedNumbers.contains(number) {
                 throw ControlRefusal(
                     400,
-                    "\(owner): '\(change.key)' is \(number), which is not within "
-                        + "\(numbers.lowerBound) to \(numbers.upperBound)"
+                    "\(groupName): '\(change.key)' is \(number), which is not within "
+                        + "\(allowedNumbers.lowerBound) to \(allowedNumbers.upperBound)"
                 )
             }
             object[change.key] = change.value.isNull ? nil : change.value
@@ -84,7 +84,7 @@ package enum Switches {
         do {
             settings = try JSONValue.object(object).decoded()
         } catch {
-            throw ControlRefusal(400, "\(owner): \(problem(error, changes))")
+            throw ControlRefusal(400, "\(groupName): \(problem(error, changes))")
         }
     }
 
@@ -92,17 +92,17 @@ package enum Switches {
         guard let error = error as? DecodingError else { return "\(error)" }
         switch error {
         case .dataCorrupted(let context):
-            guard let key = context.codingPath.last else { return decodingProblem(context) }
+            guard let key = context.codingPath.last else { return decodingErrorText(context) }
             return "'\(key.stringValue)' does not accept "
                 + (changes[key.stringValue]?.text ?? "this")
         case .typeMismatch(_, let context), .valueNotFound(_, let context),
             .keyNotFound(_, let context):
-            return decodingProblem(context)
+            return decodingErrorText(context)
         @unknown default: return "\(error)"
         }
     }
 
-    private static func decodingProblem(_ context: DecodingError.Context) -> String {
+    private static func decodingErrorText(_ context: DecodingError.Context) -> String {
         "'" + context.codingPath.map(\.stringValue).joined(separator: ".") + "': "
             + context.debugDescription
     }

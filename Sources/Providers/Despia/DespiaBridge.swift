@@ -3,17 +3,24 @@ internal import Conformance
 /// The bridge between a web page and the fake Despia runtime: commands, replies and planned faults
 /// (Despia fact sheet, sections 1 and 3).
 extension DespiaState {
-    static func variable(_ name: String, _ value: JSONValue, _ delay: Int64) -> JSONValue {
-        ["kind": "variable", "name": .string(name), "value": value, "delay": .integer(delay)]
+    static func variable(_ name: String, _ value: JSONValue, _ delayMilliseconds: Int64)
+        -> JSONValue
+    {
+        [
+            "kind": "variable", "name": .string(name), "value": value,
+            "delay": .integer(delayMilliseconds),
+        ]
     }
 
     /// Returns a reply that makes the page call its function of this name.
     ///
     /// The delay is in milliseconds.
-    static func call(_ name: String, _ arguments: [JSONValue], _ delay: Int64) -> JSONValue {
+    static func call(_ name: String, _ arguments: [JSONValue], _ delayMilliseconds: Int64)
+        -> JSONValue
+    {
         [
             "kind": "callback", "name": .string(name), "arguments": .array(arguments),
-            "delay": .integer(delay),
+            "delay": .integer(delayMilliseconds),
         ]
     }
 
@@ -33,7 +40,8 @@ extension DespiaState {
         device.commandCount += 1
         let number = device.commandCount
         let page = (body["page"] ?? body["tPage"])?.int64
-        let gap = page.flatMap { time in device.lastCommandAt.map { time.subtractingSaturated($0) }
+        let millisecondsSinceLastCommand = page.flatMap { time in
+            device.lastCommandAt.map { time.subtractingSaturated($0) }
         }
         device.lastCommandAt = page
         devices[name] = device
@@ -43,14 +51,14 @@ extension DespiaState {
         if faults.setterThrows.contains(number) {
             return ["sequence": .integer(number), "throws": true, "replies": []]
         }
-        let isSwallowed = faults.coalescingMilliseconds.map { limit in
-            gap.map { $0 < limit } ?? false
+        let isCommandDropped = faults.coalescingMilliseconds.map { limit in
+            millisecondsSinceLastCommand.map { $0 < limit } ?? false
         }
         let fault = takeFault(for: command)
-        guard !faults.drop.contains(number), fault != .drop, isSwallowed != true else {
+        guard !faults.drop.contains(number), fault != .drop, isCommandDropped != true else {
             return ["sequence": .integer(number), "dropped": true, "replies": []]
         }
-        var replies = carryOut(command, &device, at: now)
+        var replies = performCommand(command, &device, at: now)
         devices[name] = device
         replies = replies.map { applyFault($0, number, command, fault) }
         if faults.duplicate.contains(number) || fault == .duplicate { replies += replies }
@@ -106,16 +114,17 @@ extension DespiaState {
     }
 
     /// Carries out a command of the page and returns the native side's replies to it.
-    private mutating func carryOut(
+    private mutating func performCommand(
         _ command: BridgeCommand,
         _ device: inout DespiaDevice,
         at now: Instant
     ) -> [JSONValue] {
-        let delay = settings.latencyByScheme[command.scheme] ?? settings.latencyMilliseconds
+        let delayMilliseconds =
+            settings.latencyByScheme[command.scheme] ?? settings.latencyMilliseconds
         switch command.scheme {
         case "readvault":
             guard let key = command["key"], !key.isEmpty else { return [] }
-            return readVault(key, &device).map { [Self.variable(key, $0, delay)] } ?? []
+            return readVault(key, &device).map { [Self.variable(key, $0, delayMilliseconds)] } ?? []
         case "setvault":
             setVault(command, &device)
             return []
@@ -124,9 +133,9 @@ extension DespiaState {
             return []
         case "readvalue":
             let value = device.storedValue.map(JSONValue.string) ?? .null
-            return [Self.variable("storedValues", value, delay)]
-        case "getpurchasehistory": return readHistory(device, delay)
-        case "revenuecat": return revenueCat(command, &device, delay, at: now)
+            return [Self.variable("storedValues", value, delayMilliseconds)]
+        case "getpurchasehistory": return historyReplies(device, delayMilliseconds)
+        case "revenuecat": return revenueCat(command, &device, delayMilliseconds, at: now)
         case "setonesignalplayerid":
             device.externalID = command["user_id"]
             enqueueRegistration(device)
@@ -135,26 +144,32 @@ extension DespiaState {
             if device.pushPermission == .undetermined { device.pushPermission = .granted }
             enqueueRegistration(device)
             return []
-        case "bioauth": return [Self.biometricReply(biometricOutcome(&device), delay)]
+        case "bioauth": return [Self.biometricReply(biometricOutcome(&device), delayMilliseconds)]
         case "stripe":
             return [
-                Self.call("stripeEvent", [["method": "payment", "status": "completed"]], delay)
+                Self.call(
+                    "stripeEvent",
+                    [["method": "payment", "status": "completed"]],
+                    delayMilliseconds
+                )
             ]
         case "location":
-            let place: JSONValue = [
+            let vaultLocation: JSONValue = [
                 "latitude": .number(JSONNumber(52.52)), "longitude": .number(JSONNumber(13.4)),
             ]
-            return [Self.call("onLocationChange", [place], delay)]
+            return [Self.call("onLocationChange", [vaultLocation], delayMilliseconds)]
         // Commands that only read a value. The runtime ignores all commands that it does not know.
         default:
-            return variables(command, device).map { Self.variable($0.name, $0.value, delay) }
+            return variableValues(command, device).map {
+                Self.variable($0.name, $0.value, delayMilliseconds)
+            }
         }
     }
 
     /// Returns the variables that a command requests, with their values.
     ///
     /// The list is empty for a command that this runtime does not know.
-    private func variables(
+    private func variableValues(
         _ command: BridgeCommand,
         _ device: DespiaDevice
     ) -> [(name: String, value: JSONValue)] {
@@ -187,13 +202,16 @@ extension DespiaState {
         if device.syncsVault { cloud[device.vaultAccount, default: [:]][key] = item }
     }
 
-    private static func biometricReply(_ outcome: DespiaDevice.Biometrics, _ delay: Int64)
+    private static func biometricReply(
+        _ outcome: DespiaDevice.BiometricOutcome,
+        _ delayMilliseconds: Int64
+    )
         -> JSONValue
     {
         switch outcome {
-        case .success: call("onBioAuthSuccess", [], delay)
-        case .failure: call("onBioAuthFailure", ["-1", "authentication failed"], delay)
-        case .unavailable: call("onBioAuthUnavailable", [], delay)
+        case .success: call("onBioAuthSuccess", [], delayMilliseconds)
+        case .failure: call("onBioAuthFailure", ["-1", "authentication failed"], delayMilliseconds)
+        case .unavailable: call("onBioAuthUnavailable", [], delayMilliseconds)
         }
     }
 
@@ -207,7 +225,7 @@ extension DespiaState {
         )
     }
 
-    func biometricOutcome(_ device: inout DespiaDevice) -> DespiaDevice.Biometrics {
+    func biometricOutcome(_ device: inout DespiaDevice) -> DespiaDevice.BiometricOutcome {
         device.biometricQueue.isEmpty ? device.biometrics : device.biometricQueue.removeFirst()
     }
 
@@ -232,13 +250,13 @@ extension DespiaState {
         return .string(item.value)
     }
 
-    func readHistory(_ device: DespiaDevice, _ delay: Int64) -> [JSONValue] {
+    func historyReplies(_ device: DespiaDevice, _ delayMilliseconds: Int64) -> [JSONValue] {
         let list = JSONValue.array((history[device.storeAccount] ?? []).map(JSONValue.object))
         switch settings.history {
-        case .array: return [Self.variable("restoredData", list, delay)]
-        case .string: return [Self.variable("restoredData", .string(list.text), delay)]
+        case .array: return [Self.variable("restoredData", list, delayMilliseconds)]
+        case .string: return [Self.variable("restoredData", .string(list.text), delayMilliseconds)]
         // Native code that fails writes null (Despia fact sheet, section 1.3).
-        case .null: return [Self.variable("restoredData", .null, delay)]
+        case .null: return [Self.variable("restoredData", .null, delayMilliseconds)]
         case .silent: return []
         }
     }

@@ -28,7 +28,7 @@ extension DespiaState {
                 ),
                 member(
                     "outcome",
-                    .open(outcomes),
+                    .open(biometricOutcomes),
                     "the outcome of the next biometric prompt.",
                     of: .biometrics
                 ),
@@ -53,7 +53,11 @@ extension DespiaState {
             members: [
                 deviceMember,
                 ControlMember("platform", .open(platforms), "The platform, ios or android."),
-                ControlMember("uaPreset", .open(presets), "The kind of device in the user agent."),
+                ControlMember(
+                    "uaPreset",
+                    .open(userAgentPresets),
+                    "The kind of device in the user agent."
+                ),
                 ControlMember("installUuid", .text, "The ID of the app's installation."),
                 ControlMember("storeAccount", .text, "The store account of the device."),
                 ControlMember("vaultAccount", .text, "The account that syncs the device's vault."),
@@ -65,10 +69,14 @@ extension DespiaState {
                 ),
                 ControlMember(
                     "pushPermission",
-                    .open(DespiaDevice.Permission.allCases.map(\.rawValue)),
+                    .open(DespiaDevice.PushPermission.allCases.map(\.rawValue)),
                     "Whether the device may receive push notifications."
                 ),
-                ControlMember("biometrics", .open(outcomes), "The outcome of biometric prompts."),
+                ControlMember(
+                    "biometrics",
+                    .open(biometricOutcomes),
+                    "The outcome of biometric prompts."
+                ),
             ],
             handler: patchDevice
         ),
@@ -86,7 +94,7 @@ extension DespiaState {
         .text,
         "The device's name (default main)."
     )
-    private static let outcomes = DespiaDevice.Biometrics.allCases.map(\.rawValue)
+    private static let biometricOutcomes = DespiaDevice.BiometricOutcome.allCases.map(\.rawValue)
 
     private static func member(
         _ name: String,
@@ -113,7 +121,7 @@ extension DespiaState {
     ) throws(ControlRefusal) -> JSONObject {
         let device = name(call)
         refreshHistory(of: device, &services, at: now)
-        return services.despia.show(device).object ?? JSONObject()
+        return services.despia.deviceStateJSON(device).object ?? JSONObject()
     }
 
     private static func performDeviceAction(
@@ -137,12 +145,12 @@ extension DespiaState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         do throws(Refusal) {
-            let given = call.body.members.filter { !$0.value.isNull }
+            let givenMembers = call.body.members.filter { !$0.value.isNull }
             // Work on a copy: a refused call must not create the device that it names.
-            var changed = services.despia
-            let shown = try changed.patch(JSONObject(members: given), name(call))
-            services.despia = changed
-            return shown
+            var updatedState = services.despia
+            let stateJSON = try updatedState.patch(JSONObject(members: givenMembers), name(call))
+            services.despia = updatedState
+            return stateJSON
         } catch {
             throw ControlRefusal(error.status, error.text)
         }
@@ -153,11 +161,11 @@ extension DespiaState {
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
-        var shown: [JSONValue] = []
+        var stateJSON: [JSONValue] = []
         for name in services.despia.devices.keys.sorted() {
             refreshHistory(of: name, &services, at: now)
-            shown.append(services.despia.show(name))
+            stateJSON.append(services.despia.deviceStateJSON(name))
         }
-        return ["devices": .array(shown)]
+        return ["devices": .array(stateJSON)]
     }
 }

@@ -63,14 +63,14 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
 /// Most of them apply to certain commands of a device, which are counted from 1 (Despia fact sheet,
 /// section 7.2).
 package struct DespiaFaults: Hashable, Codable, Sendable {
-    package enum Reply: String, Hashable, Codable, Sendable {
+    package enum FaultyReply: String, Hashable, Codable, Sendable {
         case null, empty, na, wrongType = "wrong-type", wrongKey = "wrong-key"
     }
 
     /// The numbers of the commands that are lost: they have no effect and get no reply.
     package var drop: [Int64] = []
     /// Wrong values that replace the real values in replies, by the URL scheme of the command.
-    package var reply: [String: Reply] = [:]
+    package var reply: [String: FaultyReply] = [:]
     /// The numbers of the commands whose reply is sent twice.
     package var duplicate: [Int64] = []
     /// The numbers of the commands whose reply arrives after the page's timeout of 30 s.
@@ -88,10 +88,10 @@ package struct DespiaFaults: Hashable, Codable, Sendable {
     package var coalescingMilliseconds: Int64?
     package var uuidMissing = false
     /// Faults that apply to commands by their URL scheme and vault key instead of their number.
-    package var matching: [Matching] = []
+    package var matching: [MatchingFault] = []
 
     /// A bridge fault for the next commands with a certain URL scheme, regardless of their number.
-    package struct Matching: Hashable, Codable, Sendable {
+    package struct MatchingFault: Hashable, Codable, Sendable {
         package var kind: BridgePlan.Fault.Kind
         package var scheme: String
         /// The vault key of the commands to which the fault applies.
@@ -176,10 +176,10 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
         package static let pathValues = allCases.map { ControlPathValue($0.rawValue, $0.summary) }
     }
 
-    package enum Biometrics: String, Hashable, Codable, Sendable, CaseIterable {
+    package enum BiometricOutcome: String, Hashable, Codable, Sendable, CaseIterable {
         case success, failure, unavailable
     }
-    package enum Permission: String, Hashable, Codable, Sendable, CaseIterable {
+    package enum PushPermission: String, Hashable, Codable, Sendable, CaseIterable {
         case granted, denied, undetermined
     }
 
@@ -193,30 +193,30 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     package var installUUID: String?
     package var storeAccount: String
     package var vaultAccount: String
-    package var pushPermission = Permission.undetermined
+    package var pushPermission = PushPermission.undetermined
     package var playerID: String
     package var externalID: String?
     /// The App User ID that RevenueCat's SDK uses on this device.
     package var revenueCatID = ""
-    package var biometrics = Biometrics.success
+    package var biometrics = BiometricOutcome.success
     /// The outcomes of the next biometric prompts.
     ///
     /// When the list is empty, a prompt has the outcome `biometrics`.
-    package var biometricQueue: [Biometrics] = []
+    package var biometricQueue: [BiometricOutcome] = []
     package var vaultLocal: [String: VaultItem] = [:]
     package var syncsVault = true
     package var storedValue: String?
     package var paywall: Paywall?
-    @StoredCount package var commandCount: Int64 = 0
+    @JSONSafeInteger package var commandCount: Int64 = 0
     package var lastCommandAt: Int64?
 
     /// A synthetic user agent: a standard one, a space, and the part that the Despia runtime
     /// appends (Despia fact sheet, section 2).
     package var userAgent: String {
-        let phone =
+        let iPhoneUserAgent =
             "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, "
             + "like Gecko) Mobile/15E148"
-        let pad =
+        let iPadUserAgent =
             "Mozilla/5.0 (iPad; CPU OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
             + "Gecko) Mobile/15E148"
         switch uaPreset {
@@ -230,12 +230,12 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
         case "unknown":
             return "Mozilla/5.0 (VisionPlatform 1.0) AppleWebKit/605.1.15 (KHTML, like Gecko) "
                 + "despia"
-        case "ipad": return pad + " despia-ipad"
-        case "ipad-no-token": return pad
+        case "ipad": return iPadUserAgent + " despia-ipad"
+        case "ipad-no-token": return iPadUserAgent
         case "ipad-desktop":
             return "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, "
                 + "like Gecko) despia"
-        default: return phone + " despia-iphone"
+        default: return iPhoneUserAgent + " despia-iphone"
         }
     }
 }

@@ -4,9 +4,9 @@ internal import Conformance
 /// `POST /device/…`.
 extension DespiaState {
     mutating func device(_ name: String) -> DespiaDevice {
-        if let known = devices[name] { return known }
+        if let existingDevice = devices[name] { return existingDevice }
         let account = "account-" + name
-        let made = DespiaDevice(
+        let newDevice = DespiaDevice(
             name: name,
             installUUID: ids.uuid().uppercased(),
             storeAccount: account,
@@ -14,8 +14,8 @@ extension DespiaState {
             playerID: ids.uuid(),
             revenueCatID: "$RCAnonymousID:" + ids.hex(32)
         )
-        devices[name] = made
-        return made
+        devices[name] = newDevice
+        return newDevice
     }
 
     func deviceJSON(_ device: DespiaDevice) -> JSONObject {
@@ -59,7 +59,7 @@ extension DespiaState {
             "vaultCloud": items(cloud[device.vaultAccount] ?? [:]),
             "history": .array((history[device.storeAccount] ?? []).map(JSONValue.object)),
             "paywall": paywall,
-            "globals": .object(globals(device)),
+            "globals": .object(pageGlobals(device)),
             "globalDelays": [
                 "uuid": .integer(settings.uuidDelay),
                 "onesignalplayerid": .integer(settings.playerIDDelay),
@@ -69,7 +69,7 @@ extension DespiaState {
 
     /// Returns the variables that the runtime sets before any script of the page runs (Despia fact
     /// sheet, section 1.5).
-    func globals(_ device: DespiaDevice) -> JSONObject {
+    func pageGlobals(_ device: DespiaDevice) -> JSONObject {
         guard device.uaPreset != "browser" else { return JSONObject() }
         let flags = settings.hasRuntimeFlags
         return .present([
@@ -99,7 +99,7 @@ extension DespiaState {
     }
 
     static let platforms = ["ios", "android"]
-    static let presets = [
+    static let userAgentPresets = [
         "iphone", "ipad", "ipad-no-token", "ipad-desktop", "android", "unknown", "browser",
     ]
 
@@ -116,8 +116,11 @@ extension DespiaState {
             device.platform = text
             if text == "android" { device.uaPreset = "android" }
         case "uaPreset":
-            guard let text, presets.contains(text) else {
-                throw Refusal(400, "'uaPreset' must be one of \(presets.joined(separator: ", "))")
+            guard let text, userAgentPresets.contains(text) else {
+                throw Refusal(
+                    400,
+                    "'uaPreset' must be one of \(userAgentPresets.joined(separator: ", "))"
+                )
             }
             device.uaPreset = text
         case "installUuid": device.installUUID = text
@@ -126,12 +129,12 @@ extension DespiaState {
         case "playerId": device.playerID = text ?? device.playerID
         case "externalId": device.externalID = text
         case "pushPermission":
-            guard let value = text.flatMap(DespiaDevice.Permission.init(rawValue:)) else {
+            guard let value = text.flatMap(DespiaDevice.PushPermission.init(rawValue:)) else {
                 throw Refusal(400, "'pushPermission' must be granted, denied or undetermined")
             }
             device.pushPermission = value
         case "biometrics":
-            guard let value = text.flatMap(DespiaDevice.Biometrics.init(rawValue:)) else {
+            guard let value = text.flatMap(DespiaDevice.BiometricOutcome.init(rawValue:)) else {
                 throw Refusal(400, "'biometrics' must be success, failure or unavailable")
             }
             device.biometrics = value
@@ -151,7 +154,7 @@ extension DespiaState {
         at now: Instant
     ) throws(Refusal) -> JSONObject {
         var device = device(name)
-        var callbacks: [JSONValue] = []
+        var callbackReplies: [JSONValue] = []
         switch action {
         case .reset: return eraseData(device)
         case .newInstall, .reinstall: reinstallApp(&device)
@@ -163,21 +166,23 @@ extension DespiaState {
         case .cloudHold: device.syncsVault = false
         case .cloudRelease: device.syncsVault = true
         case .biometrics:
-            guard let value = body["outcome"]?.string.flatMap(DespiaDevice.Biometrics.init) else {
+            guard let value = body["outcome"]?.string.flatMap(DespiaDevice.BiometricOutcome.init)
+            else {
                 throw Refusal(400, "'outcome' must be success, failure or unavailable")
             }
             device.biometricQueue.append(value)
-        case .restore: callbacks = restore(device)
-        case .completePaywall: callbacks = try closeOpenPaywall(.complete, &device, body, at: now)
-        case .cancelPaywall: callbacks = try closeOpenPaywall(.cancel, &device, body, at: now)
-        case .failPaywall: callbacks = try closeOpenPaywall(.fail, &device, body, at: now)
+        case .restore: callbackReplies = restore(device)
+        case .completePaywall:
+            callbackReplies = try closeOpenPaywall(.complete, &device, body, at: now)
+        case .cancelPaywall: callbackReplies = try closeOpenPaywall(.cancel, &device, body, at: now)
+        case .failPaywall: callbackReplies = try closeOpenPaywall(.fail, &device, body, at: now)
         }
         devices[name] = device
-        return deviceStateWithReplies(callbacks, to: device, at: now)
+        return deviceStateWithReplies(callbackReplies, to: device, at: now)
     }
 
     private mutating func closeOpenPaywall(
-        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
+        _ purchaseOutcome: DespiaDevice.Paywall.PurchaseOutcome,
         _ device: inout DespiaDevice,
         _ body: JSONObject,
         at now: Instant
@@ -185,24 +190,24 @@ extension DespiaState {
         guard let paywall = device.paywall else {
             throw Refusal(409, "no paywall is open on the device")
         }
-        return closePaywall(paywall, ending, &device, body, at: now)
+        return closePaywall(paywall, purchaseOutcome, &device, body, at: now)
     }
 
     /// Logs the callbacks and returns the device's state with them.
     ///
     /// A page that is already closed misses these callbacks.
     private mutating func deviceStateWithReplies(
-        _ callbacks: [JSONValue],
+        _ callbackReplies: [JSONValue],
         to device: DespiaDevice,
         at now: Instant
     ) -> JSONObject {
-        for callback in callbacks {
+        for callback in callbackReplies {
             let text = callback["name"]?.string ?? ""
             record(.callback, device.name, now, JSONObject(), text: text, value: callback)
         }
-        var answer = deviceJSON(device)
-        answer["replies"] = .array(callbacks)
-        return answer
+        var responseFields = deviceJSON(device)
+        responseFields["replies"] = .array(callbackReplies)
+        return responseFields
     }
 
     private mutating func eraseData(_ device: DespiaDevice) -> JSONObject {
@@ -232,15 +237,15 @@ extension DespiaState {
         _ device: DespiaDevice,
         _ body: JSONObject
     ) throws(Refusal) -> JSONObject {
-        guard let second = body["name"]?.string, devices[second] == nil else {
+        guard let newDeviceName = body["name"]?.string, devices[newDeviceName] == nil else {
             throw Refusal(400, "'name' is missing, or a device with that name already exists")
         }
-        var made = self.device(second)
-        made.storeAccount = device.storeAccount
-        made.vaultAccount = device.vaultAccount
-        made.vaultLocal = cloud[device.vaultAccount] ?? [:]
-        devices[second] = made
-        return deviceJSON(made)
+        var newDevice = self.device(newDeviceName)
+        newDevice.storeAccount = device.storeAccount
+        newDevice.vaultAccount = device.vaultAccount
+        newDevice.vaultLocal = cloud[device.vaultAccount] ?? [:]
+        devices[newDeviceName] = newDevice
+        return deviceJSON(newDevice)
     }
 
     /// Fills the device's vault with items, as if an earlier version of the app had left them

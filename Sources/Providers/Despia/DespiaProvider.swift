@@ -5,7 +5,7 @@ extension DespiaState: Provider {
     package static let title = "Despia"
     package static let defaultPort = 9350
     package static let affectsOtherFakes = true
-    package static let secrets = ProviderSecrets(
+    package static let secrets = SecretFieldNames(
         members: ["receipt", "installUuid", "playerId", "value"]
     )
 
@@ -25,7 +25,7 @@ extension DespiaState: Provider {
         self.init(seed: seed)
     }
 
-    package static func prepare(
+    package static func copyDataFromOtherFakes(
         _ services: inout Services,
         for request: HTTPMessage.Request,
         at now: Instant
@@ -50,12 +50,12 @@ extension DespiaState: Provider {
         _ services: inout Services,
         at now: Instant
     ) -> [Services.InternalCall] {
-        for action in services.despia.takeActions() {
+        for action in services.despia.takePendingStoreActions() {
             // The store refuses a product that the buyer already owns. It then notifies the device,
             // not this fake.
             try? services.revenueCat.carryOut(action, at: now)
         }
-        for device in services.despia.takeRegistrations() {
+        for device in services.despia.takePendingRegistrations() {
             let app = services.revenueCat.settings.oneSignalApp
             services.oneSignal.register(device, app: app, at: now)
         }

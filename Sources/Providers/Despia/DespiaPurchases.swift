@@ -5,32 +5,36 @@ internal import Conformance
 extension DespiaState {
     mutating func closePaywall(
         _ paywall: DespiaDevice.Paywall,
-        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
+        _ purchaseOutcome: DespiaDevice.Paywall.PurchaseOutcome,
         _ device: inout DespiaDevice,
         _ body: JSONObject,
         at now: Instant
     ) -> [JSONValue] {
         let product = body["product"]?.string ?? paywall.product ?? "premium_monthly"
         var transaction = ""
-        if ending == .complete { transaction = buy(product, paywall, device, body, at: now) }
-        device.paywall = nil
-        var callbacks: [JSONValue] = []
-        if ending == .complete {
-            callbacks.append(Self.call("onRevenueCatPurchase", [], settings.latencyMilliseconds))
+        if purchaseOutcome == .complete {
+            transaction = buy(product, paywall, device, body, at: now)
         }
-        guard settings.hasResultChannel else { return callbacks }
+        device.paywall = nil
+        var callbackReplies: [JSONValue] = []
+        if purchaseOutcome == .complete {
+            callbackReplies.append(
+                Self.call("onRevenueCatPurchase", [], settings.latencyMilliseconds)
+            )
+        }
+        guard settings.hasResultChannel else { return callbackReplies }
         let hidesDetails = device.platform == "android" && paywall.source == "paywall"
-        let result = Self.result(
-            ending,
+        let resultEnvelope = Self.resultEnvelope(
+            purchaseOutcome,
             source: paywall.source,
             details: hidesDetails ? nil : (product, transaction),
             device
         )
-        return callbacks
+        return callbackReplies
             + resultReplies(
                 "revenueCatResult",
                 "onRevenueCatResult",
-                result,
+                resultEnvelope,
                 settings.latencyMilliseconds
             )
     }
@@ -38,24 +42,26 @@ extension DespiaState {
     /// Returns the result of a purchase in the format that the page's callback receives.
     ///
     /// On Android, the result of a paywall contains neither product nor transaction.
-    private static func result(
-        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
+    private static func resultEnvelope(
+        _ purchaseOutcome: DespiaDevice.Paywall.PurchaseOutcome,
         source: String,
         details: (product: String, transaction: String)?,
         _ device: DespiaDevice
     ) -> JSONValue {
-        let isDone = ending == .complete
-        let shown = isDone ? details : nil
+        let isPurchaseComplete = purchaseOutcome == .complete
+        let shownDetails = isPurchaseComplete ? details : nil
         return [
-            "ok": .bool(isDone), "cancelled": .bool(ending == .cancel), "restored": false,
+            "ok": .bool(isPurchaseComplete), "cancelled": .bool(purchaseOutcome == .cancel),
+            "restored": false,
             "source": .string(source),
-            "product": shown.map { .string($0.product) } ?? .null,
-            "transaction": shown.map { .string($0.transaction) } ?? .null,
-            "entitlements": isDone ? ["premium"] : [], "user": .string(device.revenueCatID),
+            "product": shownDetails.map { .string($0.product) } ?? .null,
+            "transaction": shownDetails.map { .string($0.transaction) } ?? .null,
+            "entitlements": isPurchaseComplete ? ["premium"] : [],
+            "user": .string(device.revenueCatID),
             "platform": .string(device.platform), "runtime": 3, "bridge": 2,
-            "error": ending == .fail ? "The purchase failed." : .null,
-            "code": ending == .cancel
-                ? "purchaseCancelledError" : ending == .fail ? "storeProblemError" : .null,
+            "error": purchaseOutcome == .fail ? "The purchase failed." : .null,
+            "code": purchaseOutcome == .cancel
+                ? "purchaseCancelledError" : purchaseOutcome == .fail ? "storeProblemError" : .null,
         ]
     }
 
@@ -70,22 +76,22 @@ extension DespiaState {
         _ body: JSONObject,
         at now: Instant
     ) -> String {
-        let buyer = device.revenueCatID
+        let buyerID = device.revenueCatID
         let store = device.platform == "android" ? "PLAY_STORE" : "APP_STORE"
         let transaction =
             store == "PLAY_STORE"
             ? "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
             : "2000000" + ids.digits(9)
-        var action = StoreAction(.purchase, user: buyer)
+        var action = StoreAction(.purchase, user: buyerID)
         action.product = product
         action.store = store
         action.environment = body["environment"]?.string ?? "SANDBOX"
         action.offering = paywall.offering
         action.transactionID = transaction
         actions.append(action)
-        let isAnonymous = Customer.isAnonymous(buyer)
-        let made = historyEntry(action, transaction, isAnonymous: isAnonymous, at: now)
-        history[device.storeAccount, default: []].insert(made, at: 0)
+        let isAnonymous = Customer.isAnonymous(buyerID)
+        let newEntry = historyEntry(action, transaction, isAnonymous: isAnonymous, at: now)
+        history[device.storeAccount, default: []].insert(newEntry, at: 0)
         return transaction
     }
 
@@ -93,7 +99,7 @@ extension DespiaState {
     ///
     /// With an ID that is not accepted, it falls back to an anonymous session (Despia fact sheet,
     /// section 6.2).
-    private static func isUsable(_ id: String) -> Bool {
+    private static func isUsableUserID(_ id: String) -> Bool {
         !id.isEmpty && !id.contains("/") && !AppUserID.isBlocked(id)
             && !id.allSatisfy(\.isNumber)
     }
@@ -103,18 +109,18 @@ extension DespiaState {
     ///
     /// A missing or unusable ID makes the session anonymous. A session that is already anonymous
     /// keeps its ID.
-    mutating func identify(_ external: String?, _ device: inout DespiaDevice) {
-        guard let external, Self.isUsable(external) else {
+    mutating func identify(_ externalID: String?, _ device: inout DespiaDevice) {
+        guard let externalID, Self.isUsableUserID(externalID) else {
             if !Customer.isAnonymous(device.revenueCatID) {
                 device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
             }
             return
         }
-        guard external != device.revenueCatID else { return }
-        var action = StoreAction(.logIn, user: external)
+        guard externalID != device.revenueCatID else { return }
+        var action = StoreAction(.logIn, user: externalID)
         action.from = device.revenueCatID
         actions.append(action)
-        device.revenueCatID = external
+        device.revenueCatID = externalID
     }
 
     func historyEntry(
@@ -124,7 +130,7 @@ extension DespiaState {
         at now: Instant
     ) -> JSONObject {
         let product = Catalog().product(action.product)
-        let end = product.days.map { now + .days($0) }
+        let expiry = product.days.map { now + .days($0) }
         let entitlement =
             settings.historyEntitlementField == .entitlement
             ? product.entitlements.first ?? "" : action.product
@@ -136,7 +142,7 @@ extension DespiaState {
             "isAnonymous": .bool(isAnonymous), "isActive": true,
             "willRenew": .bool(product.days != nil), "purchaseDate": .string(now.description),
             "originalPurchaseDate": .string(now.description),
-            "expirationDate": end.map { .string($0.description) } ?? .null,
+            "expirationDate": expiry.map { .string($0.description) } ?? .null,
             "store": .string(action.store.lowercased()),
             "country": action.store == "APP_STORE" ? "USA" : "US",
             "environment": .string(action.environment.lowercased()), "receipt": "ZmFrZSByZWNlaXB0",
@@ -155,7 +161,7 @@ extension DespiaState {
     mutating func revenueCat(
         _ command: BridgeCommand,
         _ device: inout DespiaDevice,
-        _ delay: Int64,
+        _ delayMilliseconds: Int64,
         at now: Instant
     ) -> [JSONValue] {
         let user = command["external_id"]
@@ -166,48 +172,63 @@ extension DespiaState {
             return []
         case "center":
             identify(user ?? device.revenueCatID, &device)
-            return [Self.call("onRevenueCatCenter", [["event": "dismissed"]], delay)]
+            return [Self.call("onRevenueCatCenter", [["event": "dismissed"]], delayMilliseconds)]
         case "login":
             identify(user, &device)
-            return resultReplies("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+            return resultReplies(
+                "revenueCatUser",
+                "onRevenueCatUser",
+                identityJSON(device),
+                delayMilliseconds
+            )
         case "logout":
             device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
-            return resultReplies("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+            return resultReplies(
+                "revenueCatUser",
+                "onRevenueCatUser",
+                identityJSON(device),
+                delayMilliseconds
+            )
         // Only newer builds of the runtime respond to this command (Despia fact sheet, section
         // 3.1).
         case "whoami":
             guard settings.hasResultChannel else { return [] }
-            return resultReplies("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+            return resultReplies(
+                "revenueCatUser",
+                "onRevenueCatUser",
+                identityJSON(device),
+                delayMilliseconds
+            )
         case "products":
             return resultReplies(
                 "revenueCatProducts",
                 "onRevenueCatProducts",
                 Self.products(device),
-                delay
+                delayMilliseconds
             )
         case "offerings":
             return [
                 Self.variable(
                     "offeringsData",
                     ["current": "default", "offerings": [["identifier": "default"]]],
-                    delay
+                    delayMilliseconds
                 ),
-                Self.call("onOfferingsData", [], delay),
+                Self.call("onOfferingsData", [], delayMilliseconds),
             ]
         case "customer":
             if let user { identify(user, &device) }
             return resultReplies(
                 "revenueCatCustomer",
                 "onRevenueCatCustomer",
-                identity(device),
-                delay
+                identityJSON(device),
+                delayMilliseconds
             )
         case "redeem" where device.platform == "ios":
             return resultReplies(
                 "revenueCatResult",
                 "onRevenueCatResult",
                 Self.redemptionResult(device),
-                delay
+                delayMilliseconds
             )
         default: return []
         }
@@ -250,12 +271,15 @@ extension DespiaState {
         _ variable: String,
         _ callback: String,
         _ envelope: JSONValue,
-        _ delay: Int64
+        _ delayMilliseconds: Int64
     ) -> [JSONValue] {
-        [Self.variable(variable, envelope, delay), Self.call(callback, [envelope], delay)]
+        [
+            Self.variable(variable, envelope, delayMilliseconds),
+            Self.call(callback, [envelope], delayMilliseconds),
+        ]
     }
 
-    func identity(_ device: DespiaDevice) -> JSONValue {
+    func identityJSON(_ device: DespiaDevice) -> JSONValue {
         let isAnonymous = Customer.isAnonymous(device.revenueCatID)
         return [
             "ok": true, "user": .string(device.revenueCatID), "anonymous": .bool(isAnonymous),

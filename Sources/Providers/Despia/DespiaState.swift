@@ -29,7 +29,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// Nil when the entries must be counted again, because some were removed or the log was read
     /// from a file.
     var recordBytes: Int?
-    @StoredCount var nextSequence: Int64 = 1
+    @JSONSafeInteger var nextSequence: Int64 = 1
     var ids: IDSource
     var actions: [StoreAction] = []
     var registrations: [Registration] = []
@@ -49,13 +49,13 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// Returns the purchases made on the devices since the last call.
     ///
     /// The caller passes them to the store model.
-    package mutating func takeActions() -> [StoreAction] {
+    package mutating func takePendingStoreActions() -> [StoreAction] {
         defer { actions = [] }
         return actions
     }
 
     /// Returns the registrations that the devices sent to OneSignal since the last call.
-    package mutating func takeRegistrations() -> [Registration] {
+    package mutating func takePendingRegistrations() -> [Registration] {
         defer { registrations = [] }
         return registrations
     }
@@ -77,7 +77,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case setPlatform(String, userAgent: String)
         case setInstallID(String?)
         /// Ends the paywall or purchase sheet that is open on the device.
-        case closeSheet(
+        case closePaywallSheet(
             DespiaDevice.Paywall.PurchaseOutcome,
             product: String?,
             environment: String?
@@ -99,8 +99,13 @@ package struct DespiaState: Hashable, Codable, Sendable {
         do throws(Refusal) {
             switch operation {
             case .reinstall: _ = try performAction(.reinstall, [:], name, at: now)
-            case .addDevice(let second):
-                _ = try performAction(.secondDevice, ["name": .string(second)], name, at: now)
+            case .addDevice(let newDeviceName):
+                _ = try performAction(
+                    .secondDevice,
+                    ["name": .string(newDeviceName)],
+                    name,
+                    at: now
+                )
             case .fillVault(let items):
                 let members = items.sorted { $0.key < $1.key }.map { key, value in
                     JSONObject.Member(key: key, value: value.map(JSONValue.string) ?? .null)
@@ -113,13 +118,13 @@ package struct DespiaState: Hashable, Codable, Sendable {
                 _ = try patch(["uaPreset": .string(userAgent)], name)
             case .setInstallID(let id):
                 _ = try patch(["installUuid": id.map(JSONValue.string) ?? .null], name)
-            case .closeSheet(let ending, let product, let environment):
+            case .closePaywallSheet(let purchaseOutcome, let product, let environment):
                 let body: JSONObject = .present([
                     ("product", product.map(JSONValue.string)),
                     ("environment", environment.map(JSONValue.string)),
                 ])
                 let action: DespiaDevice.Action =
-                    switch ending {
+                    switch purchaseOutcome {
                     case .complete: .completePaywall
                     case .cancel: .cancelPaywall
                     case .fail: .failPaywall
@@ -133,7 +138,9 @@ package struct DespiaState: Hashable, Codable, Sendable {
     }
 
     /// Returns the state of a device; creates the device if it does not exist.
-    package mutating func show(_ name: String) -> JSONValue { .object(deviceJSON(device(name))) }
+    package mutating func deviceStateJSON(_ name: String) -> JSONValue {
+        .object(deviceJSON(device(name)))
+    }
 
     /// Carries out a command that a page assigned to the bridge's setter, as `POST /bridge` does.
     ///
@@ -156,14 +163,15 @@ package struct DespiaState: Hashable, Codable, Sendable {
     ///   - plan: The switches by their names, and the faults by command.
     ///   - keys: The names of the app's vault keys, by role.
     package mutating func apply(_ plan: BridgePlan, keys: [PhoneChange.VaultRole: String]) {
-        if let known = try? JSONValue(encoding: settings), var all = known.object {
-            for (name, value) in plan.switches { all[name] = value }
-            if let changed = try? JSONValue.object(all).decoded(as: DespiaSettings.self) {
+        if let known = try? JSONValue(encoding: settings), var settingsFields = known.object {
+            for (name, value) in plan.switches { settingsFields[name] = value }
+            if let changed = try? JSONValue.object(settingsFields).decoded(as: DespiaSettings.self)
+            {
                 settings = changed
             }
         }
         faults.matching += plan.faults.map { fault in
-            DespiaFaults.Matching(
+            DespiaFaults.MatchingFault(
                 kind: fault.kind,
                 scheme: fault.scheme,
                 key: fault.role.map { keys[$0] ?? $0.rawValue },
@@ -176,14 +184,15 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// store model.
     package mutating func refreshHistory(
         of device: String,
-        _ find: (String) -> Purchase?,
+        _ findPurchase: (String) -> Purchase?,
         isActive: (Purchase) -> Bool
     ) {
         guard let account = devices[device]?.storeAccount, let known = history[account] else {
             return
         }
         history[account] = known.map { entry in
-            guard let id = entry["originalTransactionId"]?.string, let purchase = find(id) else {
+            guard let id = entry["originalTransactionId"]?.string, let purchase = findPurchase(id)
+            else {
                 return entry
             }
             var entry = entry
@@ -223,7 +232,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        planned _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.Answer
     ) -> Reply {
         var response: HTTPMessage.Response
         if request.method == "OPTIONS" {
@@ -269,10 +278,10 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case ("GET", ["device"]): return .object(deviceJSON(device(name)))
         case ("PATCH", ["device"]): return .object(try patch(body, name))
         case ("GET", ["log"]):
-            let after = request.query("after").flatMap { Int64($0) } ?? 0
+            let afterSequence = request.query("after").flatMap { Int64($0) } ?? 0
             let limit = request.query("limit").flatMap { Int($0) } ?? 1000
-            let found = records(after: after).prefix(max(1, limit))
-            return ["records": .array(found.compactMap { try? JSONValue(encoding: $0) })]
+            let matchingEntries = records(afterSequence: afterSequence).prefix(max(1, limit))
+            return ["records": .array(matchingEntries.compactMap { try? JSONValue(encoding: $0) })]
         case ("PUT", ["device", "history"]):
             guard let list = body["history"]?.array else {
                 throw Refusal(400, "'history' must be a list of purchases")
@@ -285,8 +294,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
             record(.http, name, now, body, text: body["text"]?.string ?? "")
             return ["ok": true]
         case ("POST", let path) where path.count >= 2 && path[0] == "device":
-            let word = path.dropFirst().joined(separator: "/")
-            guard let action = DespiaDevice.Action(rawValue: word) else { fallthrough }
+            let actionName = path.dropFirst().joined(separator: "/")
+            guard let action = DespiaDevice.Action(rawValue: actionName) else { fallthrough }
             return .object(try performAction(action, body, name, at: now))
         default:
             let actions = DespiaDevice.Action.allCases.map(\.rawValue)
@@ -332,7 +341,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     }
 
     /// Returns the log entries with a higher sequence number than this one, in order.
-    private func records(after number: Int64) -> Deque<DespiaLogEntry>.SubSequence {
+    private func records(afterSequence number: Int64) -> Deque<DespiaLogEntry>.SubSequence {
         var (low, high) = (0, records.count)
         while low < high {
             let middle = (low + high) / 2

@@ -9,17 +9,21 @@ extension FirebaseState {
         let fields = call.fields
         if let text = fields.nonEmptyText("oobCode") {
             let (user, code) = try applyCode(text, call)
-            var answer = updated(user, JSONObject())
-            if code.kind == .changeEmail { answer["newEmail"] = user.email.map(JSONValue.string) }
-            return answer
+            var responseFields = updateResponse(user, JSONObject())
+            if code.kind == .changeEmail {
+                responseFields["newEmail"] = user.email.map(JSONValue.string)
+            }
+            return responseFields
         }
         var session: Session?
         var user: FirebaseUser
         if fields.nonEmptyText("idToken") != nil {
-            guard call.isAdmin || !fields.has("customAttributes") else {
+            guard call.isAdmin || !fields.hasValue("customAttributes") else {
                 throw FirebaseError("INSUFFICIENT_PERMISSION")
             }
-            guard !fields.has("disableUser") else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
+            guard !fields.hasValue("disableUser") else {
+                throw FirebaseError("OPERATION_NOT_ALLOWED")
+            }
             let found = try self.session(call)
             user = found.user
             session = found
@@ -27,22 +31,22 @@ extension FirebaseState {
             guard call.isAdmin else {
                 throw FirebaseError("INVALID_REQ_TYPE", "Unsupported request parameters.")
             }
-            let id = try fields.required("localId", "MISSING_LOCAL_ID")
+            let id = try fields.requiredText("localId", "MISSING_LOCAL_ID")
             guard let known = project(call).users[id] else { throw FirebaseError("USER_NOT_FOUND") }
             user = known
         }
-        let old = user
+        let oldUser = user
         var provider = session?.signInProvider
-        var sinceChanged = false
-        try updateAddress(&user, call, session, &sinceChanged)
+        var hasChangedValidSince = false
+        try updateAddress(&user, call, session, &hasChangedValidSince)
         if let password = fields["password"] {
             if let session { try requireRecentSignIn(session, call) }
             guard password.count >= 6 else { throw .weakPassword }
             setPassword(password, of: &user, at: call.now)
             provider = "password"
-            sinceChanged = true
+            hasChangedValidSince = true
         }
-        try updateProfile(&user, call, &sinceChanged)
+        try updateProfile(&user, call, &hasChangedValidSince)
         try updateProviders(&user, call)
         if let mfa = fields.object["mfa"], !mfa.isNull {
             // If the body lists no enrollments, all second factors are removed (Firebase fact
@@ -51,14 +55,14 @@ extension FirebaseState {
             let factors = try factors(entries, givesIDs: false, call)
             user.secondFactors = factors.isEmpty ? nil : factors
         }
-        edit(call) { $0.save(user) }
-        let isMoved = fields.has("email") && old.email != user.email
-        if isMoved, let address = old.email {
+        editProject(call) { $0.save(user) }
+        let isEmailChanged = fields.hasValue("email") && oldUser.email != user.email
+        if isEmailChanged, let address = oldUser.email {
             _ = makeCode(.recoverEmail, email: address, call)
         }
-        var set = JSONObject()
-        if sinceChanged, let session, let provider {
-            set = tokens(
+        var tokenFields = JSONObject()
+        if hasChangedValidSince, let session, let provider {
+            tokenFields = tokens(
                 for: user,
                 provider: provider,
                 extraClaims: session.extraClaims,
@@ -67,16 +71,16 @@ extension FirebaseState {
                 call
             )
         }
-        var answer = updated(user, set)
-        if isMoved { answer["newEmail"] = user.email.map(JSONValue.string) }
-        return answer
+        var responseFields = updateResponse(user, tokenFields)
+        if isEmailChanged { responseFields["newEmail"] = user.email.map(JSONValue.string) }
+        return responseFields
     }
 
     private mutating func updateAddress(
         _ user: inout FirebaseUser,
         _ call: FirebaseCall,
         _ session: Session?,
-        _ sinceChanged: inout Bool
+        _ hasChangedValidSince: inout Bool
     ) throws(FirebaseError) {
         guard let email = call.fields["email"]?.lowercased() else { return }
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
@@ -97,22 +101,22 @@ extension FirebaseState {
         user.email = email
         user.emailVerified = false
         user.validSince = call.now.seconds
-        sinceChanged = true
+        hasChangedValidSince = true
     }
 
     private mutating func updateProfile(
         _ user: inout FirebaseUser,
         _ call: FirebaseCall,
-        _ sinceChanged: inout Bool
+        _ hasChangedValidSince: inout Bool
     ) throws(FirebaseError) {
         let fields = call.fields
         if let name = fields["displayName"] { user.displayName = name.isEmpty ? nil : name }
         if let photo = fields["photoUrl"] { user.photoURL = photo.isEmpty ? nil : photo }
-        if fields.has("validSince") {
+        if fields.hasValue("validSince") {
             // A user can only revoke other sessions now, whatever value the request contains. An
             // administrator's value is stored.
             user.validSince = call.isAdmin ? try fields.seconds("validSince") : call.now.seconds
-            sinceChanged = true
+            hasChangedValidSince = true
         }
         guard call.isAdmin else { return try deleteAttributes(&user, call) }
         if let flag = fields.flag("emailVerified") { user.emailVerified = flag }
@@ -178,11 +182,11 @@ extension FirebaseState {
             default: user.federated.removeAll { $0.providerID == provider }
             }
         }
-        guard let link = call.fields.object["linkProviderUserInfo"]?.object else { return }
-        guard let provider = FirebaseFields.text(link["providerId"]), !provider.isEmpty else {
+        guard let linkFields = call.fields.object["linkProviderUserInfo"]?.object else { return }
+        guard let provider = FirebaseFields.text(linkFields["providerId"]), !provider.isEmpty else {
             throw FirebaseError("MISSING_PROVIDER_ID")
         }
-        guard let rawID = FirebaseFields.text(link["rawId"]), !rawID.isEmpty else {
+        guard let rawID = FirebaseFields.text(linkFields["rawId"]), !rawID.isEmpty else {
             throw FirebaseError("MISSING_RAW_ID")
         }
         let owner = project(call).user(withProvider: provider, rawID: rawID)
@@ -194,10 +198,10 @@ extension FirebaseState {
             FirebaseUser.Provider(
                 providerID: provider,
                 rawID: rawID,
-                email: link["email"]?.string?.lowercased(),
-                displayName: link["displayName"]?.string,
-                photoURL: link["photoUrl"]?.string,
-                screenName: link["screenName"]?.string
+                email: linkFields["email"]?.string?.lowercased(),
+                displayName: linkFields["displayName"]?.string,
+                photoURL: linkFields["photoUrl"]?.string,
+                screenName: linkFields["screenName"]?.string
             )
         )
     }
@@ -212,7 +216,7 @@ extension FirebaseState {
         }
     }
 
-    private func updated(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
+    private func updateResponse(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
         let providers = user.providerInfo
         let hash =
             settings.redactsPasswordHash && user.password != nil
@@ -238,11 +242,11 @@ extension FirebaseState {
         if call.isAdmin {
             let project = project(call)
             if let value = call.fields.object["localId"], value.array == nil, !value.isNull {
-                throw .argument("/localId must be array")
+                throw .invalidArgument("/localId must be array")
             }
             for name in ["email", "phoneNumber"] {
                 if let value = call.fields.object[name], value.array == nil, !value.isNull {
-                    throw .argument("/\(name) must be array")
+                    throw .invalidArgument("/\(name) must be array")
                 }
             }
             found += call.fields.texts("localId").compactMap { project.users[$0] }
@@ -255,16 +259,16 @@ extension FirebaseState {
                 return project.user(withProvider: provider, rawID: rawID)
             }
         } else {
-            _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+            _ = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
             found = [try session(call).user]
         }
-        var seen: Set<String> = []
-        let unique = found.filter { seen.insert($0.localID).inserted }
+        var seenUserIDs: Set<String> = []
+        let uniqueUsers = found.filter { seenUserIDs.insert($0.localID).inserted }
         // If no account matches, the response has no member `users` (trap T3 of the Firebase fact
         // sheet).
         return .present([
             ("kind", "identitytoolkit#GetAccountInfoResponse"),
-            ("users", unique.isEmpty ? nil : .array(unique.map(record))),
+            ("users", uniqueUsers.isEmpty ? nil : .array(uniqueUsers.map(record))),
         ])
     }
 
@@ -275,15 +279,15 @@ extension FirebaseState {
     mutating func delete(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let id: String
         if call.isAdmin {
-            id = try call.fields.required("localId", "MISSING_LOCAL_ID")
+            id = try call.fields.requiredText("localId", "MISSING_LOCAL_ID")
             guard project(call).users[id] != nil else { throw FirebaseError("USER_NOT_FOUND") }
         } else {
-            _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+            _ = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
             let session = try session(call)
             try requireRecentSignIn(session, call)
             id = session.user.localID
         }
-        edit(call) { $0.remove(id) }
+        editProject(call) { $0.remove(id) }
         return ["kind": "identitytoolkit#DeleteAccountResponse"]
     }
 
@@ -293,31 +297,31 @@ extension FirebaseState {
         if let provider = call.fields.nonEmptyText("providerId") {
             return try authURI(of: provider.lowercased(), call)
         }
-        let email = try call.fields.required("identifier", "MISSING_IDENTIFIER").lowercased()
-        let uri = try call.fields.required("continueUri", "MISSING_CONTINUE_URI")
+        let email = try call.fields.requiredText("identifier", "MISSING_IDENTIFIER").lowercased()
+        let continueURI = try call.fields.requiredText("continueUri", "MISSING_CONTINUE_URI")
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_IDENTIFIER") }
-        guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_CONTINUE_URI") }
-        let session = call.fields.nonEmptyText("sessionId") ?? ids.letters(27)
-        var answer: JSONObject = [
+        guard Self.isAbsoluteURL(continueURI) else { throw FirebaseError("INVALID_CONTINUE_URI") }
+        let session = call.fields.nonEmptyText("sessionId") ?? ids.alphanumerics(27)
+        var responseFields: JSONObject = [
             "kind": "identitytoolkit#CreateAuthUriResponse", "sessionId": .string(session),
         ]
-        guard !project(call).enumerationProtection else { return answer }
+        guard !project(call).enumerationProtection else { return responseFields }
         var providers: [String] = []
-        var methods: [String] = []
+        var signInMethods: [String] = []
         for user in project(call).users(mentioning: email) {
             for provider in user.federated.map(\.providerID) where !providers.contains(provider) {
                 providers.append(provider)
-                methods.append(provider)
+                signInMethods.append(provider)
             }
             guard user.email == email else { continue }
             if user.hasPasswordEntry { providers.append("password") }
-            if user.password != nil { methods.append("password") }
-            if user.hasEmailLink { methods.append("emailLink") }
+            if user.password != nil { signInMethods.append("password") }
+            if user.hasEmailLink { signInMethods.append("emailLink") }
         }
-        answer["registered"] = .bool(!providers.isEmpty)
-        answer["allProviders"] = .strings(providers)
-        answer["signinMethods"] = .strings(methods)
-        return answer
+        responseFields["registered"] = .bool(!providers.isEmpty)
+        responseFields["allProviders"] = .strings(providers)
+        responseFields["signinMethods"] = .strings(signInMethods)
+        return responseFields
     }
 
     /// The IDs of the identity providers that have a public sign-in page.
@@ -333,16 +337,16 @@ extension FirebaseState {
         of provider: String,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> JSONObject {
-        let uri = try call.fields.required("continueUri", "MISSING_CONTINUE_URI")
-        guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_CONTINUE_URI") }
-        let isOwn = ["oidc.", "saml."].contains(where: provider.hasPrefix)
-        guard isOwn || Self.identityProviders.contains(provider) else {
+        let continueURI = try call.fields.requiredText("continueUri", "MISSING_CONTINUE_URI")
+        guard Self.isAbsoluteURL(continueURI) else { throw FirebaseError("INVALID_CONTINUE_URI") }
+        let isCustomProvider = ["oidc.", "saml."].contains(where: provider.hasPrefix)
+        guard isCustomProvider || Self.identityProviders.contains(provider) else {
             throw FirebaseError("INVALID_PROVIDER_ID")
         }
-        let session = call.fields.nonEmptyText("sessionId") ?? ids.letters(27)
+        let session = call.fields.nonEmptyText("sessionId") ?? ids.alphanumerics(27)
         let page =
             "http://\(call.host)/emulator/auth/handler?providerId=\(provider.percentEncoded)"
-            + "&continueUri=\(uri.percentEncoded)&sessionId=\(session.percentEncoded)"
+            + "&continueUri=\(continueURI.percentEncoded)&sessionId=\(session.percentEncoded)"
         return [
             "kind": "identitytoolkit#CreateAuthUriResponse", "authUri": .string(page),
             "providerId": .string(provider), "sessionId": .string(session),
@@ -353,9 +357,9 @@ extension FirebaseState {
 
     func batchGet(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let wanted = (call.query("maxResults") ?? call.fields["maxResults"]).flatMap { Int($0) }
-        let size = min(max(1, wanted ?? 20), 1000)
-        let after = call.query("nextPageToken") ?? call.fields.nonEmptyText("nextPageToken")
-        let page = project(call).users(size, after: after)
+        let pageSize = min(max(1, wanted ?? 20), 1000)
+        let pageToken = call.query("nextPageToken") ?? call.fields.nonEmptyText("nextPageToken")
+        let page = project(call).users(pageSize, after: pageToken)
         return .present([
             ("kind", "identitytoolkit#DownloadAccountResponse"),
             (
@@ -365,7 +369,7 @@ extension FirebaseState {
             ),
             // A full page always has a token for the next page, even when no account follows (trap
             // T12 of the Firebase fact sheet).
-            ("nextPageToken", page.count == size ? page.last.map { .string($0.localID) } : nil),
+            ("nextPageToken", page.count == pageSize ? page.last.map { .string($0.localID) } : nil),
         ])
     }
 
@@ -392,36 +396,36 @@ extension FirebaseState {
     /// the request lacks the parameter.
     ///
     /// The text of the error for any other value is *inferred*.
-    private static func choice<Choice: RawRepresentable<String>>(
+    private static func parsedChoice<Choice: RawRepresentable<String>>(
         _: Choice.Type,
         _ call: FirebaseCall,
         _ name: String
     ) throws(FirebaseError) -> Choice? {
         guard let text = call.fields.nonEmptyText(name) else { return nil }
-        guard let choice = Choice(rawValue: text) else {
-            throw .argument("Invalid value at '\(name)', \"\(text)\"")
+        guard let parsedChoice = Choice(rawValue: text) else {
+            throw .invalidArgument("Invalid value at '\(name)', \"\(text)\"")
         }
-        return choice
+        return parsedChoice
     }
 
     func queryAccounts(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let project = project(call)
-        var answer: JSONObject = ["recordsCount": .string(String(project.users.count))]
-        guard call.fields.flag("returnUserInfo") != false else { return answer }
+        var responseFields: JSONObject = ["recordsCount": .string(String(project.users.count))]
+        guard call.fields.flag("returnUserInfo") != false else { return responseFields }
         var users = project.allUsers
-        switch try Self.choice(SortField.self, call, "sortBy") {
+        switch try Self.parsedChoice(SortField.self, call, "sortBy") {
         // The accounts are already sorted by ID.
         case nil, .unspecified, .id: break
         case .created: users.sort { $0.created < $1.created }
         case .lastLogin:
-            let never = Instant(milliseconds: 0)
-            users.sort { ($0.lastLogin ?? never) < ($1.lastLogin ?? never) }
+            let neverTime = Instant(milliseconds: 0)
+            users.sort { ($0.lastLogin ?? neverTime) < ($1.lastLogin ?? neverTime) }
         case .name: users.sort { ($0.displayName ?? "") < ($1.displayName ?? "") }
         case .email: users.sort { ($0.email ?? "") < ($1.email ?? "") }
         }
-        if try Self.choice(SortOrder.self, call, "order") == .descending { users.reverse() }
-        answer["userInfo"] = .array(users.map(record))
-        return answer
+        if try Self.parsedChoice(SortOrder.self, call, "order") == .descending { users.reverse() }
+        responseFields["userInfo"] = .array(users.map(record))
+        return responseFields
     }
 
     mutating func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
@@ -439,7 +443,7 @@ extension FirebaseState {
                 ])
                 continue
             }
-            edit(call) { $0.remove(id) }
+            editProject(call) { $0.remove(id) }
         }
         return errors.isEmpty ? JSONObject() : ["errors": .array(errors)]
     }

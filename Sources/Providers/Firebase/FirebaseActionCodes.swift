@@ -23,7 +23,7 @@ extension FirebaseState {
     }
 
     mutating func consume(_ code: ActionCode, _ call: FirebaseCall) {
-        edit(call) { $0.actionCodes.remove(code.code) }
+        editProject(call) { $0.actionCodes.remove(code.code) }
     }
 
     mutating func makeCode(
@@ -32,15 +32,15 @@ extension FirebaseState {
         newEmail: String? = nil,
         _ call: FirebaseCall
     ) -> ActionCode {
-        let text = ids.draw(
+        let text = ids.drawString(
             54,
             from: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         )
         var link =
             "http://\(call.host)/emulator/action?mode=\(kind.mode)&lang=en&oobCode=\(text)"
             + "&apiKey=fake-api-key"
-        if let uri = call.fields.nonEmptyText("continueUrl") {
-            link += "&continueUrl=\(uri.percentEncoded)"
+        if let continueURL = call.fields.nonEmptyText("continueUrl") {
+            link += "&continueUrl=\(continueURL.percentEncoded)"
         }
         if let tenant = call.tenantID { link += "&tenantId=\(tenant.percentEncoded)" }
         let code = ActionCode(
@@ -51,7 +51,7 @@ extension FirebaseState {
             link: link,
             made: call.now
         )
-        edit(call) { $0.actionCodes.append(code, as: text) }
+        editProject(call) { $0.actionCodes.append(code, as: text) }
         return code
     }
 
@@ -60,7 +60,7 @@ extension FirebaseState {
     /// The numbers that a request may contain in place of the name of a code's kind.
     ///
     /// They follow the order of the API's enumeration (Firebase fact sheet, section 2.3).
-    private static let kindNumbers = [
+    private static let kindNamesByNumber = [
         "1": "PASSWORD_RESET", "2": "OLD_EMAIL_AGREE", "3": "NEW_EMAIL_ACCEPT",
         "4": "VERIFY_EMAIL", "5": "RECOVER_EMAIL", "6": "EMAIL_SIGNIN",
         "7": "VERIFY_AND_CHANGE_EMAIL", "8": "REVERT_SECOND_FACTOR_ADDITION",
@@ -71,7 +71,7 @@ extension FirebaseState {
         let name = try Self.requestType(fields)
         let returnsLink = fields.flag("returnOobLink") == true
         guard call.isAdmin || !returnsLink else { throw FirebaseError("INSUFFICIENT_PERMISSION") }
-        if let uri = fields.nonEmptyText("continueUrl"), !Self.isAbsolute(uri) {
+        if let continueURL = fields.nonEmptyText("continueUrl"), !Self.isAbsoluteURL(continueURL) {
             throw FirebaseError(
                 "INVALID_CONTINUE_URI",
                 "((expected an absolute URI with valid "
@@ -88,22 +88,22 @@ extension FirebaseState {
         }
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
         let code = makeCode(kind, email: email, newEmail: newEmail, call)
-        var answer = Self.sentMailResponse(email)
+        var responseFields = Self.sentMailResponse(email)
         if returnsLink {
-            answer["oobCode"] = .string(code.code)
-            answer["oobLink"] = .string(code.link)
+            responseFields["oobCode"] = .string(code.code)
+            responseFields["oobLink"] = .string(code.link)
         }
-        return answer
+        return responseFields
     }
 
     private static func requestType(_ fields: FirebaseFields) throws(FirebaseError) -> String {
-        let sent = try fields.required("requestType", "MISSING_REQ_TYPE")
-        let name = kindNumbers[sent] ?? sent
+        let requestTypeText = try fields.requiredText("requestType", "MISSING_REQ_TYPE")
+        let name = kindNamesByNumber[requestTypeText] ?? requestTypeText
         guard name != "OOB_REQ_TYPE_UNSPECIFIED", name != "0" else {
             throw FirebaseError("MISSING_REQ_TYPE")
         }
-        guard kindNumbers.values.contains(name) else {
-            throw .argument("/requestType must be equal to one of the allowed values")
+        guard kindNamesByNumber.values.contains(name) else {
+            throw .invalidArgument("/requestType must be equal to one of the allowed values")
         }
         return name
     }
@@ -118,26 +118,27 @@ extension FirebaseState {
         let fields = call.fields
         switch kind {
         case .passwordReset:
-            let email = try fields.required("email", "MISSING_EMAIL").lowercased()
+            let email = try fields.requiredText("email", "MISSING_EMAIL").lowercased()
             if project(call).user(withEmail: email) != nil {
-                try countResetMail(email, call)
+                try checkResetMailLimit(email, call)
             } else if !project(call).enumerationProtection {
                 throw FirebaseError("EMAIL_NOT_FOUND")
             }
             return (email, nil)
         case .verifyEmail:
-            if let named = try addressForLink(call) { return (named, nil) }
+            if let requestedAddress = try addressForLink(call) { return (requestedAddress, nil) }
             guard let known = try session(call).user.email else {
                 throw FirebaseError("MISSING_EMAIL")
             }
             return (known, nil)
         case .emailSignIn:
             guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
-            return (try fields.required("email", "MISSING_EMAIL").lowercased(), nil)
+            return (try fields.requiredText("email", "MISSING_EMAIL").lowercased(), nil)
         case .changeEmail:
-            let wanted = try fields.required("newEmail", "MISSING_NEW_EMAIL").lowercased()
-            let named = try addressForLink(call)
-            let email = if let named { named } else { try addressOfSession(call) }
+            let wanted = try fields.requiredText("newEmail", "MISSING_NEW_EMAIL").lowercased()
+            let requestedAddress = try addressForLink(call)
+            let email =
+                if let requestedAddress { requestedAddress } else { try addressOfSession(call) }
             guard project(call).user(withEmail: wanted) == nil else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
@@ -153,7 +154,7 @@ extension FirebaseState {
     private func addressForLink(_ call: FirebaseCall) throws(FirebaseError) -> String? {
         guard call.fields.flag("returnOobLink") == true, call.fields.nonEmptyText("idToken") == nil
         else { return nil }
-        let email = try call.fields.required("email", "MISSING_EMAIL").lowercased()
+        let email = try call.fields.requiredText("email", "MISSING_EMAIL").lowercased()
         guard project(call).user(withEmail: email) != nil else {
             throw FirebaseError("USER_NOT_FOUND")
         }
@@ -163,7 +164,7 @@ extension FirebaseState {
     /// Returns the email address of the user who calls, and refuses a user whose sign-in was too
     /// long ago.
     private mutating func addressOfSession(_ call: FirebaseCall) throws(FirebaseError) -> String {
-        _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        _ = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
         try requireRecentSignIn(session, call)
         guard let known = session.user.email else { throw FirebaseError("MISSING_EMAIL") }
@@ -176,19 +177,19 @@ extension FirebaseState {
         ]
     }
 
-    private mutating func countResetMail(
+    private mutating func checkResetMailLimit(
         _ email: String,
         _ call: FirebaseCall
     ) throws(FirebaseError) {
         let max = settings.resetMailsMax
-        let exceedsLimit = edit(call) {
+        let exceedsLimit = editProject(call) {
             $0.exceedsLimit(
                 "reset",
                 email,
                 max: max,
                 within: .seconds(3600),
                 at: call.now,
-                counts: true
+                countsAttempt: true
             )
         }
         if exceedsLimit { throw FirebaseError("RESET_PASSWORD_EXCEED_LIMIT") }
@@ -198,7 +199,7 @@ extension FirebaseState {
 
     mutating func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.passwordProvider else { throw FirebaseError("PASSWORD_LOGIN_DISABLED") }
-        let text = try call.fields.required("oobCode", "MISSING_OOB_CODE")
+        let text = try call.fields.requiredText("oobCode", "MISSING_OOB_CODE")
         guard let password = call.fields.nonEmptyText("newPassword") else {
             let code = try actionCode(text, Set(ActionCode.Kind.allCases), call)
             return .present([
@@ -219,7 +220,7 @@ extension FirebaseState {
         // A Google account that was linked before the reset is no longer trusted (trap T15 of the
         // Firebase fact sheet).
         user.federated = []
-        edit(call) { $0.save(user) }
+        editProject(call) { $0.save(user) }
         return [
             "kind": "identitytoolkit#ResetPasswordResponse",
             "requestType": .string(code.kind.rawValue), "email": .string(code.email),
@@ -263,7 +264,7 @@ extension FirebaseState {
             user.validSince = call.now.seconds
         }
         user.emailVerified = true
-        edit(call) { $0.save(user) }
+        editProject(call) { $0.save(user) }
         return (user, code)
     }
 }

@@ -1,9 +1,9 @@
 internal import Conformance
 
-/// The page of the Firebase emulator that a link in an email opens, `GET /emulator/action`
+/// The page of the Firebase emulator that a link in an email opens, `GET /emulator/actionPageResponse`
 /// (Firebase fact sheet, section 7).
 extension FirebaseState {
-    mutating func action(
+    mutating func actionPageResponse(
         _ request: HTTPMessage.Request,
         at now: Instant
     ) -> HTTPMessage.Response {
@@ -14,7 +14,7 @@ extension FirebaseState {
             return Self.failurePage("missing oobCode query parameter")
         }
         do throws(FirebaseError) {
-            return try carryOut(code, request, actionCall(code, request, at: now))
+            return try performAction(code, request, actionCall(code, request, at: now))
         } catch {
             return Self.failurePage(
                 "Your request to \(request.query("mode") ?? "") has expired or the link has "
@@ -30,13 +30,13 @@ extension FirebaseState {
         at now: Instant
     ) -> FirebaseCall {
         let tenant = request.query("tenantId")
-        let owner = projects.values.first { project in
+        let owningProject = projects.values.first { project in
             project.tenantID == tenant && project.actionCodes[code] != nil
         }
         let password = request.query("newPassword") ?? ""
         return FirebaseCall(
             isAdmin: true,
-            projectID: owner?.projectID ?? settings.project,
+            projectID: owningProject?.projectID ?? settings.project,
             tenantID: tenant,
             fields: FirebaseFields(form: [("oobCode", code), ("newPassword", password)]),
             query: request.query,
@@ -45,12 +45,12 @@ extension FirebaseState {
         )
     }
 
-    private mutating func carryOut(
+    private mutating func performAction(
         _ code: String,
         _ request: HTTPMessage.Request,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> HTTPMessage.Response {
-        let target = request.query("continueUrl")
+        let continueURL = request.query("continueUrl")
         switch request.query("mode") {
         case "resetPassword":
             guard let password = request.query("newPassword"), !password.isEmpty,
@@ -65,34 +65,34 @@ extension FirebaseState {
             return Self.successPage(
                 "The password has been successfully updated.",
                 ("email", email),
-                target
+                continueURL
             )
         case "verifyEmail":
             let email = try applyCode(code, call).0.email
             return Self.successPage(
                 "The email has been successfully verified.",
                 ("email", email),
-                target
+                continueURL
             )
         case "verifyAndChangeEmail":
             let email = try applyCode(code, call).0.email
             return Self.successPage(
                 "The email has been successfully changed.",
                 ("newEmail", email),
-                target
+                continueURL
             )
         case "recoverEmail":
             let email = try applyCode(code, call).0.email
             return Self.successPage(
                 "The email has been successfully reset.",
                 ("email", email),
-                target
+                continueURL
             )
         case "signIn":
-            guard let target else {
+            guard let continueURL else {
                 return Self.failurePage("Missing continueUrl query parameter")
             }
-            return Self.signIn(at: target, request)
+            return Self.signIn(at: continueURL, request)
         default: return Self.failurePage("Invalid mode")
         }
     }
@@ -100,27 +100,27 @@ extension FirebaseState {
     /// Returns a redirect to the app's own link with the code appended, because the app completes
     /// the sign-in.
     private static func signIn(
-        at target: String,
+        at continueURL: String,
         _ request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
         let values = ["mode", "lang", "oobCode", "apiKey"].compactMap { name in
             request.query(name).map { "\(name)=\($0.percentEncoded)" }
         }
-        let mark = target.contains("?") ? "&" : "?"
-        let location = target + mark + values.joined(separator: "&")
+        let querySeparator = continueURL.contains("?") ? "&" : "?"
+        let location = continueURL + querySeparator + values.joined(separator: "&")
         return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", location)])
     }
 
     private static func successPage(
         _ text: String,
-        _ detail: (name: String, email: String?),
-        _ target: String?
+        _ detailField: (name: String, email: String?),
+        _ continueURL: String?
     ) -> HTTPMessage.Response {
-        if let target {
-            return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", target)])
+        if let continueURL {
+            return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", continueURL)])
         }
         let fields: [(String, JSONValue?)] = [
-            ("success", .string(text)), (detail.name, detail.email.map(JSONValue.string)),
+            ("success", .string(text)), (detailField.name, detailField.email.map(JSONValue.string)),
         ]
         return HTTPMessage.Response(200, json: ["authEmulator": .object(.present(fields))])
     }

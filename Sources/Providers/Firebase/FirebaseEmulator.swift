@@ -3,7 +3,7 @@ internal import Conformance
 /// The endpoints that only the Firebase emulator has, the published keys, and the configuration of
 /// a project (Firebase fact sheet, sections 4.15, 7.2 and 8).
 extension FirebaseState {
-    static let readiness: JSONValue = [
+    static let readinessDocument: JSONValue = [
         "authEmulator": [
             "ready": true, "docs": "https://firebase.google.com/docs/emulator-suite",
             "apiSpec": "/emulator/openapi.json",
@@ -21,16 +21,16 @@ extension FirebaseState {
         _ request: HTTPMessage.Request,
         at now: Instant
     ) throws(FirebaseError) -> HTTPMessage.Response? {
-        let account = "securetoken@system.gserviceaccount.com"
-        let wanted: (certificates: Bool, cookies: Bool)
+        let accountEmail = "securetoken@system.gserviceaccount.com"
+        let requestedKeys: (certificates: Bool, cookies: Bool)
         switch segments {
-        case ["robot", "v1", "metadata", "x509", account]: wanted = (true, false)
-        case ["service_accounts", "v1", "jwk", account],
-            ["service_accounts", "v1", "metadata", "jwk", account]:
-            wanted = (false, false)
+        case ["robot", "v1", "metadata", "x509", accountEmail]: requestedKeys = (true, false)
+        case ["service_accounts", "v1", "jwk", accountEmail],
+            ["service_accounts", "v1", "metadata", "jwk", accountEmail]:
+            requestedKeys = (false, false)
         case ["identitytoolkit", "v3", "relyingparty", "publicKeys"],
             ["v1", "sessionCookiePublicKeys"]:
-            wanted = (segments.count == 4, true)
+            requestedKeys = (segments.count == 4, true)
         default: return nil
         }
         guard request.method == "GET" else { throw .notFound }
@@ -38,21 +38,22 @@ extension FirebaseState {
             _ = signingKey(at: now)
             _ = cookieKey(at: now)
         }
-        let published = wanted.cookies ? cookieKeys : keys
+        let publishedKeys = requestedKeys.cookies ? cookieKeys : keys
         let body: JSONValue =
-            wanted.certificates
+            requestedKeys.certificates
             ? .object(
                 JSONObject(
-                    members: published.map {
+                    members: publishedKeys.map {
                         .init(key: $0.keyID, value: .string($0.certificatePEM))
                     }
                 )
-            ) : ["keys": .array(published.map(\.webKey))]
-        let age = "public, max-age=\(settings.keySecondsMax), must-revalidate, no-transform"
+            ) : ["keys": .array(publishedKeys.map(\.jsonWebKey))]
+        let cacheControl =
+            "public, max-age=\(settings.keySecondsMax), must-revalidate, no-transform"
         return HTTPMessage.Response(
             200,
             json: body,
-            fields: [HTTPMessage.Field("Cache-Control", age)]
+            fields: [HTTPMessage.Field("Cache-Control", cacheControl)]
         )
     }
 
@@ -66,21 +67,22 @@ extension FirebaseState {
         switch (request.method, segments.first) {
         case ("GET", "openapi.json") where segments.count == 1:
             return HTTPMessage.Response(200, json: Self.apiDescription)
-        case ("GET", "action") where segments.count == 1: return action(request, at: now)
+        case ("GET", "action") where segments.count == 1:
+            return actionPageResponse(request, at: now)
         case ("GET", "auth") where segments.count == 2:
             return try popupResponse(segments[1], request)
         case (_, "v1") where segments.count >= 4 && segments[1] == "projects":
-            var rest = Array(segments.dropFirst(3))
+            var remainingSegments = Array(segments.dropFirst(3))
             var tenant: String?
-            if rest.count == 3, rest[0] == "tenants" {
-                tenant = rest[1]
-                rest = [rest[2]]
+            if remainingSegments.count == 3, remainingSegments[0] == "tenants" {
+                tenant = remainingSegments[1]
+                remainingSegments = [remainingSegments[2]]
             }
-            guard rest.count == 1 else { throw .notFound }
+            guard remainingSegments.count == 1 else { throw .notFound }
             let call = try emulatorCall(request, segments[2], tenant, at: now)
             return HTTPMessage.Response(
                 200,
-                json: .object(try emulatorResource(request.method, rest[0], call))
+                json: .object(try emulatorResource(request.method, remainingSegments[0], call))
             )
         default: throw .notFound
         }
@@ -97,7 +99,7 @@ extension FirebaseState {
             do throws(JSONError) {
                 body = try request.json()
             } catch {
-                throw .argument("\(error)", reason: "parseError")
+                throw .invalidArgument("\(error)", reason: "parseError")
             }
         }
         return FirebaseCall(
@@ -118,7 +120,7 @@ extension FirebaseState {
     ) throws(FirebaseError) -> JSONObject {
         switch (method, name) {
         case ("DELETE", "accounts"):
-            edit(call) { $0.removeAllUsers() }
+            editProject(call) { $0.removeAllUsers() }
             return JSONObject()
         case ("GET", "config"): return emulatorConfiguration(call)
         case ("PATCH", "config"):
@@ -161,13 +163,15 @@ extension FirebaseState {
     }
 
     func configuration(_ call: FirebaseCall) -> JSONObject {
-        var answer: JSONObject = [
+        var responseFields: JSONObject = [
             "name": .string("projects/\(call.projectID)/config"),
             "blockingFunctions": project(call).blockingFunctions,
             "mfa": .object(secondFactorRules(call)),
         ]
-        for member in emulatorConfiguration(call).members { answer[member.key] = member.value }
-        return answer
+        for member in emulatorConfiguration(call).members {
+            responseFields[member.key] = member.value
+        }
+        return responseFields
     }
 
     /// Changes the settings of a project that the request contains.
@@ -175,31 +179,31 @@ extension FirebaseState {
     /// In version 2 of the API, it changes only the settings that `updateMask` names.
     mutating func updateConfiguration(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
-        func isNamed(_ path: String) -> Bool {
+        func isInMask(_ path: String) -> Bool {
             mask?.contains { path == $0 || path.hasPrefix($0 + ".") } ?? true
         }
         let body = call.fields.object
         if let flag = body["signIn"]?["allowDuplicateEmails"]?.bool,
-            isNamed("signIn.allowDuplicateEmails")
+            isInMask("signIn.allowDuplicateEmails")
         {
-            edit(call) { $0.allowsDuplicateEmails = flag }
+            editProject(call) { $0.allowsDuplicateEmails = flag }
         }
         if let flag = body["emailPrivacyConfig"]?["enableImprovedEmailPrivacy"]?.bool,
-            isNamed("emailPrivacyConfig.enableImprovedEmailPrivacy")
+            isInMask("emailPrivacyConfig.enableImprovedEmailPrivacy")
         {
-            edit(call) { $0.enumerationProtection = flag }
+            editProject(call) { $0.enumerationProtection = flag }
         }
-        if let functions = body["blockingFunctions"], isNamed("blockingFunctions") {
+        if let functions = body["blockingFunctions"], isInMask("blockingFunctions") {
             // The configuration of blocking functions is stored so that it can be read again. The
             // fake never calls blocking functions.
-            edit(call) { $0.blockingFunctions = functions }
+            editProject(call) { $0.blockingFunctions = functions }
         }
-        let ofFactors = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
-        if !ofFactors.isEmpty, body["mfa"] != nil || mask != nil {
+        let secondFactorMask = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
+        if !secondFactorMask.isEmpty, body["mfa"] != nil || mask != nil {
             var rules: JSONObject = ["mfa": .object(secondFactorRules(call))]
-            try rules.copyFields(ofFactors, from: body)
-            let written = rules["mfa"]?.object
-            edit(call) { $0.mfa = written }
+            try rules.copyFields(secondFactorMask, from: body)
+            let writtenRules = rules["mfa"]?.object
+            editProject(call) { $0.mfa = writtenRules }
         }
         return configuration(call)
     }
@@ -246,12 +250,14 @@ extension FirebaseState {
     }
 
     private static let apiDescription: JSONValue = {
-        let answer: JSONValue = ["responses": ["200": ["description": "the service's response"]]]
+        let responseFields: JSONValue = [
+            "responses": ["200": ["description": "the service's response"]]
+        ]
         var paths: [String: JSONObject] = [:]
         for row in FirebaseOperation.table.rows {
             let isToken = row.call == .token
             let host = isToken ? "/securetoken.googleapis.com" : "/identitytoolkit.googleapis.com"
-            paths[host + row.path, default: JSONObject()][row.method.lowercased()] = answer
+            paths[host + row.path, default: JSONObject()][row.method.lowercased()] = responseFields
         }
         return [
             "openapi": "3.0.0",

@@ -28,7 +28,8 @@ package struct FirebaseError: Error, Hashable, Sendable {
         statusName = name
     }
 
-    package static func argument(_ text: String, reason: String = "invalid") -> FirebaseError {
+    package static func invalidArgument(_ text: String, reason: String = "invalid") -> FirebaseError
+    {
         FirebaseError(
             status: 400,
             "Invalid JSON payload received. \(text)",
@@ -57,7 +58,7 @@ package struct FirebaseError: Error, Hashable, Sendable {
         name: "UNAUTHENTICATED"
     )
 
-    package static let keyMissing = FirebaseError(
+    package static let missingAPIKey = FirebaseError(
         status: 403,
         "The request is missing a valid API key.",
         reason: "forbidden",
@@ -73,7 +74,7 @@ package struct FirebaseError: Error, Hashable, Sendable {
     package static func planned(_ status: Int) -> FirebaseError {
         switch status {
         case 401: unauthenticated
-        case 403: keyMissing
+        case 403: missingAPIKey
         case 404: notFound
         case 429:
             FirebaseError(
@@ -102,7 +103,7 @@ package struct FirebaseError: Error, Hashable, Sendable {
     /// Returns the response for an error code from section 5 of the Firebase fact sheet.
     ///
     /// For some codes, the message continues with ` : ` and more words.
-    package static func coded(_ message: String) -> HTTPMessage.Response {
+    package static func codedResponse(_ message: String) -> HTTPMessage.Response {
         FirebaseError(message).response
     }
 

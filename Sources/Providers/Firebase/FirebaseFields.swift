@@ -12,17 +12,17 @@ struct FirebaseFields: Sendable {
             object = JSONObject()
             return
         }
-        guard let object = value.object else { throw .argument("/ must be object") }
+        guard let object = value.object else { throw .invalidArgument("/ must be object") }
         self.object = Self.normalized(object)
         for member in self.object.members {
-            guard let wanted = Self.types[member.key] else {
+            guard let expectedKind = Self.kindsByField[member.key] else {
                 guard !refusesUnknown else {
-                    throw .argument("Unknown name \"\(member.key)\": Cannot find field.")
+                    throw .invalidArgument("Unknown name \"\(member.key)\": Cannot find field.")
                 }
                 continue
             }
-            guard wanted.accepts(member.value) else {
-                throw .argument("/\(member.key) must be \(wanted.rawValue)")
+            guard expectedKind.accepts(member.value) else {
+                throw .invalidArgument("/\(member.key) must be \(expectedKind.rawValue)")
             }
         }
     }
@@ -39,7 +39,7 @@ struct FirebaseFields: Sendable {
     /// Returns a required field of the request as a string.
     ///
     /// When the field is missing or empty, throws the error with this code.
-    func required(_ name: String, _ code: String) throws(FirebaseError) -> String {
+    func requiredText(_ name: String, _ code: String) throws(FirebaseError) -> String {
         guard let text = self[name], !text.isEmpty else { throw FirebaseError(code) }
         return text
     }
@@ -47,7 +47,7 @@ struct FirebaseFields: Sendable {
     /// Returns a field of the request as a string; nil when the field is missing or empty.
     func nonEmptyText(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    func has(_ name: String) -> Bool { object[name].map { !$0.isNull } ?? false }
+    func hasValue(_ name: String) -> Bool { object[name].map { !$0.isNull } ?? false }
 
     func flag(_ name: String) -> Bool? { object[name]?.bool }
 
@@ -71,13 +71,13 @@ struct FirebaseFields: Sendable {
 
     private func date(
         _ name: String,
-        _ read: (Int64) -> RequestDate?
+        _ makeDate: (Int64) -> RequestDate?
     ) throws(FirebaseError) -> Instant? {
         guard let text = nonEmptyText(name) else { return nil }
-        guard let date = (object[name]?.int64 ?? Int64(text)).flatMap(read) else {
-            throw .argument(
+        guard let date = (object[name]?.int64 ?? Int64(text)).flatMap(makeDate) else {
+            throw .invalidArgument(
                 "Invalid value at '\(name)', \"\(text.prefix(100))\": not a date within "
-                    + RequestDate.rangeText
+                    + RequestDate.acceptedRangeText
             )
         }
         return date.instant
@@ -100,8 +100,8 @@ struct FirebaseFields: Sendable {
         }
     }
 
-    private static let types: [String: Kind] = {
-        var types: [String: Kind] = [:]
+    private static let kindsByField: [String: Kind] = {
+        var kindsByField: [String: Kind] = [:]
         let strings = [
             "idToken", "email", "password", "displayName", "photoUrl", "phoneNumber", "tenantId",
             "targetProjectId", "customAttributes", "oobCode", "newPassword", "oldPassword",
@@ -118,36 +118,36 @@ struct FirebaseFields: Sendable {
             "otaApp", "iOSAppStoreId", "challenge", "captchaResp", "oauthConsumerKey",
             "recaptchaResponse", "mfaPendingCredential", "mfaEnrollmentId", "name",
         ]
-        for name in strings { types[name] = .string }
-        let flags = [
+        for name in strings { kindsByField[name] = .string }
+        let booleanFields = [
             "returnSecureToken", "emailVerified", "disabled", "disableUser", "returnOobLink",
             "canHandleCodeInApp", "androidInstallApp", "returnIdpCredential", "autoCreate",
             "returnRefreshToken", "returnUserInfo", "allowOverwrite", "sanityCheck", "force",
             "upgradeToFederatedLogin", "allowPasswordSignup", "enableEmailLinkSignin",
             "disableAuth", "enableAnonymousUser", "autodeleteAnonymousUsers",
         ]
-        for name in flags { types[name] = .boolean }
+        for name in booleanFields { kindsByField[name] = .boolean }
         for name in [
             "federatedUserId", "deleteAttribute", "deleteProvider", "users", "localIds",
             "initialEmail", "linkedProviders", "expression",
-        ] { types[name] = .array }
+        ] { kindsByField[name] = .array }
         for name in [
             "linkProviderUserInfo", "mfa", "customParameter", "autoRetrievalInfo",
             "phoneEnrollmentInfo", "phoneVerificationInfo", "phoneSignInInfo", "totpEnrollmentInfo",
             "totpVerificationInfo", "mfaConfig", "testPhoneNumbers", "hashConfig", "inheritance",
             "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig",
             "emailPrivacyConfig", "client", "signIn", "blockingFunctions",
-        ] { types[name] = .object }
+        ] { kindsByField[name] = .object }
         for name in [
             "maxResults", "limit", "offset", "rounds", "memoryCost", "cpuMemCost",
             "parallelization", "blockSize", "dkLen",
-        ] { types[name] = .number }
+        ] { kindsByField[name] = .number }
         // This field is a list in an administrator's lookup, and a string everywhere else. The
         // operation checks its type.
-        types["provider"] = .array
-        types["mfaInfo"] = .array
-        for name in ["localId", "email", "phoneNumber"] { types[name] = .any }
-        return types
+        kindsByField["provider"] = .array
+        kindsByField["mfaInfo"] = .array
+        for name in ["localId", "email", "phoneNumber"] { kindsByField[name] = .any }
+        return kindsByField
     }()
 
     // MARK: Names
@@ -180,7 +180,7 @@ extension JSONObject {
     /// The largest number of names in one path of a field mask, such as `mfaConfig.state`.
     ///
     /// No configuration is nested deeper.
-    private static let maskNamesMax = 8
+    private static let maskDepthMax = 8
 
     /// Copies the members that a field mask names from the body, by paths such as
     /// `mfaConfig.state`.
@@ -189,8 +189,8 @@ extension JSONObject {
     mutating func copyFields(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
         for path in paths {
             let names = path.split(separator: ".").map(String.init)
-            guard names.count <= Self.maskNamesMax else {
-                throw .argument("Invalid value at 'update_mask': \(path.prefix(100))")
+            guard names.count <= Self.maskDepthMax else {
+                throw .invalidArgument("Invalid value at 'update_mask': \(path.prefix(100))")
             }
             copyFields(names[...], from: .object(body))
         }
@@ -203,9 +203,9 @@ extension JSONObject {
             self[name] = value.flatMap { $0.isNull ? nil : $0 }
             return
         }
-        var inner = self[name]?.object ?? JSONObject()
-        inner.copyFields(path.dropFirst(), from: value)
-        self[name] = .object(inner)
+        var nestedObject = self[name]?.object ?? JSONObject()
+        nestedObject.copyFields(path.dropFirst(), from: value)
+        self[name] = .object(nestedObject)
     }
 }
 

@@ -3,7 +3,7 @@ internal import Conformance
 /// The host names of Firebase Auth, and the requests to them that do not concern the accounts of a
 /// project.
 extension FirebaseState {
-    static let accessPrefix = "/oauth2.googleapis.com"
+    static let accessTokenHostPrefix = "/oauth2.googleapis.com"
     private static let issuerHost = "securetoken.google.com"
 
     /// The hosts that the fake imitates.
@@ -14,12 +14,15 @@ extension FirebaseState {
     /// Other Google services share two of the hosts: one for key documents, and one for the access
     /// tokens of service accounts. Source: Firebase fact sheet, sections 1 and 7.2.
     package static let hosts = [
-        ServiceHost("identitytoolkit.googleapis.com", prefix: "/identitytoolkit.googleapis.com"),
-        ServiceHost("securetoken.googleapis.com", prefix: "/securetoken.googleapis.com"),
-        ServiceHost(issuerHost, prefix: "/" + issuerHost),
+        ServiceHost(
+            "identitytoolkit.googleapis.com",
+            pathPrefix: "/identitytoolkit.googleapis.com"
+        ),
+        ServiceHost("securetoken.googleapis.com", pathPrefix: "/securetoken.googleapis.com"),
+        ServiceHost(issuerHost, pathPrefix: "/" + issuerHost),
         ServiceHost(
             "www.googleapis.com",
-            paths: [
+            pathPrefixes: [
                 "/robot/v1/metadata/x509/securetoken", "/service_accounts/v1/jwk/securetoken",
                 "/service_accounts/v1/metadata/jwk/securetoken", "/identitytoolkit/v3/",
             ],
@@ -27,8 +30,8 @@ extension FirebaseState {
         ),
         ServiceHost(
             "oauth2.googleapis.com",
-            prefix: accessPrefix,
-            paths: ["/token"],
+            pathPrefix: accessTokenHostPrefix,
+            pathPrefixes: ["/token"],
             isExclusive: false
         ),
     ]
@@ -46,7 +49,9 @@ extension FirebaseState {
         {
             return HTTPMessage.Response(200, json: Self.issuerDocument(of: segments[1]))
         }
-        if "/" + segments[0] == Self.accessPrefix, segments.count == 2, request.method == "POST" {
+        if "/" + segments[0] == Self.accessTokenHostPrefix, segments.count == 2,
+            request.method == "POST"
+        {
             return accessTokenResponse(request)
         }
         return nil
@@ -74,14 +79,14 @@ extension FirebaseState {
     /// The signature of the assertion is not checked, because a backend under test has no key of a
     /// real account.
     private func accessTokenResponse(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
-        func field(_ name: String) -> String? {
+        func formField(_ name: String) -> String? {
             request.form.first { $0.name == name && !$0.value.isEmpty }?.value
         }
         let isGranted =
-            switch field("grant_type") {
+            switch formField("grant_type") {
             case "urn:ietf:params:oauth:grant-type:jwt-bearer":
-                field("assertion")?.split(separator: ".").count == 3
-            case "refresh_token": field("refresh_token") != nil
+                formField("assertion")?.split(separator: ".").count == 3
+            case "refresh_token": formField("refresh_token") != nil
             default: Bool?.none
             }
         switch isGranted {

@@ -27,14 +27,14 @@ extension FirebaseState {
         }
 
         /// The ID of the user's account at the identity provider, in the provider's own format.
-        var federatedID: String {
+        var federatedUserID: String {
             providerID == "google.com" ? "https://accounts.google.com/\(rawID)" : rawID
         }
 
         /// The response members that describe the user at the identity provider, without those that
         /// depend on the Firebase account.
-        var answer: [(String, JSONValue?)] {
-            let info: [(String, JSONValue?)] = [
+        var responseFields: [(String, JSONValue?)] {
+            let profileFields: [(String, JSONValue?)] = [
                 ("id", .string(rawID)), ("name", claims["name"]),
                 ("given_name", claims["given_name"]), ("family_name", claims["family_name"]),
                 ("verified_email", .bool(isEmailVerified)), ("locale", "en"),
@@ -50,7 +50,7 @@ extension FirebaseState {
             ]
             return [
                 ("kind", "identitytoolkit#VerifyAssertionResponse"), ("context", ""),
-                ("providerId", .string(providerID)), ("federatedId", .string(federatedID)),
+                ("providerId", .string(providerID)), ("federatedId", .string(federatedUserID)),
                 ("email", email.map(JSONValue.string)), ("emailVerified", .bool(isEmailVerified)),
                 ("displayName", claims["name"]), ("fullName", claims["name"]),
                 ("firstName", claims["given_name"]), ("lastName", claims["family_name"]),
@@ -61,7 +61,7 @@ extension FirebaseState {
                     "rawUserInfo",
                     .string(
                         providerID == "google.com"
-                            ? JSONValue.object(.present(info)).text
+                            ? JSONValue.object(.present(profileFields)).text
                             : JSONValue.object(claims).text
                     )
                 ),
@@ -82,7 +82,7 @@ extension FirebaseState {
             rawID: assertion.rawID
         ) {
             var user = known
-            Self.put(assertion.provider, into: &user)
+            Self.replaceProvider(assertion.provider, into: &user)
             return try signIn(user, assertion, call)
         }
         let owner = assertion.email.flatMap { project(call).user(withEmail: $0) }
@@ -90,7 +90,7 @@ extension FirebaseState {
             guard assertion.isEmailVerified else {
                 let providers = owner.federated.map(\.providerID)
                 return .present(
-                    assertion.answer + [
+                    assertion.responseFields + [
                         ("needConfirmation", true), ("localId", .string(owner.localID)),
                         ("verifiedProvider", .strings(providers)),
                     ]
@@ -100,7 +100,7 @@ extension FirebaseState {
                 mergingProfile(owner, by: assertion, call),
                 assertion,
                 call,
-                recycled: owner
+                recycledAccount: owner
             )
         }
         var user = newUser(call)
@@ -111,7 +111,7 @@ extension FirebaseState {
         user.displayName = assertion.claim("name")
         user.photoURL = assertion.claim("picture")
         user.screenName = assertion.claim("screen_name")
-        Self.put(assertion.provider, into: &user)
+        Self.replaceProvider(assertion.provider, into: &user)
         return try signIn(user, assertion, call, isNew: true)
     }
 
@@ -138,11 +138,14 @@ extension FirebaseState {
         user.photoURL = assertion.claim("picture")
         user.screenName = assertion.claim("screen_name")
         user.emailVerified = true
-        Self.put(assertion.provider, into: &user)
+        Self.replaceProvider(assertion.provider, into: &user)
         return user
     }
 
-    private static func put(_ provider: FirebaseUser.Provider, into user: inout FirebaseUser) {
+    private static func replaceProvider(
+        _ provider: FirebaseUser.Provider,
+        into user: inout FirebaseUser
+    ) {
         user.federated.removeAll { $0.providerID == provider.providerID }
         user.federated.append(provider)
     }
@@ -151,31 +154,31 @@ extension FirebaseState {
         _ user: FirebaseUser,
         _ assertion: Assertion,
         _ call: FirebaseCall,
-        recycled owner: FirebaseUser? = nil,
+        recycledAccount owner: FirebaseUser? = nil,
         isNew: Bool = false,
-        linking session: Session? = nil
+        sessionToLink session: Session? = nil
     ) throws(FirebaseError) -> JSONObject {
         var user = user
         let before = project(call).users[user.localID]
         user.lastLogin = call.now
-        edit(call) { $0.save(user) }
+        editProject(call) { $0.save(user) }
         // Whether the account is disabled is checked only after its record was updated.
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        let isRecycled =
+        let isAccountRecycled =
             owner?.federated.contains { $0.providerID == assertion.providerID } ?? false
-        let set = signedIn(
+        let tokenFields = signedIn(
             user,
             before: before,
             provider: assertion.providerID,
-            linking: session,
+            sessionToLink: session,
             call
         )
         return .present(
-            assertion.answer + [
+            assertion.responseFields + [
                 ("localId", .string(user.localID)), ("isNewUser", isNew ? true : nil),
                 ("tenantId", call.tenantID.map(JSONValue.string)),
-                ("emailRecycled", isRecycled ? true : nil),
-            ] + set.members.map { ($0.key, $0.value) }
+                ("emailRecycled", isAccountRecycled ? true : nil),
+            ] + tokenFields.members.map { ($0.key, $0.value) }
         )
     }
 
@@ -185,19 +188,19 @@ extension FirebaseState {
     ) throws(FirebaseError) -> JSONObject {
         let session = try session(call)
         let owner = assertion.email.flatMap { project(call).user(withEmail: $0) }
-        var failure: String?
+        var failureCode: String?
         if project(call).user(withProvider: assertion.providerID, rawID: assertion.rawID) != nil {
-            failure = "FEDERATED_USER_ID_ALREADY_LINKED"
+            failureCode = "FEDERATED_USER_ID_ALREADY_LINKED"
         } else if !project(call).allowsDuplicateEmails, let owner,
             owner.localID != session.user.localID
         {
-            failure = "EMAIL_EXISTS"
+            failureCode = "EMAIL_EXISTS"
         }
-        if let failure {
+        if let failureCode {
             guard call.fields.flag("returnIdpCredential") == true else {
-                throw FirebaseError(failure)
+                throw FirebaseError(failureCode)
             }
-            return .present(assertion.answer + [("errorMessage", .string(failure))])
+            return .present(assertion.responseFields + [("errorMessage", .string(failureCode))])
         }
         var user = session.user
         if user.email == nil, let email = assertion.email, !project(call).allowsDuplicateEmails {
@@ -206,15 +209,15 @@ extension FirebaseState {
         } else if user.email == assertion.email, assertion.isEmailVerified {
             user.emailVerified = true
         }
-        Self.put(assertion.provider, into: &user)
-        return try signIn(user, assertion, call, linking: session)
+        Self.replaceProvider(assertion.provider, into: &user)
+        return try signIn(user, assertion, call, sessionToLink: session)
     }
 
     // MARK: Reading the credential
 
     private func assertion(_ call: FirebaseCall) throws(FirebaseError) -> Assertion {
-        let uri = try call.fields.required("requestUri", "MISSING_REQUEST_URI")
-        guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_REQUEST_URI") }
+        let uri = try call.fields.requiredText("requestUri", "MISSING_REQUEST_URI")
+        guard Self.isAbsoluteURL(uri) else { throw FirebaseError("INVALID_REQUEST_URI") }
         var values: [String: String] = [:]
         let fragment = uri.split(separator: "#", maxSplits: 1).dropFirst().first ?? ""
         let base = uri.prefix { $0 != "#" }
@@ -338,7 +341,7 @@ extension FirebaseState {
 
     /// Whether a string is an absolute URL: a scheme, a colon, and a rest of more than two
     /// characters.
-    static func isAbsolute(_ text: String) -> Bool {
+    static func isAbsoluteURL(_ text: String) -> Bool {
         guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return false }
         let scheme = text[..<colon]
         return scheme.first?.isLetter == true

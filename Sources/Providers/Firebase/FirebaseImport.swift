@@ -11,7 +11,7 @@ extension FirebaseState {
         for (index, entry) in entries.enumerated() {
             do throws(FirebaseError) {
                 let user = try importedUser(entry, call)
-                edit(call) { $0.save(user) }
+                editProject(call) { $0.save(user) }
             } catch {
                 errors.append([
                     "index": .integer(Int64(index)), "message": .string(error.message),
@@ -27,16 +27,16 @@ extension FirebaseState {
         _ entries: [JSONValue],
         _ call: FirebaseCall
     ) throws(FirebaseError) {
-        var seen: Set<String> = []
+        var seenIDs: Set<String> = []
         for id in entries.compactMap({ $0["localId"]?.string }) where !id.isEmpty {
-            guard seen.insert(id).inserted else { throw FirebaseError("DUPLICATE_LOCAL_ID", id) }
+            guard seenIDs.insert(id).inserted else { throw FirebaseError("DUPLICATE_LOCAL_ID", id) }
         }
         guard call.fields.flag("sanityCheck") == true else { return }
-        var accounts: Set<String> = []
+        var seenAccounts: Set<String> = []
         for entry in entries {
             if let email = entry["email"]?.string?.lowercased(), !email.isEmpty,
                 !project(call).allowsDuplicateEmails,
-                !accounts.insert(email).inserted
+                !seenAccounts.insert(email).inserted
             {
                 throw FirebaseError("DUPLICATE_EMAIL", email)
             }
@@ -44,7 +44,7 @@ extension FirebaseState {
                 let key =
                     (provider["providerId"]?.string ?? "") + ":"
                     + (provider["rawId"]?.string ?? "")
-                guard accounts.insert("|" + key).inserted else {
+                guard seenAccounts.insert("|" + key).inserted else {
                     throw FirebaseError("DUPLICATE_RAW_ID", "Provider id(\(key))")
                 }
             }
@@ -74,7 +74,7 @@ extension FirebaseState {
             }
             user.email = email
         }
-        try Self.fill(&user, from: entry)
+        try Self.fillProfile(&user, from: entry)
         let factors = entry.value["mfaInfo"]?.array ?? []
         if !factors.isEmpty {
             user.secondFactors = try importedFactors(factors, of: user, call)
@@ -97,11 +97,11 @@ extension FirebaseState {
         /// field.
         func date(
             _ name: String,
-            _ read: (Int64) -> RequestDate?
+            _ makeDate: (Int64) -> RequestDate?
         ) throws(FirebaseError) -> Instant? {
             guard let text = self[name] else { return nil }
-            guard let date = (value[name]?.int64 ?? Int64(text)).flatMap(read) else {
-                throw FirebaseError("\(name) is not a date within \(RequestDate.rangeText)")
+            guard let date = (value[name]?.int64 ?? Int64(text)).flatMap(makeDate) else {
+                throw FirebaseError("\(name) is not a date within \(RequestDate.acceptedRangeText)")
             }
             return date.instant
         }
@@ -156,7 +156,7 @@ extension FirebaseState {
         of id: String,
         _ project: FirebaseProject
     ) throws(FirebaseError) -> [FirebaseUser.Provider] {
-        var found: [FirebaseUser.Provider] = []
+        var linkedProviders: [FirebaseUser.Provider] = []
         for provider in entry.value["providerUserInfo"]?.array ?? [] {
             guard let name = provider["providerId"]?.string, name != "password", name != "phone",
                 let rawID = FirebaseFields.text(provider["rawId"])
@@ -165,7 +165,7 @@ extension FirebaseState {
             guard owner == nil || owner?.localID == id else {
                 throw FirebaseError("raw id exists in other account in database")
             }
-            found.append(
+            linkedProviders.append(
                 FirebaseUser.Provider(
                     providerID: name,
                     rawID: rawID,
@@ -176,10 +176,10 @@ extension FirebaseState {
                 )
             )
         }
-        return found
+        return linkedProviders
     }
 
-    private static func fill(
+    private static func fillProfile(
         _ user: inout FirebaseUser,
         from entry: ImportedAccount
     ) throws(FirebaseError) {

@@ -8,7 +8,7 @@ enum FirebaseOperation: Hashable, Sendable {
     case lookup, delete, createAuthUri, batchGet, query, batchCreate, batchDelete
     case createSessionCookie, token, projectConfig, recaptchaParams, config, updateConfig
     case downloadAccount, uploadAccount
-    case startEnrolment, finishEnrolment, withdrawFactor, startSecondStep, finishSecondStep
+    case startEnrollment, finishEnrollment, withdrawFactor, startSecondStep, finishSecondStep
     case createTenant, viewTenant, listTenants, updateTenant, deleteTenant
     /// An operation that neither the Firebase emulator nor this fake implements, with its name.
     case absent(String)
@@ -21,7 +21,7 @@ enum FirebaseOperation: Hashable, Sendable {
         case .signUp, .signInWithPassword, .signInWithIdp, .signInWithCustomToken,
             .signInWithEmailLink, .sendVerificationCode, .signInWithPhoneNumber, .sendOobCode,
             .resetPassword, .update, .lookup, .delete, .createAuthUri, .token, .projectConfig,
-            .recaptchaParams, .downloadAccount, .uploadAccount, .startEnrolment, .finishEnrolment,
+            .recaptchaParams, .downloadAccount, .uploadAccount, .startEnrollment, .finishEnrollment,
             .withdrawFactor, .startSecondStep, .finishSecondStep, .absent:
             false
         }
@@ -35,7 +35,7 @@ enum FirebaseOperation: Hashable, Sendable {
 
     var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
 
-    /// The operations `accounts:NAME`.
+    /// The operations `accountRows:NAME`.
     ///
     /// Callers with an API key use them directly, and administrators use them below the path of a
     /// project or a tenant.
@@ -50,7 +50,7 @@ enum FirebaseOperation: Hashable, Sendable {
         ("query", .query), ("batchCreate", .batchCreate), ("batchDelete", .batchDelete),
     ]
 
-    private static let legacy: [(name: String, operation: FirebaseOperation)] = [
+    private static let legacyOperations: [(name: String, operation: FirebaseOperation)] = [
         ("createAuthUri", .createAuthUri), ("deleteAccount", .delete),
         ("emailLinkSignin", .signInWithEmailLink), ("getAccountInfo", .lookup),
         ("getOobConfirmationCode", .sendOobCode), ("getProjectConfig", .projectConfig),
@@ -65,7 +65,7 @@ enum FirebaseOperation: Hashable, Sendable {
     static let table = OperationTable<FirebaseOperation>(
         "Identity Toolkit",
         hasDescription: false,
-        emulatorRows + accounts + projects + secondFactorRows + absentRows + legacyRows
+        emulatorRows + accountRows + projectRows + secondFactorRows + absentRows + legacyRows
     )
 
     private static let emulatorRows: [OperationTable<FirebaseOperation>.Row] = [
@@ -73,9 +73,9 @@ enum FirebaseOperation: Hashable, Sendable {
         .init("GET", "/v1/recaptchaParams", .recaptchaParams),
     ]
 
-    private static let accounts = rows(of: "/v1/")
+    private static let accountRows = rows(of: "/v1/")
 
-    private static let projects: [OperationTable<FirebaseOperation>.Row] =
+    private static let projectRows: [OperationTable<FirebaseOperation>.Row] =
         rows(of: "/v1/projects/{project}/") + rows(of: "/v1/projects/{project}/tenants/{tenant}/")
         + [
             .init("POST", "/v1/projects/{project}/accounts", .signUp),
@@ -96,8 +96,8 @@ enum FirebaseOperation: Hashable, Sendable {
         ]
 
     private static let secondFactorRows: [OperationTable<FirebaseOperation>.Row] = [
-        .init("POST", "/v2/accounts/mfaEnrollment:start", .startEnrolment),
-        .init("POST", "/v2/accounts/mfaEnrollment:finalize", .finishEnrolment),
+        .init("POST", "/v2/accounts/mfaEnrollment:start", .startEnrollment),
+        .init("POST", "/v2/accounts/mfaEnrollment:finalize", .finishEnrollment),
         .init("POST", "/v2/accounts/mfaEnrollment:withdraw", .withdrawFactor),
         .init("POST", "/v2/accounts/mfaSignIn:start", .startSecondStep),
         .init("POST", "/v2/accounts/mfaSignIn:finalize", .finishSecondStep),
@@ -138,12 +138,12 @@ enum FirebaseOperation: Hashable, Sendable {
         return rows
     }
 
-    private static let legacyRows: [OperationTable<FirebaseOperation>.Row] = legacy.map {
-        var (isRead, supportStatus) = (false, ServiceOperation.SupportStatus.served)
-        isRead = [.projectConfig, .recaptchaParams].contains($0.operation)
+    private static let legacyRows: [OperationTable<FirebaseOperation>.Row] = legacyOperations.map {
+        var (isReadOnly, supportStatus) = (false, ServiceOperation.SupportStatus.served)
+        isReadOnly = [.projectConfig, .recaptchaParams].contains($0.operation)
         if case .absent = $0.operation { supportStatus = .absent }
         return OperationTable<FirebaseOperation>.Row(
-            isRead ? "GET" : "POST",
+            isReadOnly ? "GET" : "POST",
             "/identitytoolkit/v3/relyingparty/" + $0.name,
             $0.operation,
             supportStatus: supportStatus,

@@ -64,7 +64,7 @@ package struct FirebaseProject: Hashable, Sendable {
     /// The proofs of phone numbers, by the string that the user sends.
     package var phoneProofs = SharedLog<PhoneProof>()
     package private(set) var users: SharedTable<String, FirebaseUser> = [:]
-    private var ids = SharedOrder<String>()
+    private var ids = SharedSortedSet<String>()
     private var idsByEmail: SharedTable<String, [String]> = [:]
     /// User IDs by each email address of a user: the current address, the initial one, and those
     /// from identity providers.
@@ -120,8 +120,8 @@ package struct FirebaseProject: Hashable, Sendable {
     }
 
     /// Returns the users with this email address and relation, in the order of their IDs.
-    private func users(_ mention: EmailUse) -> [FirebaseUser] {
-        idsByEmailUse.ids(under: mention).compactMap { users[$0] }
+    private func users(_ emailUse: EmailUse) -> [FirebaseUser] {
+        idsByEmailUse.ids(under: emailUse).compactMap { users[$0] }
     }
 
     /// Returns at most `limit` users in the order of their IDs.
@@ -138,7 +138,7 @@ package struct FirebaseProject: Hashable, Sendable {
     // MARK: Writing
 
     package mutating func save(_ user: FirebaseUser) {
-        if let old = users[user.localID] { unindex(old) }
+        if let old = users[user.localID] { removeFromIndexes(old) }
         users[user.localID] = user
         index(user)
     }
@@ -146,8 +146,8 @@ package struct FirebaseProject: Hashable, Sendable {
     private mutating func index(_ user: FirebaseUser) {
         ids.insert(user.localID)
         if let email = user.email { idsByEmail[email, default: []].append(user.localID) }
-        for mention in Self.emailUses(of: user) {
-            idsByEmailUse.insert(user.localID, under: mention)
+        for emailUse in Self.emailUses(of: user) {
+            idsByEmailUse.insert(user.localID, under: emailUse)
         }
         if let phone = user.phoneNumber { idByPhone[phone] = user.localID }
         for provider in user.federated {
@@ -165,7 +165,7 @@ package struct FirebaseProject: Hashable, Sendable {
 
     package mutating func remove(_ localID: String) {
         guard let user = users.removeValue(forKey: localID) else { return }
-        unindex(user)
+        removeFromIndexes(user)
     }
 
     /// Removes all users.
@@ -173,21 +173,21 @@ package struct FirebaseProject: Hashable, Sendable {
     /// The codes that were sent by email stay (Firebase fact sheet, section 8).
     package mutating func removeAllUsers() {
         users = [:]
-        ids = SharedOrder()
+        ids = SharedSortedSet()
         idsByEmail = [:]
         idsByEmailUse = SharedIndex()
         idByPhone = [:]
         idByProvider = [:]
     }
 
-    private mutating func unindex(_ user: FirebaseUser) {
+    private mutating func removeFromIndexes(_ user: FirebaseUser) {
         ids.remove(user.localID)
         if let email = user.email {
             idsByEmail[email]?.removeAll { $0 == user.localID }
             if idsByEmail[email]?.isEmpty == true { idsByEmail[email] = nil }
         }
-        for mention in Self.emailUses(of: user) {
-            idsByEmailUse.remove(user.localID, under: mention)
+        for emailUse in Self.emailUses(of: user) {
+            idsByEmailUse.remove(user.localID, under: emailUse)
         }
         if let phone = user.phoneNumber, idByPhone[phone] == user.localID { idByPhone[phone] = nil }
         for provider in user.federated {
@@ -201,20 +201,20 @@ package struct FirebaseProject: Hashable, Sendable {
     /// Returns whether an email address has reached the limit of attempts of one kind within a time
     /// window.
     ///
-    /// If `counts` is true, the call counts one more attempt.
+    /// If `countsAttempt` is true, the call counts one more attempt.
     package mutating func exceedsLimit(
         _ kind: String,
         _ email: String,
         max: Int?,
         within window: Duration,
         at now: Instant,
-        counts: Bool
+        countsAttempt: Bool
     ) -> Bool {
         guard let max else { return false }
         let key = kind + "|" + email.lowercased()
-        let recent = (attempts[key] ?? []).filter { now - $0 < window }
-        attempts[key] = counts ? recent + [now] : recent
-        return recent.count >= max
+        let recentAttempts = (attempts[key] ?? []).filter { now - $0 < window }
+        attempts[key] = countsAttempt ? recentAttempts + [now] : recentAttempts
+        return recentAttempts.count >= max
     }
 }
 
@@ -228,46 +228,46 @@ extension FirebaseProject: Codable {
     }
 
     package init(from decoder: any Decoder) throws {
-        let saved = try decoder.container(keyedBy: CodingKeys.self)
-        projectID = try saved.decode(String.self, forKey: .projectID)
-        tenantID = try saved.decodeIfPresent(String.self, forKey: .tenantID)
-        allowsDuplicateEmails = try saved.decode(Bool.self, forKey: .allowsDuplicateEmails)
-        enumerationProtection = try saved.decode(Bool.self, forKey: .enumerationProtection)
-        blockingFunctions = try saved.decode(JSONValue.self, forKey: .blockingFunctions)
-        mfa = try saved.decodeIfPresent(JSONObject.self, forKey: .mfa)
-        tenant = try saved.decodeIfPresent(JSONObject.self, forKey: .tenant)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        projectID = try container.decode(String.self, forKey: .projectID)
+        tenantID = try container.decodeIfPresent(String.self, forKey: .tenantID)
+        allowsDuplicateEmails = try container.decode(Bool.self, forKey: .allowsDuplicateEmails)
+        enumerationProtection = try container.decode(Bool.self, forKey: .enumerationProtection)
+        blockingFunctions = try container.decode(JSONValue.self, forKey: .blockingFunctions)
+        mfa = try container.decodeIfPresent(JSONObject.self, forKey: .mfa)
+        tenant = try container.decodeIfPresent(JSONObject.self, forKey: .tenant)
         phoneProofs = SharedLog(
-            try saved.decodeIfPresent([PhoneProof].self, forKey: .phoneProofs) ?? [],
+            try container.decodeIfPresent([PhoneProof].self, forKey: .phoneProofs) ?? [],
             by: \.proof
         )
-        users = try saved.decode(SharedTable<String, FirebaseUser>.self, forKey: .users)
+        users = try container.decode(SharedTable<String, FirebaseUser>.self, forKey: .users)
         actionCodes = SharedLog(
-            try saved.decode([ActionCode].self, forKey: .actionCodes),
+            try container.decode([ActionCode].self, forKey: .actionCodes),
             by: \.code
         )
         phoneCodes = SharedLog(
-            try saved.decode([PhoneCode].self, forKey: .phoneCodes),
+            try container.decode([PhoneCode].self, forKey: .phoneCodes),
             by: \.session
         )
-        attempts = try saved.decode(SharedTable<String, [Instant]>.self, forKey: .attempts)
+        attempts = try container.decode(SharedTable<String, [Instant]>.self, forKey: .attempts)
         for user in users.values { index(user) }
-        idsByEmail = try saved.decode(SharedTable<String, [String]>.self, forKey: .idsByEmail)
+        idsByEmail = try container.decode(SharedTable<String, [String]>.self, forKey: .idsByEmail)
     }
 
     package func encode(to encoder: any Encoder) throws {
-        var saved = encoder.container(keyedBy: CodingKeys.self)
-        try saved.encode(projectID, forKey: .projectID)
-        try saved.encodeIfPresent(tenantID, forKey: .tenantID)
-        try saved.encode(allowsDuplicateEmails, forKey: .allowsDuplicateEmails)
-        try saved.encode(enumerationProtection, forKey: .enumerationProtection)
-        try saved.encode(blockingFunctions, forKey: .blockingFunctions)
-        try saved.encodeIfPresent(mfa, forKey: .mfa)
-        try saved.encodeIfPresent(tenant, forKey: .tenant)
-        try saved.encode(phoneProofs.all, forKey: .phoneProofs)
-        try saved.encode(users, forKey: .users)
-        try saved.encode(idsByEmail, forKey: .idsByEmail)
-        try saved.encode(actionCodes.all, forKey: .actionCodes)
-        try saved.encode(phoneCodes.all, forKey: .phoneCodes)
-        try saved.encode(attempts, forKey: .attempts)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(projectID, forKey: .projectID)
+        try container.encodeIfPresent(tenantID, forKey: .tenantID)
+        try container.encode(allowsDuplicateEmails, forKey: .allowsDuplicateEmails)
+        try container.encode(enumerationProtection, forKey: .enumerationProtection)
+        try container.encode(blockingFunctions, forKey: .blockingFunctions)
+        try container.encodeIfPresent(mfa, forKey: .mfa)
+        try container.encodeIfPresent(tenant, forKey: .tenant)
+        try container.encode(phoneProofs.all, forKey: .phoneProofs)
+        try container.encode(users, forKey: .users)
+        try container.encode(idsByEmail, forKey: .idsByEmail)
+        try container.encode(actionCodes.all, forKey: .actionCodes)
+        try container.encode(phoneCodes.all, forKey: .phoneCodes)
+        try container.encode(attempts, forKey: .attempts)
     }
 }

@@ -12,7 +12,7 @@ extension FirebaseState: Provider {
     package static let title = "Firebase Auth"
     package static let defaultPort = 9099
     package static var operations: [ServiceOperation] { FirebaseOperation.table.operations }
-    package static let secrets = ProviderSecrets(
+    package static let secrets = SecretFieldNames(
         headers: ["authorization", "x-firebase-appcheck", "x-goog-api-key"],
         members: [
             "idToken", "refreshToken", "refresh_token", "id_token", "access_token", "password",
@@ -39,7 +39,7 @@ extension FirebaseState: Provider {
     /// token come from the backend. Other requests come from the app.
     package static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
         request.method != "GET" && request[field: "authorization"] == nil
-            && !request.path.hasPrefix(accessPrefix) ? .app : .backend
+            && !request.path.hasPrefix(accessTokenHostPrefix) ? .app : .backend
     }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
@@ -63,11 +63,13 @@ extension FirebaseState: Provider {
         self.init(seed: seed)
     }
 
-    package func failure(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
+    package func failureResponse(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
         FirebaseError.planned(status).response
     }
 
-    package func failure(code: String) -> HTTPMessage.Response? { FirebaseError.coded(code) }
+    package func failureResponse(code: String) -> HTTPMessage.Response? {
+        FirebaseError.codedResponse(code)
+    }
 }
 
 extension FirebaseState {

@@ -52,7 +52,7 @@ extension FirebaseState {
         }?["totpProviderConfig"]
     }
 
-    private func totpSteps(_ call: FirebaseCall) -> Int64 {
+    private func allowedTOTPSteps(_ call: FirebaseCall) -> Int64 {
         let steps = totpRules(secondFactorRules(call))?["adjacentIntervals"]?.int64 ?? 5
         return min(10, max(0, steps))
     }
@@ -69,7 +69,7 @@ extension FirebaseState {
         _ user: FirebaseUser,
         before old: FirebaseUser?,
         provider: String,
-        linking session: Session? = nil,
+        sessionToLink session: Session? = nil,
         _ call: FirebaseCall
     ) -> JSONObject {
         let factors = user.secondFactors ?? []
@@ -84,7 +84,7 @@ extension FirebaseState {
         // The sign-in is not complete, so it does not change the time of the last sign-in.
         var user = user
         user.lastLogin = old?.lastLogin
-        edit(call) { $0.save(user) }
+        editProject(call) { $0.save(user) }
         let pendingSignIn: JSONObject = [
             "_fakeMfaPendingCredential": "DO NOT MODIFY", "localId": .string(user.localID),
             "provider": .string(provider), "projectId": .string(call.projectID),
@@ -92,18 +92,18 @@ extension FirebaseState {
         ]
         return [
             "mfaPendingCredential": .string(Base64.url(JSONValue.object(pendingSignIn).bytes)),
-            "mfaInfo": .array(factors.map { $0.factorJSON(isHidden: true) }),
+            "mfaInfo": .array(factors.map { $0.factorJSON(masksPhoneNumber: true) }),
         ]
     }
 
-    private static let pendingMissing = FirebaseError(
+    private static let pendingCredentialMissing = FirebaseError(
         "MISSING_MFA_PENDING_CREDENTIAL",
         "Request does not have MFA pending credential."
     )
 
     private func pendingSignIn(
         _ call: FirebaseCall,
-        missing: FirebaseError = pendingMissing
+        missing: FirebaseError = pendingCredentialMissing
     ) throws(FirebaseError) -> (user: FirebaseUser, provider: String) {
         guard let text = call.fields.nonEmptyText("mfaPendingCredential") else { throw missing }
         guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
@@ -121,12 +121,12 @@ extension FirebaseState {
     /// The sign-in providers that allow no second factor.
     ///
     /// A session that began with one of them cannot enroll a second factor.
-    private static let ineligible: Set = ["anonymous", "phone", "custom", "gc.apple.com"]
+    private static let ineligibleProviders: Set = ["anonymous", "phone", "custom", "gc.apple.com"]
 
     private func enrollmentSession(_ call: FirebaseCall) throws(FirebaseError) -> Session {
-        _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        _ = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
-        guard !Self.ineligible.contains(session.signInProvider) else {
+        guard !Self.ineligibleProviders.contains(session.signInProvider) else {
             throw FirebaseError(
                 "UNSUPPORTED_FIRST_FACTOR",
                 "MFA is not available for the given first factor."
@@ -141,23 +141,23 @@ extension FirebaseState {
         return session
     }
 
-    mutating func startEnrolment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+    mutating func startEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         if call.fields.object["totpEnrollmentInfo"]?.object != nil {
             try requireFactorEnabled(isPhone: false, call)
             let session = try enrollmentSession(call)
-            let secret = ids.draw(32, from: Base32.alphabet)
-            let end = call.now + .seconds(Self.enrollmentSeconds)
+            let secret = ids.drawString(32, from: Base32.alphabet)
+            let expiry = call.now + .seconds(Self.enrollmentSeconds)
             let info: JSONObject = [
                 "_fakeTotpSession": "DO NOT MODIFY", "secret": .string(secret),
-                "localId": .string(session.user.localID), "end": .integer(end.seconds),
+                "localId": .string(session.user.localID), "end": .integer(expiry.seconds),
             ]
             return [
                 "totpSessionInfo": [
                     "sharedSecretKey": .string(secret),
                     "verificationCodeLength": .integer(Int64(SecondFactor.digits)),
-                    "hashingAlgorithm": "SHA1", "periodSec": .integer(SecondFactor.period),
+                    "hashingAlgorithm": "SHA1", "periodSec": .integer(SecondFactor.periodSeconds),
                     "sessionInfo": .string(Base64.url(JSONValue.object(info).bytes)),
-                    "finalizeEnrollmentTime": .string(end.preciseText),
+                    "finalizeEnrollmentTime": .string(expiry.preciseText),
                 ]
             ]
         }
@@ -170,11 +170,11 @@ extension FirebaseState {
         guard Self.isPhone(phone) else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
         }
-        try checkNew(phone, session.user)
+        try checkPhoneIsNew(phone, session.user)
         return ["phoneSessionInfo": ["sessionInfo": .string(sendCode(to: phone, call))]]
     }
 
-    private func checkNew(_ phone: String, _ user: FirebaseUser) throws(FirebaseError) {
+    private func checkPhoneIsNew(_ phone: String, _ user: FirebaseUser) throws(FirebaseError) {
         guard user.secondFactors?.contains(where: { $0.phoneNumber == phone }) != true else {
             throw FirebaseError(
                 "SECOND_FACTOR_EXISTS",
@@ -183,29 +183,29 @@ extension FirebaseState {
         }
     }
 
-    mutating func finishEnrolment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let isApp = call.fields.object["totpVerificationInfo"]?.object != nil
-        try requireFactorEnabled(isPhone: !isApp, call)
+    mutating func finishEnrollment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+        let isAuthenticatorApp = call.fields.object["totpVerificationInfo"]?.object != nil
+        try requireFactorEnabled(isPhone: !isAuthenticatorApp, call)
         let session = try enrollmentSession(call)
         var user = session.user
         var factor = SecondFactor(
-            id: ids.letters(28),
+            id: ids.alphanumerics(28),
             displayName: call.fields.nonEmptyText("displayName"),
             enrolled: call.now
         )
         if let info = call.fields.object["totpVerificationInfo"]?.object {
-            (factor.secret, factor.usedStep) = try checkedSecret(info, user, call)
+            (factor.secret, factor.usedStep) = try verifiedTOTPSecret(info, user, call)
         } else {
             guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
                 throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneVerificationInfo.))")
             }
-            let (phone, used) = try sentCode(info, call)
-            try checkNew(phone, user)
+            let (phone, usedSession) = try verifiedPhoneCode(info, call)
+            try checkPhoneIsNew(phone, user)
             factor.phoneNumber = phone
-            edit(call) { $0.phoneCodes.remove(used) }
+            editProject(call) { $0.phoneCodes.remove(usedSession) }
         }
         user.secondFactors = (user.secondFactors ?? []) + [factor]
-        var answer = tokens(
+        var responseFields = tokens(
             for: user,
             provider: session.signInProvider,
             extraClaims: session.extraClaims,
@@ -213,15 +213,15 @@ extension FirebaseState {
             secondFactor: SecondFactor.Proof(factor),
             call
         )
-        answer["expiresIn"] = nil
-        if isApp { answer["totpAuthInfo"] = [:] }
-        return answer
+        responseFields["expiresIn"] = nil
+        if isAuthenticatorApp { responseFields["totpAuthInfo"] = [:] }
+        return responseFields
     }
 
     /// Checks the code of a TOTP enrollment.
     ///
     /// Returns the shared secret and the time step of the code.
-    private func checkedSecret(
+    private func verifiedTOTPSecret(
         _ info: JSONObject,
         _ user: FirebaseUser,
         _ call: FirebaseCall
@@ -239,31 +239,32 @@ extension FirebaseState {
         guard call.now.seconds < value["end"]?.int64 ?? 0 else {
             throw FirebaseError("SESSION_EXPIRED")
         }
-        let step = SecondFactor.step(of: code, secret, at: call.now, within: totpSteps(call))
+        let step = SecondFactor.step(of: code, secret, at: call.now, within: allowedTOTPSteps(call))
         guard let step else { throw FirebaseError("INVALID_CODE") }
         return (secret, step)
     }
 
     mutating func withdrawFactor(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        _ = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
-        let wanted = call.fields.nonEmptyText("mfaEnrollmentId")
+        let factorID = call.fields.nonEmptyText("mfaEnrollmentId")
         var user = session.user
-        guard let wanted, user.secondFactors?.contains(where: { $0.id == wanted }) == true else {
+        guard let factorID, user.secondFactors?.contains(where: { $0.id == factorID }) == true
+        else {
             throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
         }
-        user.secondFactors?.removeAll { $0.id == wanted }
+        user.secondFactors?.removeAll { $0.id == factorID }
         if user.secondFactors?.isEmpty == true { user.secondFactors = nil }
-        var answer = tokens(
+        var responseFields = tokens(
             for: user,
             provider: session.signInProvider,
             extraClaims: session.extraClaims,
             authTime: session.authTime,
-            secondFactor: session.secondFactor.flatMap { $0.id == wanted ? nil : $0 },
+            secondFactor: session.secondFactor.flatMap { $0.id == factorID ? nil : $0 },
             call
         )
-        answer["expiresIn"] = nil
-        return answer
+        responseFields["expiresIn"] = nil
+        return responseFields
     }
 
     // MARK: The second step
@@ -271,13 +272,13 @@ extension FirebaseState {
     mutating func startSecondStep(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         try requireFactorEnabled(isPhone: true, call)
         let (user, _) = try pendingSignIn(call)
-        guard let wanted = call.fields.nonEmptyText("mfaEnrollmentId") else {
+        guard let factorID = call.fields.nonEmptyText("mfaEnrollmentId") else {
             throw FirebaseError(
                 "MISSING_MFA_ENROLLMENT_ID",
                 "No second factor identifier is provided."
             )
         }
-        guard let factor = user.secondFactors?.first(where: { $0.id == wanted }) else {
+        guard let factor = user.secondFactors?.first(where: { $0.id == factorID }) else {
             throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
         }
         guard let phone = factor.phoneNumber else {
@@ -295,15 +296,15 @@ extension FirebaseState {
         var usedStep: Int64?
         if let info = call.fields.object["totpVerificationInfo"]?.object {
             try requireFactorEnabled(isPhone: false, call)
-            let wanted = call.fields.nonEmptyText("mfaEnrollmentId")
-            guard let wanted else {
+            let factorID = call.fields.nonEmptyText("mfaEnrollmentId")
+            guard let factorID else {
                 throw FirebaseError(
                     "MISSING_MFA_ENROLLMENT_ID",
                     "No second factor identifier is provided."
                 )
             }
-            let known = user.secondFactors?.first { $0.id == wanted }
-            guard let known, let secret = known.secret else {
+            let matchingFactor = user.secondFactors?.first { $0.id == factorID }
+            guard let matchingFactor, let secret = matchingFactor.secret else {
                 throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
             }
             let code = FirebaseFields.text(info["verificationCode"]) ?? ""
@@ -312,23 +313,24 @@ extension FirebaseState {
                 of: code,
                 secret,
                 at: call.now,
-                within: totpSteps(call),
-                after: known.usedStep
+                within: allowedTOTPSteps(call),
+                after: matchingFactor.usedStep
             )
             guard let step else { throw FirebaseError("INVALID_CODE") }
-            factor = known
+            factor = matchingFactor
             usedStep = step
         } else {
             try requireFactorEnabled(isPhone: true, call)
             guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
                 throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneVerificationInfo.))")
             }
-            let (phone, used) = try sentCode(info, call)
-            guard let known = user.secondFactors?.first(where: { $0.phoneNumber == phone }) else {
+            let (phone, usedSession) = try verifiedPhoneCode(info, call)
+            guard let matchingFactor = user.secondFactors?.first(where: { $0.phoneNumber == phone })
+            else {
                 throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
             }
-            edit(call) { $0.phoneCodes.remove(used) }
-            factor = known
+            editProject(call) { $0.phoneCodes.remove(usedSession) }
+            factor = matchingFactor
         }
         var signedIn = user
         signedIn.lastLogin = call.now
@@ -337,14 +339,14 @@ extension FirebaseState {
         {
             signedIn.secondFactors?[index].usedStep = usedStep
         }
-        var answer = tokens(
+        var responseFields = tokens(
             for: signedIn,
             provider: provider,
             secondFactor: SecondFactor.Proof(factor),
             call
         )
-        answer["expiresIn"] = nil
-        return answer
+        responseFields["expiresIn"] = nil
+        return responseFields
     }
 
     // MARK: An admin's lists
@@ -364,25 +366,25 @@ extension FirebaseState {
             guard Self.isPhone(phone) else {
                 throw FirebaseError("INVALID_MFA_PHONE_NUMBER", "Invalid format.")
             }
-            let given = entry["mfaEnrollmentId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-            guard givesIDs || given != nil else {
+            let givenID = entry["mfaEnrollmentId"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+            guard givesIDs || givenID != nil else {
                 throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", "mfaEnrollmentId must be defined.")
             }
-            if let given, factors.contains(where: { $0.id == given }) {
+            if let givenID, factors.contains(where: { $0.id == givenID }) {
                 throw FirebaseError("DUPLICATE_MFA_ENROLLMENT_ID")
             }
             // The same phone can be a second factor of the user only once.
             guard !factors.contains(where: { $0.phoneNumber == phone }) else { continue }
-            let written = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
-            let enrolled = written.flatMap { RequestDate($0) }?.instant
-            guard written == nil || enrolled != nil else {
-                throw .argument(
-                    "Invalid value at 'enrolledAt': not a date within \(RequestDate.rangeText)"
+            let enrolledAt = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
+            let enrolled = enrolledAt.flatMap { RequestDate($0) }?.instant
+            guard enrolledAt == nil || enrolled != nil else {
+                throw .invalidArgument(
+                    "Invalid value at 'enrolledAt': not a date within \(RequestDate.acceptedRangeText)"
                 )
             }
             factors.append(
                 SecondFactor(
-                    id: given ?? ids.letters(28),
+                    id: givenID ?? ids.alphanumerics(28),
                     displayName: entry["displayName"]?.string,
                     enrolled: enrolled ?? call.now,
                     phoneNumber: phone

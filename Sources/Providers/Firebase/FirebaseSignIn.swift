@@ -13,13 +13,13 @@ extension FirebaseState {
     /// Sets the password of a user, which revokes every token issued to the user before.
     mutating func setPassword(_ password: String, of user: inout FirebaseUser, at now: Instant) {
         user.password = password
-        user.salt = "fakeSalt" + ids.letters(20)
+        user.salt = "fakeSalt" + ids.alphanumerics(20)
         user.passwordUpdated = now
         user.validSince = now.seconds
     }
 
     mutating func newUser(_ call: FirebaseCall, localID: String? = nil) -> FirebaseUser {
-        var user = FirebaseUser(localID: localID ?? ids.letters(28), created: call.now)
+        var user = FirebaseUser(localID: localID ?? ids.alphanumerics(28), created: call.now)
         user.tenantID = call.tenantID
         return user
     }
@@ -32,20 +32,22 @@ extension FirebaseState {
 
     private mutating func signUpUser(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        guard !fields.has("localId") else { throw FirebaseError("UNEXPECTED_PARAMETER", "User ID") }
-        let identifies = ["idToken", "email", "password"].contains {
+        guard !fields.hasValue("localId") else {
+            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID")
+        }
+        let hasIdentifier = ["idToken", "email", "password"].contains {
             fields.nonEmptyText($0) != nil
         }
-        guard identifies else {
+        guard hasIdentifier else {
             // A sign-up form with an empty email address must not create an anonymous user.
-            guard !fields.has("email") else { throw FirebaseError("INVALID_EMAIL") }
+            guard !fields.hasValue("email") else { throw FirebaseError("INVALID_EMAIL") }
             guard settings.anonymousProvider else { throw FirebaseError("ADMIN_ONLY_OPERATION") }
             var user = newUser(call)
             user.lastLogin = call.now
             return signUpResponse(user, tokens(for: user, provider: "anonymous", call))
         }
-        let email = try fields.required("email", "MISSING_EMAIL").lowercased()
-        let password = try fields.required("password", "MISSING_PASSWORD")
+        let email = try fields.requiredText("email", "MISSING_EMAIL").lowercased()
+        let password = try fields.requiredText("password", "MISSING_PASSWORD")
         guard settings.passwordProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
         guard project(call).user(withEmail: email) == nil else {
@@ -107,10 +109,10 @@ extension FirebaseState {
         user.photoURL = fields.nonEmptyText("photoUrl") ?? user.photoURL
         if fields.flag("disabled") == true { user.isDisabled = true }
         if let password = fields["password"] { setPassword(password, of: &user, at: call.now) }
-        if fields.has("mfaInfo") {
+        if fields.hasValue("mfaInfo") {
             user.secondFactors = try factors(fields.list("mfaInfo"), givesIDs: true, call)
         }
-        edit(call) { $0.save(user) }
+        editProject(call) { $0.save(user) }
         return signUpResponse(user, JSONObject())
     }
 
@@ -132,20 +134,20 @@ extension FirebaseState {
         guard call.fields.nonEmptyText("idToken") == nil else {
             throw .notImplemented("idToken is no longer in use and not implemented.")
         }
-        guard call.fields.has("email") else { throw FirebaseError("MISSING_EMAIL") }
+        guard call.fields.hasValue("email") else { throw FirebaseError("MISSING_EMAIL") }
         let email = (call.fields["email"] ?? "").lowercased()
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
-        let password = try call.fields.required("password", "MISSING_PASSWORD")
+        let password = try call.fields.requiredText("password", "MISSING_PASSWORD")
         let isProtected = project(call).enumerationProtection
         let failuresMax = settings.failedSignInsMax
-        let exceedsLimit = edit(call) {
+        let exceedsLimit = editProject(call) {
             $0.exceedsLimit(
                 "sign-in",
                 email,
                 max: failuresMax,
                 within: .seconds(300),
                 at: call.now,
-                counts: false
+                countsAttempt: false
             )
         }
         guard !exceedsLimit else {
@@ -155,41 +157,41 @@ extension FirebaseState {
                     + "attempts."
             )
         }
-        func refuse(_ code: String) -> FirebaseError {
-            edit(call) {
+        func countFailure(_ code: String) -> FirebaseError {
+            editProject(call) {
                 _ = $0.exceedsLimit(
                     "sign-in",
                     email,
                     max: failuresMax,
                     within: .seconds(300),
                     at: call.now,
-                    counts: true
+                    countsAttempt: true
                 )
             }
             return FirebaseError(isProtected ? "INVALID_LOGIN_CREDENTIALS" : code)
         }
         guard var user = project(call).user(withEmail: email) else {
-            throw refuse("EMAIL_NOT_FOUND")
+            throw countFailure("EMAIL_NOT_FOUND")
         }
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        guard user.password == password else { throw refuse("INVALID_PASSWORD") }
-        let old = user
+        guard user.password == password else { throw countFailure("INVALID_PASSWORD") }
+        let userBeforeSignIn = user
         user.lastLogin = call.now
-        let set = signedIn(user, before: old, provider: "password", call)
+        let tokenFields = signedIn(user, before: userBeforeSignIn, provider: "password", call)
         return .present(
             [
                 ("kind", "identitytoolkit#VerifyPasswordResponse"), ("registered", true),
                 ("localId", .string(user.localID)), ("email", .string(email)),
                 ("displayName", user.displayName.map(JSONValue.string)),
                 ("profilePicture", user.photoURL.map(JSONValue.string)),
-            ] + set.members.map { ($0.key, $0.value) }
+            ] + tokenFields.members.map { ($0.key, $0.value) }
         )
     }
 
     // MARK: Custom token
 
     mutating func signInWithCustomToken(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let text = try call.fields.required("token", "MISSING_CUSTOM_TOKEN")
+        let text = try call.fields.requiredText("token", "MISSING_CUSTOM_TOKEN")
         let claims: JSONObject
         if text.hasPrefix("{") {
             guard let object = (try? JSONValue(parsing: text))?.object else {
@@ -220,35 +222,36 @@ extension FirebaseState {
         }
         let id = [claims["uid"], claims["user_id"]].compactMap { $0?.string }.first { !$0.isEmpty }
         guard let id else { throw FirebaseError("MISSING_IDENTIFIER") }
-        var extra = JSONObject()
+        var extraClaims = JSONObject()
         if let value = claims["claims"], !value.isNull {
             guard let object = value.object else { throw FirebaseError("INVALID_CLAIMS") }
             if let name = object.keys.first(where: Self.reservedClaims.contains) {
                 throw FirebaseError("FORBIDDEN_CLAIM", name)
             }
-            extra = object
+            extraClaims = object
         }
         let known = project(call).users[id]
         guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         var user = known ?? newUser(call, localID: id)
         user.hasCustomAuth = true
         user.lastLogin = call.now
-        var answer: JSONObject = [
+        var responseFields: JSONObject = [
             "kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": .bool(known == nil),
         ]
-        for member in tokens(for: user, provider: "custom", extraClaims: extra, call).members {
-            answer[member.key] = member.value
+        for member in tokens(for: user, provider: "custom", extraClaims: extraClaims, call).members
+        {
+            responseFields[member.key] = member.value
         }
-        return answer
+        return responseFields
     }
 
     // MARK: Email link
 
     mutating func signInWithEmailLink(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
-        let linking = call.fields.nonEmptyText("idToken") == nil ? nil : try session(call)
-        let email = try call.fields.required("email", "MISSING_EMAIL").lowercased()
-        let text = try call.fields.required("oobCode", "MISSING_OOB_CODE")
+        let sessionToLink = call.fields.nonEmptyText("idToken") == nil ? nil : try session(call)
+        let email = try call.fields.requiredText("email", "MISSING_EMAIL").lowercased()
+        let text = try call.fields.requiredText("oobCode", "MISSING_OOB_CODE")
         let code = try actionCode(text, [.emailSignIn], call)
         guard code.email == email else {
             throw FirebaseError(
@@ -259,11 +262,11 @@ extension FirebaseState {
         consume(code, call)
         let known = project(call).user(withEmail: email)
         var user: FirebaseUser
-        if let linking {
-            guard known == nil || known?.localID == linking.user.localID else {
+        if let sessionToLink {
+            guard known == nil || known?.localID == sessionToLink.user.localID else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
-            user = linking.user
+            user = sessionToLink.user
         } else {
             guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
             user = known ?? newUser(call)
@@ -272,14 +275,20 @@ extension FirebaseState {
         user.emailVerified = true
         user.hasEmailLink = true
         user.lastLogin = call.now
-        let set = signedIn(user, before: known, provider: "password", linking: linking, call)
-        var answer: JSONObject = [
+        let tokenFields = signedIn(
+            user,
+            before: known,
+            provider: "password",
+            sessionToLink: sessionToLink,
+            call
+        )
+        var responseFields: JSONObject = [
             "kind": "identitytoolkit#EmailLinkSigninResponse", "email": .string(email),
             "localId": .string(user.localID),
-            "isNewUser": .bool(known == nil && linking == nil),
+            "isNewUser": .bool(known == nil && sessionToLink == nil),
         ]
-        for member in set.members { answer[member.key] = member.value }
-        return answer
+        for member in tokenFields.members { responseFields[member.key] = member.value }
+        return responseFields
     }
 
     // MARK: Phone
@@ -311,17 +320,17 @@ extension FirebaseState {
     mutating func sendCode(to phone: String, _ call: FirebaseCall) -> String {
         let code = FirebaseProject.PhoneCode(
             phoneNumber: phone,
-            session: ids.letters(40),
+            session: ids.alphanumerics(40),
             code: ids.digits(6)
         )
-        edit(call) { $0.phoneCodes.append(code, as: code.session) }
+        editProject(call) { $0.phoneCodes.append(code, as: code.session) }
         return code.session
     }
 
     /// Checks a code that was sent to a phone.
     ///
     /// Returns the phone number and the session in which the code was sent.
-    func sentCode(
+    func verifiedPhoneCode(
         _ fields: JSONObject,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> (phone: String, session: String) {
@@ -333,63 +342,64 @@ extension FirebaseState {
         }
         let session = try text("sessionInfo", "MISSING_SESSION_INFO")
         let code = try text("code", "MISSING_CODE")
-        guard let sent = project(call).phoneCodes[session] else {
+        guard let sentPhoneCode = project(call).phoneCodes[session] else {
             throw FirebaseError("INVALID_SESSION_INFO")
         }
-        guard sent.code == code else { throw FirebaseError("INVALID_CODE") }
-        return (sent.phoneNumber, session)
+        guard sentPhoneCode.code == code else { throw FirebaseError("INVALID_CODE") }
+        return (sentPhoneCode.phoneNumber, session)
     }
 
-    private static let proofSeconds: Int64 = 3600
+    private static let proofLifetimeSeconds: Int64 = 3600
 
     mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let phone: String
-        var (used, usedProof): (String?, String?)
+        var (usedSession, usedProof): (String?, String?)
         if let proof = call.fields.nonEmptyText("temporaryProof") {
-            phone = try call.fields.required("phoneNumber", "MISSING_PHONE_NUMBER")
+            phone = try call.fields.requiredText("phoneNumber", "MISSING_PHONE_NUMBER")
             guard let known = project(call).phoneProofs[proof], known.phoneNumber == phone,
-                call.now - known.made < .seconds(Self.proofSeconds)
+                call.now - known.made < .seconds(Self.proofLifetimeSeconds)
             else { throw FirebaseError("INVALID_TEMPORARY_PROOF") }
             usedProof = proof
         } else {
-            (phone, used) = try sentCode(call.fields.object, call)
+            (phone, usedSession) = try verifiedPhoneCode(call.fields.object, call)
         }
-        let linking = call.fields.nonEmptyText("idToken") == nil ? nil : try self.session(call)
+        let sessionToLink =
+            call.fields.nonEmptyText("idToken") == nil ? nil : try self.session(call)
         let known = project(call).user(withPhone: phone)
-        if let linking, let known, known.localID != linking.user.localID {
-            guard used != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }
+        if let sessionToLink, let known, known.localID != sessionToLink.user.localID {
+            guard usedSession != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }
             // The phone number belongs to another account. With this proof, the holder of the phone
             // can sign in to that account without another code.
             let proof = FirebaseProject.PhoneProof(
-                proof: ids.letters(48),
+                proof: ids.alphanumerics(48),
                 phoneNumber: phone,
                 made: call.now
             )
-            edit(call) {
-                if let used { $0.phoneCodes.remove(used) }
+            editProject(call) {
+                if let usedSession { $0.phoneCodes.remove(usedSession) }
                 $0.phoneProofs.append(proof, as: proof.proof)
             }
             return [
                 "phoneNumber": .string(phone), "temporaryProof": .string(proof.proof),
-                "temporaryProofExpiresIn": .string(String(Self.proofSeconds)),
+                "temporaryProofExpiresIn": .string(String(Self.proofLifetimeSeconds)),
             ]
         }
-        if linking == nil { try refuseFirstFactor(known) }
+        if sessionToLink == nil { try refuseFirstFactor(known) }
         guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        edit(call) {
-            if let used { $0.phoneCodes.remove(used) }
+        editProject(call) {
+            if let usedSession { $0.phoneCodes.remove(usedSession) }
             if let usedProof { $0.phoneProofs.remove(usedProof) }
         }
-        var user = linking?.user ?? known ?? newUser(call)
+        var user = sessionToLink?.user ?? known ?? newUser(call)
         user.phoneNumber = phone
         user.lastLogin = call.now
-        var answer: JSONObject = [
+        var responseFields: JSONObject = [
             "localId": .string(user.localID), "phoneNumber": .string(phone),
-            "isNewUser": .bool(known == nil && linking == nil),
+            "isNewUser": .bool(known == nil && sessionToLink == nil),
         ]
         for member in tokens(for: user, provider: "phone", call).members {
-            answer[member.key] = member.value
+            responseFields[member.key] = member.value
         }
-        return answer
+        return responseFields
     }
 }

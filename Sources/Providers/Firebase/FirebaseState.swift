@@ -69,7 +69,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
 
     // MARK: Projects
 
-    mutating func edit<Result>(
+    mutating func editProject<Result>(
         _ call: FirebaseCall,
         _ body: (inout FirebaseProject) -> Result
     ) -> Result {
@@ -102,7 +102,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        planned _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.Answer
     ) -> Reply {
         var response: HTTPMessage.Response
         var confidence = Reply.Confidence.documented
@@ -151,29 +151,30 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         if segments.first?.hasSuffix("googleapis.com") == true { segments.removeFirst() }
         if segments.isEmpty {
             guard request.method == "GET" || request.method == "HEAD" else { throw .notFound }
-            return HTTPMessage.Response(200, json: Self.readiness)
+            return HTTPMessage.Response(200, json: Self.readinessDocument)
         }
         if segments[0] == "emulator" {
             return try emulatorResponse(Array(segments.dropFirst()), request, at: now)
         }
         if let keys = try keyResponse(segments, request, at: now) { return keys }
-        guard let (found, values) = FirebaseOperation.table.find(request.method, segments),
-            var operation = found
+        guard
+            let (matchedOperation, values) = FirebaseOperation.table.find(request.method, segments),
+            var operation = matchedOperation
         else { throw .notFound }
         if case .absent(let name) = operation {
             throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
         }
         let (project, tenant) = (values["project"], values["tenant"])
-        let caller = try caller(of: request, operation, namesProject: project != nil)
+        let caller = try caller(of: request, operation, isProjectInPath: project != nil)
         let fields =
             // Only the token endpoint accepts forms. curl sends every body as a form by default,
             // even a JSON body.
-            if operation == .token, request.isForm, request.body.first != UInt8(ascii: "{") {
+            if operation == .token, request.hasFormBody, request.body.first != UInt8(ascii: "{") {
                 FirebaseFields(form: request.form)
             } else {
                 try Self.fields(request, refusesUnknown: settings.refusesUnknownFields)
             }
-        if !caller.isAdmin, project != nil || fields.has("targetProjectId") {
+        if !caller.isAdmin, project != nil || fields.hasValue("targetProjectId") {
             throw FirebaseError(
                 "INSUFFICIENT_PERMISSION",
                 "Only authenticated requests can specify target_project_id."
@@ -217,7 +218,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         do throws(JSONError) {
             value = try request.json()
         } catch {
-            throw .argument("\(error)", reason: "parseError")
+            throw .invalidArgument("\(error)", reason: "parseError")
         }
         return try FirebaseFields(value, refusesUnknown: refusesUnknown)
     }
@@ -227,7 +228,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     private func caller(
         of request: HTTPMessage.Request,
         _ operation: FirebaseOperation,
-        namesProject: Bool
+        isProjectInPath: Bool
     ) throws(FirebaseError) -> (isAdmin: Bool, key: String?) {
         let key = [request.query("key"), request[field: "x-goog-api-key"]]
             .compactMap { $0 }.first { !$0.isEmpty }
@@ -239,7 +240,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             }
             return (true, key)
         }
-        guard let key else { throw .keyMissing }
+        guard let key else { throw .missingAPIKey }
         if let wanted = settings.apiKey, wanted != key {
             throw FirebaseError(
                 status: 400,
@@ -249,7 +250,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             )
         }
         // An administrator's path that contains a project fails later, with another error.
-        guard !operation.isAdminOnly || namesProject else {
+        guard !operation.isAdminOnly || isProjectInPath else {
             throw .unauthenticated
         }
         return (false, key)
@@ -289,8 +290,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             ]
         case .config: configuration(call)
         case .updateConfig: try updateConfiguration(call)
-        case .startEnrolment: try startEnrolment(call)
-        case .finishEnrolment: try finishEnrolment(call)
+        case .startEnrollment: try startEnrollment(call)
+        case .finishEnrollment: try finishEnrollment(call)
         case .withdrawFactor: try withdrawFactor(call)
         case .startSecondStep: try startSecondStep(call)
         case .finishSecondStep: try finishSecondStep(call)

@@ -34,7 +34,9 @@ extension FirebaseState {
                 throw FirebaseError("PASSWORD_LOGIN_DISABLED")
             }
         case .signUp:
-            let isAnonymous = ["email", "password", "idToken"].allSatisfy { !call.fields.has($0) }
+            let isAnonymous = ["email", "password", "idToken"].allSatisfy {
+                !call.fields.hasValue($0)
+            }
             guard !isAnonymous || allows("enableAnonymousUser") else {
                 throw FirebaseError("ADMIN_ONLY_OPERATION")
             }
@@ -46,8 +48,10 @@ extension FirebaseState {
                 throw FirebaseError("PASSWORD_LOGIN_DISABLED")
             }
         case .sendOobCode:
-            let isLink = ["EMAIL_SIGNIN", "6"].contains(call.fields["requestType"] ?? "")
-            guard !isLink || allows("enableEmailLinkSignin") else {
+            let isEmailLinkRequest = ["EMAIL_SIGNIN", "6"].contains(
+                call.fields["requestType"] ?? ""
+            )
+            guard !isEmailLinkRequest || allows("enableEmailLinkSignin") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
         case .signInWithEmailLink:
@@ -58,7 +62,7 @@ extension FirebaseState {
         case .signInWithIdp, .signInWithCustomToken, .sendVerificationCode, .signInWithPhoneNumber,
             .update, .lookup, .delete, .createAuthUri, .batchGet, .query, .batchCreate,
             .batchDelete, .createSessionCookie, .token, .projectConfig, .recaptchaParams, .config,
-            .updateConfig, .downloadAccount, .uploadAccount, .startEnrolment, .finishEnrolment,
+            .updateConfig, .downloadAccount, .uploadAccount, .startEnrollment, .finishEnrollment,
             .withdrawFactor, .startSecondStep, .finishSecondStep, .createTenant, .viewTenant,
             .listTenants, .updateTenant, .deleteTenant, .absent:
             break
@@ -67,7 +71,7 @@ extension FirebaseState {
 
     // MARK: Configuration
 
-    private static let tenantMissing = FirebaseError("TENANT_NOT_FOUND")
+    private static let tenantNotFound = FirebaseError("TENANT_NOT_FOUND")
 
     private func tenantJSON(_ tenant: FirebaseProject) -> JSONObject {
         let id = tenant.tenantID ?? ""
@@ -84,10 +88,10 @@ extension FirebaseState {
     }
 
     mutating func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let label = call.fields.nonEmptyText("displayName") ?? ""
+        let displayName = call.fields.nonEmptyText("displayName") ?? ""
         let id =
-            (label.isEmpty ? "tenant" : label.lowercased()) + "-"
-            + ids.draw(
+            (displayName.isEmpty ? "tenant" : displayName.lowercased()) + "-"
+            + ids.drawString(
                 5,
                 from: "abcdefghijklmnopqrstuvwxyz0123456789"
             )
@@ -97,57 +101,63 @@ extension FirebaseState {
             "mfaConfig": ["state": "DISABLED", "enabledProviders": []],
         ]
         try Self.check(call.fields.object, nil)
-        try rules.copyFields(Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
-        let place = self.call(call, tenant: id)
-        edit(place) { $0.tenant = rules }
-        return tenantJSON(project(place))
+        try rules.copyFields(
+            Self.tenantMembers.filter(call.fields.hasValue),
+            from: call.fields.object
+        )
+        let tenantCall = self.call(call, tenant: id)
+        editProject(tenantCall) { $0.tenant = rules }
+        return tenantJSON(project(tenantCall))
     }
 
     func viewTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         if projects[call.key] == nil, settings.refusesUnknownTenants == true {
-            throw Self.tenantMissing
+            throw Self.tenantNotFound
         }
         return tenantJSON(project(call))
     }
 
     func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let wanted = (call.query("pageSize") ?? call.query("maxResults")).flatMap { Int($0) } ?? 20
-        let size = min(max(1, wanted), 1000)
-        let after = call.query("pageToken") ?? ""
-        let known = projects.values.filter { $0.projectID == call.projectID && $0.tenantID != nil }
-            .sorted { ($0.tenantID ?? "") < ($1.tenantID ?? "") }
-            .filter { ($0.tenantID ?? "") > after }
-        let page = known.prefix(size)
+        let requestedPageSize =
+            (call.query("pageSize") ?? call.query("maxResults")).flatMap { Int($0) } ?? 20
+        let pageSize = min(max(1, requestedPageSize), 1000)
+        let pageToken = call.query("pageToken") ?? ""
+        let knownTenants = projects.values.filter {
+            $0.projectID == call.projectID && $0.tenantID != nil
+        }
+        .sorted { ($0.tenantID ?? "") < ($1.tenantID ?? "") }
+        .filter { ($0.tenantID ?? "") > pageToken }
+        let page = knownTenants.prefix(pageSize)
         return .present([
             ("tenants", .array(page.map { .object(tenantJSON($0)) })),
             (
                 "nextPageToken",
-                known.count > size ? page.last?.tenantID.map(JSONValue.string) : nil
+                knownTenants.count > pageSize ? page.last?.tenantID.map(JSONValue.string) : nil
             ),
         ])
     }
 
     mutating func updateTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         if projects[call.key] == nil, settings.refusesUnknownTenants == true {
-            throw Self.tenantMissing
+            throw Self.tenantNotFound
         }
         var rules = tenantJSON(project(call))
         rules["name"] = nil
         rules["tenantId"] = nil
-        let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
-        try Self.check(call.fields.object, mask)
+        let updateMask = call.query("updateMask")?.split(separator: ",").map(String.init)
+        try Self.check(call.fields.object, updateMask)
         try rules.copyFields(
-            mask ?? Self.tenantMembers.filter(call.fields.has),
+            updateMask ?? Self.tenantMembers.filter(call.fields.hasValue),
             from: call.fields.object
         )
-        let written = rules
-        edit(call) { $0.tenant = written }
+        let writtenRules = rules
+        editProject(call) { $0.tenant = writtenRules }
         return tenantJSON(project(call))
     }
 
     mutating func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard projects[call.key] != nil || settings.refusesUnknownTenants != true else {
-            throw Self.tenantMissing
+            throw Self.tenantNotFound
         }
         projects[call.key] = nil
         return JSONObject()
@@ -167,13 +177,13 @@ extension FirebaseState {
 
     private static func check(
         _ body: JSONObject,
-        _ mask: [String]?
+        _ updateMask: [String]?
     ) throws(FirebaseError) {
         if let name = body["displayName"]?.string { try check(displayName: name) }
-        for path in mask ?? [] {
+        for path in updateMask ?? [] {
             let name = path.prefix { $0 != "." }
             guard tenantMembers.contains(String(name)) else {
-                throw .argument("Invalid value at 'update_mask': \(path.prefix(100))")
+                throw .invalidArgument("Invalid value at 'update_mask': \(path.prefix(100))")
             }
         }
     }

@@ -2,7 +2,7 @@ internal import Conformance
 
 /// Functions that issue and read the tokens of users (Firebase fact sheet, sections 4 and 6).
 extension FirebaseState {
-    static let tokenSeconds: Int64 = 3600
+    static let tokenLifetimeSeconds: Int64 = 3600
     static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
     /// The names of token claims that neither an account nor a custom token may set.
@@ -38,7 +38,7 @@ extension FirebaseState {
     ) -> JSONObject {
         var user = user
         user.lastRefresh = call.now
-        edit(call) { $0.save(user) }
+        editProject(call) { $0.save(user) }
         let authTime = authTime ?? user.lastLogin?.seconds ?? call.now.seconds
         let idToken = WebToken.text(
             claims(
@@ -64,20 +64,20 @@ extension FirebaseState {
             // Use the URL-safe alphabet: an unencoded `+` in a form would arrive as a space
             // (Firebase fact sheet, section 6.2).
             "refreshToken": .string(Base64.url(JSONValue.object(refresh).bytes)),
-            "expiresIn": .string(String(Self.tokenSeconds)),
+            "expiresIn": .string(String(Self.tokenLifetimeSeconds)),
         ]
     }
 
     private func claims(
         of user: FirebaseUser,
         provider: String,
-        _ extra: JSONObject,
+        _ extraClaims: JSONObject,
         authTime: Int64,
         _ secondFactor: SecondFactor.Proof?,
         _ call: FirebaseCall
     ) -> JSONObject {
         var claims = JSONObject()
-        for member in user.claims.members + extra.members
+        for member in user.claims.members + extraClaims.members
         where !Self.reservedClaims.contains(member.key) {
             claims[member.key] = member.value
         }
@@ -106,7 +106,7 @@ extension FirebaseState {
         }
         claims["firebase"] = .object(firebase)
         claims["iat"] = .integer(call.now.seconds)
-        claims["exp"] = .integer(call.now.seconds + Self.tokenSeconds)
+        claims["exp"] = .integer(call.now.seconds + Self.tokenLifetimeSeconds)
         claims["aud"] = .string(call.projectID)
         claims["iss"] = .string("https://securetoken.google.com/" + call.projectID)
         claims["sub"] = .string(user.localID)
@@ -137,14 +137,14 @@ extension FirebaseState {
         guard let user = projects[call.key]?.users[id] else {
             throw FirebaseError("USER_NOT_FOUND")
         }
-        if let since = user.validSince, (token.claims["iat"]?.int64 ?? 0) < since {
+        if let validSince = user.validSince, (token.claims["iat"]?.int64 ?? 0) < validSince {
             throw FirebaseError("TOKEN_EXPIRED")
         }
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         let known: Set = [
             "name", "picture", "email", "email_verified", "phone_number", "provider_id", "user_id",
         ]
-        let extra = token.claims.members.filter {
+        let extraClaims = token.claims.members.filter {
             !Self.reservedClaims.contains($0.key) && !known.contains($0.key)
                 && user.claims[$0.key] == nil
         }
@@ -152,7 +152,7 @@ extension FirebaseState {
             user: user,
             signInProvider: firebase?["sign_in_provider"]?.string ?? "custom",
             authTime: authTime.instant.seconds,
-            extraClaims: JSONObject(members: extra),
+            extraClaims: JSONObject(members: extraClaims),
             claims: token.claims,
             secondFactor: SecondFactor.Proof(
                 id: firebase?["second_factor_identifier"]?.string,
@@ -180,8 +180,8 @@ extension FirebaseState {
     /// Refuses a sensitive change when the user's sign-in was too long ago, if the switch
     /// `recentSignInSeconds` is set.
     func requireRecentSignIn(_ session: Session, _ call: FirebaseCall) throws(FirebaseError) {
-        guard let limit = settings.recentSignInSeconds else { return }
-        guard call.now.seconds - session.authTime <= limit else {
+        guard let limitSeconds = settings.recentSignInSeconds else { return }
+        guard call.now.seconds - session.authTime <= limitSeconds else {
             throw FirebaseError("CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
         }
     }
@@ -189,14 +189,16 @@ extension FirebaseState {
     // MARK: Token endpoint, section 4.13
 
     mutating func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let sent = call.fields.nonEmptyText("refreshToken")
-        let token = sent.flatMap { Base64.bytes($0) }.flatMap { try? JSONValue(parsing: $0) }
+        let refreshTokenText = call.fields.nonEmptyText("refreshToken")
+        let token = refreshTokenText.flatMap { Base64.bytes($0) }.flatMap {
+            try? JSONValue(parsing: $0)
+        }
         // A refresh token that cannot be decoded is reported before the grant type is checked.
-        if sent != nil, token?["_fakeRefreshToken"] == nil {
+        if refreshTokenText != nil, token?["_fakeRefreshToken"] == nil {
             throw FirebaseError("INVALID_REFRESH_TOKEN")
         }
-        let grant = try call.fields.required("grantType", "MISSING_GRANT_TYPE")
-        guard grant == "refresh_token" else { throw FirebaseError("INVALID_GRANT_TYPE") }
+        let grantType = try call.fields.requiredText("grantType", "MISSING_GRANT_TYPE")
+        guard grantType == "refresh_token" else { throw FirebaseError("INVALID_GRANT_TYPE") }
         guard let token, let id = token["localId"]?.string else {
             throw FirebaseError("MISSING_REFRESH_TOKEN")
         }
@@ -224,12 +226,12 @@ extension FirebaseState {
             )
         }
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        if settings.revokesRefreshTokens, let since = user.validSince,
-            (token["issued"]?.int64 ?? 0) < since
+        if settings.revokesRefreshTokens, let validSince = user.validSince,
+            (token["issued"]?.int64 ?? 0) < validSince
         {
             throw FirebaseError("TOKEN_EXPIRED")
         }
-        let set = tokens(
+        let tokenFields = tokens(
             for: user,
             provider: token["provider"]?.string ?? "custom",
             extraClaims: token["extraClaims"]?.object ?? JSONObject(),
@@ -241,8 +243,9 @@ extension FirebaseState {
             call
         )
         return [
-            "id_token": set["idToken"] ?? "", "access_token": set["idToken"] ?? "",
-            "expires_in": set["expiresIn"] ?? "", "refresh_token": set["refreshToken"] ?? "",
+            "id_token": tokenFields["idToken"] ?? "", "access_token": tokenFields["idToken"] ?? "",
+            "expires_in": tokenFields["expiresIn"] ?? "",
+            "refresh_token": tokenFields["refreshToken"] ?? "",
             "token_type": "Bearer", "user_id": .string(id),
             "project_id": .string(Self.projectNumber),
         ]
@@ -251,9 +254,9 @@ extension FirebaseState {
     // MARK: Session cookies, section 4.14
 
     mutating func createSessionCookie(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let text = try call.fields.required("idToken", "MISSING_ID_TOKEN")
+        let text = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
         let seconds =
-            call.fields.has("validDuration") ? call.fields.int("validDuration") : 1_209_600
+            call.fields.hasValue("validDuration") ? call.fields.int("validDuration") : 1_209_600
         guard let seconds, (300...1_209_600).contains(seconds) else {
             throw FirebaseError("INVALID_DURATION")
         }

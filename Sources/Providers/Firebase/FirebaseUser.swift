@@ -145,7 +145,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
                 ("providerUserInfo", providers.isEmpty ? nil : .array(providers)),
                 (
                     "mfaInfo",
-                    secondFactors.map { .array($0.map { $0.factorJSON(isHidden: false) }) }
+                    secondFactors.map { .array($0.map { $0.factorJSON(masksPhoneNumber: false) }) }
                 ),
             ])
         )

@@ -42,16 +42,16 @@ package struct SecondFactor: Hashable, Codable, Sendable {
 
     /// Returns the second factor in the format of the API.
     ///
-    /// `isHidden` masks the phone number, for a user who has not passed the second step.
-    func factorJSON(isHidden: Bool) -> JSONValue {
+    /// `masksPhoneNumber` masks the phone number, for a user who has not passed the second step.
+    func factorJSON(masksPhoneNumber: Bool) -> JSONValue {
         var factorJSON = JSONObject.present([
             ("mfaEnrollmentId", .string(id)), ("displayName", displayName.map(JSONValue.string)),
             ("enrolledAt", .string(enrolled.preciseText)),
         ])
         if let phoneNumber {
-            let text = isHidden ? Self.hidden(phoneNumber) : phoneNumber
+            let text = masksPhoneNumber ? Self.masked(phoneNumber) : phoneNumber
             factorJSON["phoneInfo"] = .string(text)
-            if !isHidden { factorJSON["unobfuscatedPhoneInfo"] = .string(phoneNumber) }
+            if !masksPhoneNumber { factorJSON["unobfuscatedPhoneInfo"] = .string(phoneNumber) }
         } else {
             factorJSON["totpInfo"] = [:]
         }
@@ -59,12 +59,12 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     }
 
     /// Returns a phone number in which stars replace all digits except the last four.
-    private static func hidden(_ number: String) -> String {
-        var left = 4
+    private static func masked(_ number: String) -> String {
+        var visibleDigitCount = 4
         let text = number.reversed().map { character -> Character in
             guard character.isNumber else { return character }
-            left -= 1
-            return left >= 0 ? character : "*"
+            visibleDigitCount -= 1
+            return visibleDigitCount >= 0 ? character : "*"
         }
         return String(text.reversed())
     }
@@ -73,7 +73,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
 
     static let digits = 6
     /// The length of a time step of TOTP codes, in seconds.
-    static let period: Int64 = 30
+    static let periodSeconds: Int64 = 30
 
     /// Returns the TOTP code for a time (RFC 6238 with SHA-1).
     ///
@@ -86,7 +86,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     package static func code(of secret: String, at time: Instant, shifted steps: Int64 = 0)
         -> String
     {
-        let counter = UInt64(bitPattern: time.seconds / period + steps)
+        let counter = UInt64(bitPattern: time.seconds / periodSeconds + steps)
         let message = (0..<8).reversed().map { UInt8(truncatingIfNeeded: counter >> ($0 * 8)) }
         let code = Array(
             HMAC<Insecure.SHA1>.authenticationCode(
@@ -108,11 +108,11 @@ package struct SecondFactor: Hashable, Codable, Sendable {
         _ secret: String,
         at now: Instant,
         within steps: Int64,
-        after used: Int64? = nil
+        after lastUsedStep: Int64? = nil
     ) -> Int64? {
-        let current = now.seconds / period
+        let current = now.seconds / periodSeconds
         return (-steps...steps).first {
-            current + $0 > used ?? .min && code(of: secret, at: now, shifted: $0) == text
+            current + $0 > lastUsedStep ?? .min && code(of: secret, at: now, shifted: $0) == text
         }.map { current + $0 }
     }
 }

@@ -66,7 +66,7 @@ package struct SigningKey: Hashable, Codable, Sendable {
     }
 
     /// The public key as a JSON Web Key (RFC 7517).
-    package var webKey: JSONValue {
+    package var jsonWebKey: JSONValue {
         guard let numbers = try? rsaKey?.publicKey.getKeyPrimitives() else { return .null }
         return [
             "kid": .string(keyID), "kty": "RSA", "alg": "RS256", "use": "sig",

@@ -17,20 +17,20 @@ package struct TokenForge: Sendable {
     /// It was never published.
     package let unpublishedKey: SigningKey?
     /// A key that was published in the past and is now withdrawn.
-    package let withdrawn: SigningKey?
+    package let withdrawnKey: SigningKey?
 
     package init(
         project: String,
         key: SigningKey?,
         cookieKey: SigningKey?,
         unpublishedKey: SigningKey?,
-        withdrawn: SigningKey?
+        withdrawnKey: SigningKey?
     ) {
         self.project = project
         self.key = key
         self.cookieKey = cookieKey
         self.unpublishedKey = unpublishedKey
-        self.withdrawn = withdrawn
+        self.withdrawnKey = withdrawnKey
     }
 
     /// Returns the token that the caller sends in `Authorization: Bearer`; nil when the caller
@@ -49,15 +49,15 @@ package struct TokenForge: Sendable {
         case .genuine, .idTokenKey: return WebToken.text(claims, key: key)
         case .none: return WebToken.text(claims, key: nil)
         case .unknownKey: return WebToken.text(claims, key: unpublishedKey)
-        case .withdrawnKey: return WebToken.text(claims, key: withdrawn)
+        case .withdrawnKey: return WebToken.text(claims, key: withdrawnKey)
         case .borrowedKeyID:
             guard let key, let unpublishedKey else { return WebToken.text(claims, key: nil) }
             let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]
-            return signed(header, claims) { unpublishedKey.signature(of: $0) ?? [] }
+            return signedToken(header, claims) { unpublishedKey.signature(of: $0) ?? [] }
         case .certificateAsSecret:
             guard let key else { return WebToken.text(claims, key: nil) }
             let header: JSONObject = ["alg": "HS256", "kid": .string(key.keyID), "typ": "JWT"]
-            return signed(header, claims) { message in
+            return signedToken(header, claims) { message in
                 Array(
                     HMAC<SHA256>.authenticationCode(
                         for: Array(message.utf8),
@@ -72,7 +72,7 @@ package struct TokenForge: Sendable {
         case .damaged:
             guard let key else { return WebToken.text(claims, key: nil) + "x" }
             let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]
-            return signed(header, claims) { message in
+            return signedToken(header, claims) { message in
                 var signature = key.signature(of: message) ?? []
                 if let last = signature.indices.last { signature[last] ^= 1 }
                 return signature
@@ -80,7 +80,7 @@ package struct TokenForge: Sendable {
         }
     }
 
-    private func signed(
+    private func signedToken(
         _ header: JSONObject,
         _ claims: JSONObject,
         _ sign: (String) -> [UInt8]
@@ -133,7 +133,7 @@ extension FirebaseState {
     /// The current keys are nil when tokens are unsigned.
     package mutating func currentKeys(
         at now: Instant
-    ) -> (token: SigningKey?, cookie: SigningKey?, withdrawn: SigningKey?) {
+    ) -> (token: SigningKey?, cookie: SigningKey?, withdrawnKey: SigningKey?) {
         (signingKey(at: now), cookieKey(at: now), withdrawnKey)
     }
 
@@ -141,11 +141,11 @@ extension FirebaseState {
     ///
     /// An existing user with the same ID stays unchanged.
     package mutating func seed(_ user: FirebaseUser, project: String, at now: Instant) {
-        var made =
+        var projectState =
             projects[project]
             ?? FirebaseProject(projectID: project, tenantID: nil, settings: settings)
-        made.save(made.users[user.localID] ?? user)
-        projects[project] = made
+        projectState.save(projectState.users[user.localID] ?? user)
+        projects[project] = projectState
     }
 
     /// Disables the user with this ID, or revokes the tokens that were issued to the user before

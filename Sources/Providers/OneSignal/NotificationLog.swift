@@ -79,7 +79,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
 
     private struct Sizes: Hashable, Sendable {
         /// The total size of the notifications' bodies, in bytes.
-        var bodies = 0
+        var bodyByteCount = 0
         /// The total size of the stored responses, in bytes.
         var results = 0
         /// The number of the oldest notifications, counted from the start of the list, whose bodies
@@ -94,24 +94,24 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     package init() {}
 
     /// The memory that the bodies of notifications and the stored responses take, in bytes.
-    package var byteCount: Int { sizes.bodies + sizes.results }
+    package var byteCount: Int { sizes.bodyByteCount + sizes.results }
 
     package init(from decoder: any Decoder) throws {
-        let saved = try decoder.container(keyedBy: CodingKeys.self)
-        notifications = try saved.decode(
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        notifications = try container.decode(
             SharedTable<String, Notification>.self,
             forKey: .notifications
         )
-        results = try saved.decode(SharedTable<String, StoredResult>.self, forKey: .results)
-        ids = try saved.decode(Deque<String>.self, forKey: .ids)
-        keys = try saved.decode(Deque<String>.self, forKey: .keys)
+        results = try container.decode(SharedTable<String, StoredResult>.self, forKey: .results)
+        ids = try container.decode(Deque<String>.self, forKey: .ids)
+        keys = try container.decode(Deque<String>.self, forKey: .keys)
         sizes = recountedSizes
     }
 
     private var recountedSizes: Sizes {
         var sizes = Sizes()
         for notification in notifications.values {
-            sizes.bodies += JSONValue.object(notification.body).storedByteCount
+            sizes.bodyByteCount += JSONValue.object(notification.body).storedByteCount
         }
         for result in results.values { sizes.results += result.body.storedByteCount }
         sizes.droppedCount =
@@ -126,7 +126,9 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         var (low, high) = (0, ids.count)
         while low < high {
             let middle = (low + high) / 2
-            if let found = notifications[ids[middle]], found.queued >= time {
+            if let middleNotification = notifications[ids[middle]],
+                middleNotification.queued >= time
+            {
                 high = middle
             } else {
                 low = middle + 1
@@ -137,7 +139,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
 
     /// Returns at most `limit` notifications, newest first, after skipping the newest `offset`
     /// ones.
-    package func newest(_ limit: Int, from offset: Int) -> [Notification] {
+    package func newestNotifications(_ limit: Int, from offset: Int) -> [Notification] {
         ids.reversed().dropFirst(offset).prefix(limit).compactMap { notifications[$0] }
     }
 
@@ -148,21 +150,22 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     package mutating func add(_ notification: Notification) {
         notifications[notification.id] = notification
         ids.append(notification.id)
-        sizes.bodies += JSONValue.object(notification.body).storedByteCount
+        sizes.bodyByteCount += JSONValue.object(notification.body).storedByteCount
         if ids.count > Self.countMax {
-            let gone = notifications.removeValue(forKey: ids.removeFirst())
-            sizes.bodies -= gone.map { JSONValue.object($0.body).storedByteCount } ?? 0
+            let removedEntry = notifications.removeValue(forKey: ids.removeFirst())
+            sizes.bodyByteCount -=
+                removedEntry.map { JSONValue.object($0.body).storedByteCount } ?? 0
             sizes.droppedCount = max(0, sizes.droppedCount - 1)
         }
-        while sizes.bodies > Self.bytesMax, sizes.droppedCount < ids.count - 1 {
+        while sizes.bodyByteCount > Self.bytesMax, sizes.droppedCount < ids.count - 1 {
             let id = ids[sizes.droppedCount]
             sizes.droppedCount += 1
             guard var old = notifications[id] else { continue }
-            sizes.bodies -= JSONValue.object(old.body).storedByteCount
+            sizes.bodyByteCount -= JSONValue.object(old.body).storedByteCount
             old.body = [
                 Self.droppedMember: "removed to keep stored notifications within their memory limit"
             ]
-            sizes.bodies += JSONValue.object(old.body).storedByteCount
+            sizes.bodyByteCount += JSONValue.object(old.body).storedByteCount
             notifications[id] = old
         }
     }
@@ -181,8 +184,8 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         results[key] = StoredResult(body: body, at: now)
         sizes.results += body.storedByteCount
         while keys.count > Self.countMax || (sizes.results > Self.bytesMax && keys.count > 1) {
-            let gone = results.removeValue(forKey: keys.removeFirst())
-            sizes.results -= gone?.body.storedByteCount ?? 0
+            let removedEntry = results.removeValue(forKey: keys.removeFirst())
+            sizes.results -= removedEntry?.body.storedByteCount ?? 0
         }
     }
 }

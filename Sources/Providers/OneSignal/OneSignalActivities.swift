@@ -16,24 +16,24 @@ extension OneSignalState {
         case .startActivity: return try startActivity(call, &effects)
         case .updateActivity: return try updateActivity(call, &effects)
         case .keepActivityToken:
-            _ = try knownAppID(call.named("app_id"))
+            _ = try knownAppID(call.pathParameter("app_id"))
             _ = try text("token", call)
             return json(200, ["success": true])
         case .dropActivityToken:
-            _ = try knownAppID(call.named("app_id"))
+            _ = try knownAppID(call.pathParameter("app_id"))
             return json(200, ["success": true])
-        case .customEvents: return try takeEvents(call, &effects)
+        case .customEvents: return try recordCustomEvents(call, &effects)
         case .unsubscribe: return try unsubscribe(call, &effects)
         case .listJourneys:
-            _ = try knownAppID(call.named("app_id"))
+            _ = try knownAppID(call.pathParameter("app_id"))
             return json(200, ["journeys": [], "has_more": false])
         case .inAppMessages:
-            let appID = try knownAppID(call.named("app_id"))
-            guard apps[appID]?.subscriptions[call.named("subscription_id")] != nil else {
-                throw .subscriptionMissing
+            let appID = try knownAppID(call.pathParameter("app_id"))
+            guard apps[appID]?.subscriptions[call.pathParameter("subscription_id")] != nil else {
+                throw .subscriptionNotFound
             }
             return json(200, ["in_app_messages": []])
-        case .onSession, .onPurchase: return try report(call)
+        case .onSession, .onPurchase: return try recordPlayerActivity(call)
         default: throw .notFound
         }
     }
@@ -43,7 +43,7 @@ extension OneSignalState {
     /// A prefix for the idempotency keys of live activities.
     ///
     /// It keeps them separate from the idempotency keys of messages.
-    private static let activityKeys = "activity|"
+    private static let activityKeyPrefix = "activity|"
 
     private func object(_ name: String, _ call: Call) throws(OneSignalError) {
         guard call.body[name]?.object != nil else {
@@ -55,18 +55,18 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        let appID = try knownAppID(call.named("app_id"))
-        let target = RequestedRecipients(call.body)
-        if let key = target.key,
-            let stored = notifications[appID]?.result(
-                of: Self.activityKeys + key,
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        let requestedRecipients = RequestedRecipients(call.body)
+        if let key = requestedRecipients.key,
+            let replayedResponse = notifications[appID]?.result(
+                of: Self.activityKeyPrefix + key,
                 at: call.now,
                 within: Self.replayWindow
             )
         {
             return HTTPMessage.Response(
                 201,
-                json: stored,
+                json: replayedResponse,
                 fields: [HTTPMessage.Field("Idempotent-Replayed", "true")]
             )
         }
@@ -77,37 +77,37 @@ extension OneSignalState {
         for name in ["event_attributes", "event_updates", "contents", "headings"] {
             try object(name, call)
         }
-        guard !target.isEmpty else { throw .noTarget }
-        let answer: JSONObject = ["notification_id": .string(ids.uuid())]
-        if let key = target.key {
+        guard !requestedRecipients.isEmpty else { throw .noRecipients }
+        let responseFields: JSONObject = ["notification_id": .string(ids.uuid())]
+        if let key = requestedRecipients.key {
             notifications[appID, default: NotificationLog()]
-                .saveResult(.object(answer), of: Self.activityKeys + key, at: call.now)
+                .saveResult(.object(responseFields), of: Self.activityKeyPrefix + key, at: call.now)
         }
         effects.append(
             Effect(
                 kind: "onesignal.live-activity",
-                recipients: target.ids,
+                recipients: requestedRecipients.ids,
                 content: [
                     "event": "start", "activity_id": call.body["activity_id"] ?? .null,
                     "event_updates": call.body["event_updates"] ?? .null,
                 ],
-                idempotencyKey: target.key
+                idempotencyKey: requestedRecipients.key
             )
         )
-        return json(201, answer)
+        return json(201, responseFields)
     }
 
     private mutating func updateActivity(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        _ = try knownAppID(call.named("app_id"))
+        _ = try knownAppID(call.pathParameter("app_id"))
         _ = try text("name", call)
         guard ["update", "end"].contains(call.body["event"]?.string) else {
             throw OneSignalError(400, "event must be update or end", confidence: .inferred)
         }
         try object("event_updates", call)
-        let activity = call.named("activity_id")
+        let activity = call.pathParameter("activity_id")
         effects.append(
             Effect(
                 kind: "onesignal.live-activity",
@@ -123,19 +123,19 @@ extension OneSignalState {
 
     // MARK: Events
 
-    private func takeEvents(
+    private func recordCustomEvents(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        _ = try knownAppID(call.named("app_id"))
+        _ = try knownAppID(call.pathParameter("app_id"))
         guard let events = call.body["events"]?.array, !events.isEmpty else {
             throw OneSignalError(400, "events is required", confidence: .inferred)
         }
-        var taken: [Effect] = []
+        var eventEffects: [Effect] = []
         for event in events {
-            let who = [event["external_id"], event["onesignal_id"]].compactMap { $0?.string }
+            let userIDs = [event["external_id"], event["onesignal_id"]].compactMap { $0?.string }
                 .filter { !$0.isEmpty }
-            guard let name = event["name"]?.string, !name.isEmpty, let id = who.first else {
+            guard let name = event["name"]?.string, !name.isEmpty, let id = userIDs.first else {
                 throw OneSignalError(
                     400,
                     "Every event needs a name, and external_id or onesignal_id",
@@ -155,11 +155,11 @@ extension OneSignalState {
             {
                 throw OneSignalError(
                     400,
-                    "timestamp must be a date of ISO 8601 within \(RequestDate.rangeText)",
+                    "timestamp must be a date of ISO 8601 within \(RequestDate.acceptedRangeText)",
                     confidence: .inferred
                 )
             }
-            taken.append(
+            eventEffects.append(
                 Effect(
                     kind: "onesignal.event",
                     recipients: [id],
@@ -167,7 +167,7 @@ extension OneSignalState {
                 )
             )
         }
-        effects += taken
+        effects += eventEffects
         return json(200, JSONObject())
     }
 
@@ -180,14 +180,14 @@ extension OneSignalState {
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        let appID = try knownAppID(call.named("app_id"))
+        let appID = try knownAppID(call.pathParameter("app_id"))
         guard let token = call.query("token"), !token.isEmpty else {
             throw OneSignalError(400, "token is required", confidence: .inferred)
         }
         let app = apps[appID]
-        let found =
+        let emailSubscription =
             app?.subscriptions[token] ?? app?.subscription(type: "Email", token: token)
-        guard var device = found, device.type == "Email" else {
+        guard var device = emailSubscription, device.type == "Email" else {
             throw OneSignalError(400, "token is not valid", confidence: .inferred)
         }
         device.isEnabled = false
@@ -200,11 +200,13 @@ extension OneSignalState {
         return json(202, ["success": true])
     }
 
-    private mutating func report(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    private mutating func recordPlayerActivity(_ call: Call) throws(OneSignalError)
+        -> HTTPMessage.Response
+    {
         let appID = try knownAppID(call.body["app_id"]?.string)
-        guard var device = apps[appID]?.subscriptions[call.named("player_id")],
+        guard var device = apps[appID]?.subscriptions[call.pathParameter("player_id")],
             var owner = apps[appID]?.users[device.ownerID]
-        else { throw .playerMissing }
+        else { throw .playerNotFound }
         if call.operation == .onSession {
             let count = device.details["session_count"]?.int64 ?? 1
             device.details["session_count"] = .integer(count.addingSaturated(1))

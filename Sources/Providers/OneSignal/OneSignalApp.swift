@@ -81,7 +81,7 @@ package struct OneSignalApp: Hashable, Sendable {
     /// Subscription IDs by the subscription's type and token, as `type|token`.
     private var subscriptionByToken: SharedTable<String, String> = [:]
     /// The IDs of all subscriptions, by the second in which they were created.
-    private var players = SharedIndex<Int64, String>()
+    private var subscriptionIDsByCreation = SharedIndex<Int64, String>()
     /// The number of subscriptions that messages can reach, by platform.
     package private(set) var reachable: [String: Int64] = [:]
     /// The IDs of users by tag.
@@ -130,15 +130,17 @@ package struct OneSignalApp: Hashable, Sendable {
     package mutating func remove(user id: String) {
         guard let user = users.removeValue(forKey: id) else { return }
         for (label, alias) in user.aliases { userByAlias[label + "|" + alias] = nil }
-        for subscription in user.subscriptionIDs { drop(subscription) }
+        for subscription in user.subscriptionIDs { dropSubscription(subscription) }
         updateTagIndex(id, user.tags, JSONObject())
     }
 
     private mutating func updateTagIndex(_ id: String, _ old: JSONObject?, _ new: JSONObject) {
         guard old != new else { return }
-        let (lost, won) = (Set((old?.members ?? []).map(Tag.init)), Set(new.members.map(Tag.init)))
-        for tag in lost.subtracting(won) { tagged.remove(id, under: tag) }
-        for tag in won.subtracting(lost) { tagged.insert(id, under: tag) }
+        let (removedTags, addedTags) = (
+            Set((old?.members ?? []).map(Tag.init)), Set(new.members.map(Tag.init))
+        )
+        for tag in removedTags.subtracting(addedTags) { tagged.remove(id, under: tag) }
+        for tag in addedTags.subtracting(removedTags) { tagged.insert(id, under: tag) }
     }
 
     /// Returns the users who have a certain tag.
@@ -184,33 +186,33 @@ package struct OneSignalApp: Hashable, Sendable {
         if let owner = subscriptions[id]?.ownerID {
             users[owner]?.subscriptionIDs.removeAll { $0 == id }
         }
-        drop(id)
+        dropSubscription(id)
     }
 
-    private mutating func drop(_ id: String) {
+    private mutating func dropSubscription(_ id: String) {
         guard let subscription = subscriptions.removeValue(forKey: id) else { return }
         count(subscription, -1)
         let key = subscription.type + "|" + subscription.token
         if subscriptionByToken[key] == id { subscriptionByToken[key] = nil }
     }
 
-    /// Adds a device to the index and to the counts of reachable devices, or removes it if `sign`
+    /// Adds a device to the index and to the counts of reachable devices, or removes it if `countChange`
     /// is negative.
-    private mutating func count(_ device: Subscription, _ sign: Int64) {
-        if sign > 0 {
-            players.insert(device.id, under: device.created)
+    private mutating func count(_ device: Subscription, _ countChange: Int64) {
+        if countChange > 0 {
+            subscriptionIDsByCreation.insert(device.id, under: device.created)
         } else {
-            players.remove(device.id, under: device.created)
+            subscriptionIDsByCreation.remove(device.id, under: device.created)
         }
         guard device.isReachable else { return }
-        let count = reachable[device.platform, default: 0] + sign
+        let count = reachable[device.platform, default: 0] + countChange
         reachable[device.platform] = count == 0 ? nil : count
     }
 
     /// Returns at most `limit` subscriptions of all users in the order of their creation, after
     /// skipping `offset` ones.
     package func subscriptions(_ limit: Int, from offset: Int) -> [Subscription] {
-        players.ids(limit, from: offset).compactMap { subscriptions[$0] }
+        subscriptionIDsByCreation.ids(limit, from: offset).compactMap { subscriptions[$0] }
     }
 
     package func subscriptions(of user: User) -> [Subscription] {
@@ -236,15 +238,15 @@ extension OneSignalApp: Codable {
     }
 
     package init(from decoder: any Decoder) throws {
-        let saved = try decoder.container(keyedBy: CodingKeys.self)
-        appID = try saved.decode(String.self, forKey: .appID)
-        users = try saved.decode(SharedTable<String, User>.self, forKey: .users)
-        userByAlias = try saved.decode(SharedTable<String, String>.self, forKey: .userByAlias)
-        subscriptions = try saved.decode(
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        appID = try container.decode(String.self, forKey: .appID)
+        users = try container.decode(SharedTable<String, User>.self, forKey: .users)
+        userByAlias = try container.decode(SharedTable<String, String>.self, forKey: .userByAlias)
+        subscriptions = try container.decode(
             SharedTable<String, Subscription>.self,
             forKey: .subscriptions
         )
-        subscriptionByToken = try saved.decode(
+        subscriptionByToken = try container.decode(
             SharedTable<String, String>.self,
             forKey: .subscriptionByToken
         )
@@ -253,12 +255,12 @@ extension OneSignalApp: Codable {
     }
 
     package func encode(to encoder: any Encoder) throws {
-        var saved = encoder.container(keyedBy: CodingKeys.self)
-        try saved.encode(appID, forKey: .appID)
-        try saved.encode(users, forKey: .users)
-        try saved.encode(userByAlias, forKey: .userByAlias)
-        try saved.encode(subscriptions, forKey: .subscriptions)
-        try saved.encode(subscriptionByToken, forKey: .subscriptionByToken)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(appID, forKey: .appID)
+        try container.encode(users, forKey: .users)
+        try container.encode(userByAlias, forKey: .userByAlias)
+        try container.encode(subscriptions, forKey: .subscriptions)
+        try container.encode(subscriptionByToken, forKey: .subscriptionByToken)
     }
 }
 

@@ -7,19 +7,19 @@ extension OneSignalState {
     struct RequestedRecipients {
         /// The recipients that the request names by ID.
         ///
-        /// `report` is the member of the response's `errors` that lists the unreachable ones.
-        var named: [(report: String, label: String, ids: [String])] = []
+        /// `invalidIDsField` is the member of the response's `errors` that lists the unreachable ones.
+        var explicitTargets: [(invalidIDsField: String, label: String, ids: [String])] = []
         var segments: [String] = []
         var filters: [JSONValue] = []
-        var kindCount = 0
+        var targetKindCount = 0
         let key: String?
 
         init(_ body: JSONObject) {
             for member in body["include_aliases"]?.object?.members ?? [] {
                 let ids = member.value.array.map { $0.compactMap(\.scalarText) } ?? []
-                named.append(("invalid_aliases", member.key, ids))
+                explicitTargets.append(("invalid_aliases", member.key, ids))
             }
-            kindCount += body["include_aliases"]?.object == nil ? 0 : 1
+            targetKindCount += body["include_aliases"]?.object == nil ? 0 : 1
             let lists = [
                 ("include_subscription_ids", "invalid_player_ids", "subscription"),
                 ("include_player_ids", "invalid_player_ids", "subscription"),
@@ -28,19 +28,19 @@ extension OneSignalState {
                 ("include_email_tokens", "invalid_emails", "Email"),
                 ("include_phone_numbers", "invalid_phone_numbers", "SMS"),
             ]
-            for (field, report, label) in lists {
+            for (field, invalidIDsField, label) in lists {
                 guard let list = body[field]?.array, !list.isEmpty else { continue }
-                named.append((report, label, list.compactMap(\.scalarText)))
-                kindCount += 1
+                explicitTargets.append((invalidIDsField, label, list.compactMap(\.scalarText)))
+                targetKindCount += 1
             }
             segments = (body["included_segments"]?.array ?? []).compactMap(\.string)
-            kindCount += segments.isEmpty ? 0 : 1
+            targetKindCount += segments.isEmpty ? 0 : 1
             filters = body["filters"]?.array ?? []
-            kindCount += filters.isEmpty ? 0 : 1
+            targetKindCount += filters.isEmpty ? 0 : 1
             key = OneSignalState.idempotencyKey(body)
         }
 
-        var ids: [String] { named.flatMap(\.ids) }
+        var ids: [String] { explicitTargets.flatMap(\.ids) }
         var filterValues: [String] { Self.values(of: filters) }
 
         static func values(of filters: [JSONValue]) -> [String] {
@@ -56,7 +56,7 @@ extension OneSignalState {
         ///
         /// It lists the recipients that are not reached: by the name of the report, and for aliases
         /// also by label.
-        var invalid = JSONObject()
+        var invalidIDs = JSONObject()
         /// The number of devices that the message reaches, by the name of the platform in
         /// `platform_delivery_stats`.
         var platforms: [String: Int64] = [:]
@@ -64,7 +64,7 @@ extension OneSignalState {
         ///
         /// The real service did so twice when all aliases were unknown (observed; OneSignal fact
         /// sheet, section 4).
-        var hasIDForUnknown = false
+        var hasIDForUnknownUser = false
 
         /// Counts the devices with these platform names.
         ///
@@ -83,21 +83,25 @@ extension OneSignalState {
         }
     }
 
-    func reachedDevices(_ target: RequestedRecipients, _ body: JSONObject, _ app: OneSignalApp)
+    func reachedDevices(
+        _ requestedRecipients: RequestedRecipients,
+        _ body: JSONObject,
+        _ app: OneSignalApp
+    )
         -> ReachedDevices
     {
         var reach = ReachedDevices()
         let channel =
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
-        let excluded = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
-        add(target.segments, without: excluded, app, to: &reach)
-        if !target.filters.isEmpty {
-            let users = Self.audience(target.filters, app)
+        let excludedSegments = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
+        add(requestedRecipients.segments, without: excludedSegments, app, to: &reach)
+        if !requestedRecipients.filters.isEmpty {
+            let users = Self.audience(requestedRecipients.filters, app)
             let devices = users.flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
             reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
         }
-        for (report, label, ids) in target.named {
-            var unknown: [String] = []
+        for (invalidIDsField, label, ids) in requestedRecipients.explicitTargets {
+            var unknownIDs: [String] = []
             for id in ids {
                 let devices = devices(label, id, channel, app)
                 let reachable = devices.filter(\.isReachable)
@@ -108,18 +112,18 @@ extension OneSignalState {
                 } else if settings.recipients == .any, devices.isEmpty {
                     reach.add([Self.platform(label, channel)], atLeast: 1)
                 } else {
-                    unknown.append(id)
+                    unknownIDs.append(id)
                     reach.failed += Int64(devices.count)
                 }
             }
-            guard !unknown.isEmpty else { continue }
-            if report == "invalid_aliases" {
-                var known = reach.invalid[report]?.object ?? JSONObject()
-                known[label] = .strings(unknown)
-                reach.invalid[report] = .object(known)
-                reach.hasIDForUnknown = true
+            guard !unknownIDs.isEmpty else { continue }
+            if invalidIDsField == "invalid_aliases" {
+                var invalidAliases = reach.invalidIDs[invalidIDsField]?.object ?? JSONObject()
+                invalidAliases[label] = .strings(unknownIDs)
+                reach.invalidIDs[invalidIDsField] = .object(invalidAliases)
+                reach.hasIDForUnknownUser = true
             } else {
-                reach.invalid[report] = .strings(unknown)
+                reach.invalidIDs[invalidIDsField] = .strings(unknownIDs)
             }
         }
         return reach
@@ -128,27 +132,27 @@ extension OneSignalState {
     /// Adds the devices of the users who are in one of the segments and in no excluded segment.
     private func add(
         _ segments: [String],
-        without excluded: Set<String>,
+        without excludedSegments: Set<String>,
         _ app: OneSignalApp,
         to reach: inout ReachedDevices
     ) {
-        let included = segments.filter { !excluded.contains($0) }
+        let includedSegments = segments.filter { !excludedSegments.contains($0) }
             .compactMap { filters(ofSegment: $0, app.appID) }
-        let left = excluded.compactMap { filters(ofSegment: $0, app.appID) }
+        let left = excludedSegments.compactMap { filters(ofSegment: $0, app.appID) }
         // A segment without filters contains all users of the app.
-        guard !included.isEmpty, !left.contains(where: \.isEmpty) else { return }
-        let (named, without) = (included.filter { !$0.isEmpty }, left)
-        let isEverybody = named.count < included.count
-        if isEverybody, without.isEmpty {
+        guard !includedSegments.isEmpty, !left.contains(where: \.isEmpty) else { return }
+        let (explicitTargets, without) = (includedSegments.filter { !$0.isEmpty }, left)
+        let includesEveryUser = explicitTargets.count < includedSegments.count
+        if includesEveryUser, without.isEmpty {
             reach.add(app.reachable, atLeast: 1)
             return
         }
         func audience(_ filters: [[JSONValue]]) -> [OneSignalApp.User] {
             Self.audience(Array(filters.joined(separator: [Self.orOperator])), app)
         }
-        let leftOut = Set(without.isEmpty ? [] : audience(without).map(\.id))
-        let users = isEverybody ? Array(app.users.values) : audience(named)
-        let devices = users.filter { !leftOut.contains($0.id) }
+        let excludedUserIDs = Set(without.isEmpty ? [] : audience(without).map(\.id))
+        let users = includesEveryUser ? Array(app.users.values) : audience(explicitTargets)
+        let devices = users.filter { !excludedUserIDs.contains($0.id) }
             .flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
         reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
     }
@@ -187,8 +191,8 @@ extension OneSignalState {
             return app.subscription(type: label, token: id).map { [$0] } ?? []
         default:
             guard let user = app.user(label, id) else { return [] }
-            let wanted = channel ?? "push"
-            return app.subscriptions(of: user).filter { $0.channel == wanted }
+            let requiredValue = channel ?? "push"
+            return app.subscriptions(of: user).filter { $0.channel == requiredValue }
         }
     }
 
@@ -199,18 +203,20 @@ extension OneSignalState {
     /// A row with a condition that requires a tag uses the tag index. A row that only excludes
     /// users goes through all users.
     static func audience(_ filters: [JSONValue], _ app: OneSignalApp) -> [OneSignalApp.User] {
-        var found: [OneSignalApp.User] = []
-        var seen: Set<String> = []
+        var matchingUsers: [OneSignalApp.User] = []
+        var seenUserIDs: Set<String> = []
         let rows = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
         for row in rows {
             let row = row.compactMap(TagFilter.init)
-            let fewest = row.compactMap { $0.candidates(app) }.min { $0.count < $1.count }
-            for user in fewest ?? Array(app.users.values)
-            where row.allSatisfy({ $0.holds(of: user) }) && seen.insert(user.id).inserted {
-                found.append(user)
+            let smallestCandidateList = row.compactMap { $0.candidateUsers(app) }.min {
+                $0.count < $1.count
+            }
+            for user in smallestCandidateList ?? Array(app.users.values)
+            where row.allSatisfy({ $0.holds(of: user) }) && seenUserIDs.insert(user.id).inserted {
+                matchingUsers.append(user)
             }
         }
-        return found
+        return matchingUsers
     }
 }
 
@@ -233,7 +239,7 @@ private struct TagFilter {
     ///
     /// Nil for an unknown relation, which holds for no user.
     private let relation: Relation?
-    private let wanted: String
+    private let requiredValue: String
 
     /// Creates a tag filter.
     ///
@@ -243,15 +249,15 @@ private struct TagFilter {
         guard filter["operator"] == nil, filter["field"] == "tag" else { return nil }
         key = filter["key"]?.string ?? ""
         relation = filter["relation"]?.string.flatMap(Relation.init)
-        wanted = filter["value"]?.scalarText ?? ""
+        requiredValue = filter["value"]?.scalarText ?? ""
     }
 
     /// Returns a set of users that contains all matching ones, taken from the tag index.
     ///
     /// Returns nil when any user may match.
-    func candidates(_ app: OneSignalApp) -> [OneSignalApp.User]? {
+    func candidateUsers(_ app: OneSignalApp) -> [OneSignalApp.User]? {
         switch relation {
-        case .equals: app.users(tagged: key, wanted)
+        case .equals: app.users(tagged: key, requiredValue)
         case .exists, .more, .moreElapsed, .less, .lessElapsed: app.users(tagged: key, nil)
         // These relations also match users without the tag.
         case .differs, .isMissing: nil
@@ -262,14 +268,14 @@ private struct TagFilter {
     func holds(of user: OneSignalApp.User) -> Bool {
         let value = user.tags[key]?.string
         func numbers(_ holds: (Double, Double) -> Bool) -> Bool {
-            guard let left = value.flatMap({ Double($0) }), let right = Double(wanted) else {
+            guard let left = value.flatMap({ Double($0) }), let right = Double(requiredValue) else {
                 return false
             }
             return holds(left, right)
         }
         return switch relation {
-        case .equals: value == wanted
-        case .differs: value != wanted
+        case .equals: value == requiredValue
+        case .differs: value != requiredValue
         case .exists: value != nil
         case .isMissing: value == nil
         case .more, .moreElapsed: numbers(>)

@@ -40,7 +40,7 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         }
     }
 
-    struct Record: Hashable, Codable, Sendable {
+    struct AppRecord: Hashable, Codable, Sendable {
         var name: String
         let created: Instant
         var updated: Instant
@@ -70,16 +70,16 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
     }
 
     struct Outcome: Hashable, Codable, Sendable {
-        @StoredCount var count: Int64 = 0
+        @JSONSafeInteger var count: Int64 = 0
         var sum = 0.0
     }
 
     /// The records of the organization's apps, by app ID.
-    var records: [String: Record] = [:]
+    var records: [String: AppRecord] = [:]
 
     /// Returns the ID of the app to which an API key belongs; nil when the key was not created over
     /// the API.
-    func owner(of key: String) -> String? {
+    func ownerAppID(of key: String) -> String? {
         guard !records.isEmpty else { return nil }
         let digest = Token.digest(key)
         return records.first { $0.value.tokens.contains { $0.digest == digest } }?.key
@@ -92,9 +92,9 @@ extension OneSignalState {
     private static let defaultCreationTime = Instant(milliseconds: 1_577_836_800_000)
 
     /// Returns the record of an app; a default record when the app has none yet.
-    func record(of appID: String) -> OneSignalConsole.Record {
+    func record(of appID: String) -> OneSignalConsole.AppRecord {
         if let known = console?.records[appID] { return known }
-        var record = OneSignalConsole.Record(
+        var record = OneSignalConsole.AppRecord(
             name: "Assay",
             created: Self.defaultCreationTime,
             updated: Self.defaultCreationTime,
@@ -104,7 +104,7 @@ extension OneSignalState {
         return record
     }
 
-    mutating func store(_ record: OneSignalConsole.Record, of appID: String) {
+    mutating func store(_ record: OneSignalConsole.AppRecord, of appID: String) {
         if console == nil { console = OneSignalConsole() }
         console?.records[appID] = record
     }
@@ -116,7 +116,7 @@ extension OneSignalState {
         case .listApps:
             let known = Set(console?.records.keys.map(\.self) ?? []).union(apps.keys)
                 .union(settings.apps.map { $0.lowercased() })
-            let ids = (known.isEmpty ? [Self.standardApp] : known).sorted()
+            let ids = (known.isEmpty ? [Self.defaultAppID] : known).sorted()
             return HTTPMessage.Response(
                 200,
                 json: .array(ids.map { .object(resourceJSON(record(of: $0), $0)) })
@@ -124,7 +124,7 @@ extension OneSignalState {
         case .createApp:
             let name = try text("name", call)
             let id = ids.uuid()
-            var record = OneSignalConsole.Record(
+            var record = OneSignalConsole.AppRecord(
                 name: name,
                 created: call.now,
                 updated: call.now,
@@ -133,19 +133,19 @@ extension OneSignalState {
             record.segments = Self.defaultSegments(id, call.now)
             let (token, key) = newToken("Default", call)
             record.tokens = [token]
-            try describe(&record, call)
+            try updateDetails(&record, call)
             store(record, of: id)
             var body = resourceJSON(record, id)
             // The API key is returned only in this response, like every new key.
             body["basic_auth_key"] = .string(key)
             return json(200, body)
         case .viewApp:
-            let id = try knownAppID(call.named("app_id"))
+            let id = try knownAppID(call.pathParameter("app_id"))
             return json(200, resourceJSON(record(of: id), id))
         case .updateApp:
-            let id = try knownAppID(call.named("app_id"))
+            let id = try knownAppID(call.pathParameter("app_id"))
             var record = record(of: id)
-            try describe(&record, call)
+            try updateDetails(&record, call)
             record.updated = call.now
             store(record, of: id)
             return json(200, resourceJSON(record, id))
@@ -162,8 +162,8 @@ extension OneSignalState {
         "site_name",
     ]
 
-    private func describe(
-        _ record: inout OneSignalConsole.Record,
+    private func updateDetails(
+        _ record: inout OneSignalConsole.AppRecord,
         _ call: Call
     ) throws(OneSignalError) {
         func badRequest(_ text: String) -> OneSignalError {
@@ -189,7 +189,7 @@ extension OneSignalState {
         }
     }
 
-    private func resourceJSON(_ record: OneSignalConsole.Record, _ id: String) -> JSONObject {
+    private func resourceJSON(_ record: OneSignalConsole.AppRecord, _ id: String) -> JSONObject {
         let app = apps[id]
         let reachable = app?.reachable.values.reduce(0, +) ?? 0
         var resourceJSON: JSONObject = [
@@ -223,7 +223,7 @@ extension OneSignalState {
         _ call: Call
     ) -> (OneSignalConsole.Token, key: String) {
         // The key has the format of rich API keys (OneSignal fact sheet, section 1).
-        let key = "os_v2_app_" + ids.draw(52, from: "abcdefghijklmnopqrstuvwxyz234567")
+        let key = "os_v2_app_" + ids.drawString(52, from: "abcdefghijklmnopqrstuvwxyz234567")
         let token = OneSignalConsole.Token(
             id: ids.uuid(),
             digest: OneSignalConsole.Token.digest(key),
@@ -244,8 +244,8 @@ extension OneSignalState {
     private mutating func handleTokenCall(_ call: Call) throws(OneSignalError)
         -> HTTPMessage.Response
     {
-        let wanted = call.named("token_id")
-        let appID = try knownAppID(call.named("app_id"))
+        let tokenID = call.pathParameter("token_id")
+        let appID = try knownAppID(call.pathParameter("app_id"))
         var record = record(of: appID)
         if let mode = call.body["ip_allowlist_mode"],
             !["disabled", "explicit"].contains(mode.string)
@@ -274,17 +274,17 @@ extension OneSignalState {
             store(record, of: appID)
             return json(200, Self.tokenResponse(token, key))
         }
-        guard let index = record.tokens.firstIndex(where: { $0.id == wanted }) else {
+        guard let index = record.tokens.firstIndex(where: { $0.id == tokenID }) else {
             throw OneSignalError(404, "API key not found", confidence: .inferred)
         }
-        var answer = JSONObject()
+        var responseFields = JSONObject()
         switch call.operation {
         case .deleteToken: record.tokens.remove(at: index)
         case .rotateToken:
             let (token, key) = newToken(record.tokens[index].name, call)
             record.tokens[index].digest = token.digest
             record.tokens[index].updated = call.now
-            answer = Self.tokenResponse(record.tokens[index], key)
+            responseFields = Self.tokenResponse(record.tokens[index], key)
         default:
             var token = record.tokens[index]
             token.name = call.body["name"]?.string ?? token.name
@@ -295,6 +295,6 @@ extension OneSignalState {
             record.tokens[index] = token
         }
         store(record, of: appID)
-        return json(200, answer)
+        return json(200, responseFields)
     }
 }

@@ -13,12 +13,12 @@ package struct OneSignalError: Error, Hashable, Sendable {
 
     package init(
         _ status: Int,
-        _ texts: String...,
+        _ messages: String...,
         confidence: Reply.Confidence = .documented,
         fields: [HTTPMessage.Field] = []
     ) {
         self.init(
-            HTTPMessage.Response(status, json: ["errors": .strings(texts)], fields: fields),
+            HTTPMessage.Response(status, json: ["errors": .strings(messages)], fields: fields),
             confidence
         )
     }
@@ -53,7 +53,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
     /// The error for custom events that are sent without an API key.
     ///
     /// Its text is the one of the other errors for missing permission.
-    package static let keyMissing = OneSignalError(
+    package static let missingAPIKey = OneSignalError(
         401,
         "Access denied.  Please include an 'Authorization: ...' header with a valid API key "
             + "(https://documentation.onesignal.com/docs/en/keys-and-ids#api-keys).",
@@ -61,7 +61,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
     )
 
     /// The error for a wrong API key at the legacy host of OneSignal.
-    package static let legacyAccess = OneSignalError(
+    package static let legacyAccessDenied = OneSignalError(
         HTTPMessage.Response(
             400,
             json: [
@@ -81,19 +81,19 @@ package struct OneSignalError: Error, Hashable, Sendable {
     )
 
     package static let notFound = OneSignalError(404, "Not found", confidence: .inferred)
-    package static let userMissing = OneSignalError(
+    package static let userNotFound = OneSignalError(
         404,
         code: "user-1",
         title: "User not found",
         confidence: .inferred
     )
-    package static let subscriptionMissing = OneSignalError(
+    package static let subscriptionNotFound = OneSignalError(
         404,
         title: "Subscription not found",
         confidence: .inferred
     )
-    package static let notificationMissing = OneSignalError(404, "Notification not found")
-    package static let playerMissing = OneSignalError(
+    package static let notificationNotFound = OneSignalError(404, "Notification not found")
+    package static let playerNotFound = OneSignalError(
         404,
         "No user with this id found",
         confidence: .inferred
@@ -103,7 +103,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
         "app_id must be a valid UUID",
         confidence: .captured
     )
-    package static let noTarget = OneSignalError(
+    package static let noRecipients = OneSignalError(
         400,
         "You must include which players, segments, or tags you wish to send this notification to."
     )
@@ -111,12 +111,12 @@ package struct OneSignalError: Error, Hashable, Sendable {
         400,
         "Please limit your tag updates to 100 per request"
     )
-    package static let tagLimit = OneSignalError(
+    package static let tagLimitExceeded = OneSignalError(
         409,
         code: "entitlements-tag-limit",
         title: "The tags for this user exceed the limit for this organization's plan."
     )
-    package static let rateLimit = OneSignalError(
+    package static let rateLimitExceeded = OneSignalError(
         429,
         "API rate limit exceeded.",
         fields: [HTTPMessage.Field("Retry-After", "1")]
@@ -127,8 +127,8 @@ package struct OneSignalError: Error, Hashable, Sendable {
         switch status {
         case 403: accessDenied
         case 404: notFound
-        case 409: tagLimit
-        case 429: rateLimit
+        case 409: tagLimitExceeded
+        case 429: rateLimitExceeded
         case 503: OneSignalError(503, "Service temporarily unavailable")
         case 400..<500: OneSignalError(status, "Bad request", confidence: .inferred)
         default: OneSignalError(status, "Internal error", confidence: .inferred)

@@ -8,7 +8,7 @@ extension OneSignalState {
         case .notificationHistory: return try historyResponse(call)
         case .exportEvents:
             let appID = try knownAppID(call.query("app_id"))
-            let id = call.named("notification_id")
+            let id = call.pathParameter("notification_id")
             let existingNotification = try existingNotification(id, appID, call)
             let channel = Self.channel(of: existingNotification.body)
             return exportResponse("events_audience-activity-\(id)-\(channel)", appID, call)
@@ -19,12 +19,14 @@ extension OneSignalState {
                     throw OneSignalError(400, "\(key) must be \(kind)", confidence: .inferred)
                 }
             }
-            if let since = call.body["last_active_since"], !since.isNull,
-                since.scalarText.flatMap({ Int64($0) }).flatMap({ RequestDate(seconds: $0) }) == nil
+            if let lastActiveSince = call.body["last_active_since"], !lastActiveSince.isNull,
+                lastActiveSince.scalarText.flatMap({ Int64($0) }).flatMap({
+                    RequestDate(seconds: $0)
+                }) == nil
             {
                 throw OneSignalError(
                     400,
-                    "last_active_since must be a time in seconds within \(RequestDate.rangeText)",
+                    "last_active_since must be a time in seconds within \(RequestDate.acceptedRangeText)",
                     confidence: .inferred
                 )
             }
@@ -34,7 +36,7 @@ extension OneSignalState {
                 throw OneSignalError(400, "Segment not found", confidence: .inferred)
             }
             let fields = call.body["extra_fields"]?.array ?? []
-            guard fields.count <= Self.extraMax else {
+            guard fields.count <= Self.extraFieldsMax else {
                 throw OneSignalError(400, "Too many extra_fields", confidence: .inferred)
             }
             // The file is created when it is fetched. Its name contains a random UUID, which cannot
@@ -45,8 +47,8 @@ extension OneSignalState {
             store(record, of: appID)
             return exportResponse(export.name, appID, call)
         case .csvFile:
-            let appID = try knownAppID(call.named("app_id"))
-            return try file(call.named("file"), appID, call)
+            let appID = try knownAppID(call.pathParameter("app_id"))
+            return try file(call.pathParameter("file"), appID, call)
         case .outcomes: return try outcomes(call)
         case .measureOutcome: return try recordOutcome(call)
         default: throw .notFound
@@ -56,7 +58,7 @@ extension OneSignalState {
     /// The largest number of extra columns in an export (*inferred*).
     ///
     /// The fake keeps the same number of exports.
-    private static let extraMax = 50
+    private static let extraFieldsMax = 50
     private static let exportsMax = 20
 
     private func existingNotification(
@@ -64,10 +66,10 @@ extension OneSignalState {
         _ appID: String,
         _ call: Call
     ) throws(OneSignalError) -> NotificationLog.Notification {
-        guard let found = notifications[appID]?.notifications[id],
-            !Self.isPurged(found, call.now)
-        else { throw .notificationMissing }
-        return found
+        guard let notification = notifications[appID]?.notifications[id],
+            !Self.isPastRetention(notification, call.now)
+        else { throw .notificationNotFound }
+        return notification
     }
 
     /// Returns the channel of a message: push, email or sms (OneSignal fact sheet, section 3).
@@ -100,19 +102,19 @@ extension OneSignalState {
         guard ["sent", "clicked"].contains(call.body["events"]?.string) else {
             throw OneSignalError(400, "events must be sent or clicked", confidence: .inferred)
         }
-        let id = call.named("notification_id")
+        let id = call.pathParameter("notification_id")
         _ = try existingNotification(id, appID, call)
         let events = call.body["events"]?.string ?? ""
         let name = "events_\(events)-\(id)"
         return json(
             200,
-            ["success": true, "destination_url": .string(address(name, appID, call))]
+            ["success": true, "destination_url": .string(exportURL(name, appID, call))]
         )
     }
 
     // MARK: Exports
 
-    private func address(_ name: String, _ appID: String, _ call: Call) -> String {
+    private func exportURL(_ name: String, _ appID: String, _ call: Call) -> String {
         let host = call.request[field: "host"] ?? "localhost"
         return "http://\(host)/csv_exports/\(appID)/\(name).csv.gz"
     }
@@ -122,7 +124,7 @@ extension OneSignalState {
         _ appID: String,
         _ call: Call
     ) -> HTTPMessage.Response {
-        json(200, ["csv_file_url": .string(address(name, appID, call))])
+        json(200, ["csv_file_url": .string(exportURL(name, appID, call))])
     }
 
     private func file(
@@ -130,32 +132,32 @@ extension OneSignalState {
         _ appID: String,
         _ call: Call
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        guard file.hasSuffix(".csv.gz") else { throw Self.fileMissing }
+        guard file.hasSuffix(".csv.gz") else { throw Self.fileNotFound }
         let name = file.dropLast(".csv.gz".count)
-        let lines: [[String]]
+        let csvRows: [[String]]
         if name.hasPrefix("users_") {
             let export = console?.records[appID]?.exports?.first { $0.name == name }
-            guard let export else { throw Self.fileMissing }
-            lines = userRows(export.asked, appID)
+            guard let export else { throw Self.fileNotFound }
+            csvRows = userRows(export.asked, appID)
         } else {
             let log = notifications[appID]
             let id = log?.notifications.keys.first { name.contains($0) }
             guard let id, let existingNotification = log?.notifications[id],
-                !Self.isPurged(existingNotification, call.now)
+                !Self.isPastRetention(existingNotification, call.now)
             else {
-                throw Self.fileMissing
+                throw Self.fileNotFound
             }
-            lines = events(of: existingNotification, appID)
+            csvRows = events(of: existingNotification, appID)
         }
-        let text = lines.map { $0.map(Self.csvCell).joined(separator: ",") + "\n" }.joined()
+        let text = csvRows.map { $0.map(Self.csvCell).joined(separator: ",") + "\n" }.joined()
         return HTTPMessage.Response(
             200,
             fields: [HTTPMessage.Field("content-type", "application/gzip")],
-            body: Gzip.stored(Array(text.utf8))
+            body: Gzip.encodeUncompressed(Array(text.utf8))
         )
     }
 
-    private static let fileMissing = OneSignalError(
+    private static let fileNotFound = OneSignalError(
         404,
         "The specified key does not exist.",
         confidence: .inferred
@@ -167,7 +169,7 @@ extension OneSignalState {
         return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
 
-    private static let columns = [
+    private static let csvColumns = [
         "id", "identifier", "session_count", "language", "timezone", "game_version", "device_os",
         "device_type", "device_model", "ad_id", "tags", "last_active", "playtime", "amount_spent",
         "created_at", "invalid_identifier", "badge_count",
@@ -176,23 +178,23 @@ extension OneSignalState {
     /// Returns the rows of an export of users: a header and one row for each device.
     private func userRows(_ body: JSONObject, _ appID: String) -> [[String]] {
         let app = apps[appID] ?? OneSignalApp(appID: appID)
-        let extra = (body["extra_fields"]?.array ?? []).compactMap(\.string)
-        let since = body["last_active_since"]?.scalarText.flatMap { Int64($0) }
-        var wanted: Set<String>?
+        let extraFields = (body["extra_fields"]?.array ?? []).compactMap(\.string)
+        let lastActiveSince = body["last_active_since"]?.scalarText.flatMap { Int64($0) }
+        var segmentUserIDs: Set<String>?
         if let name = body["segment_name"]?.string,
             let segment = console?.records[appID]?.segments.first(where: { $0.name == name }),
             !segment.filters.isEmpty
         {
-            wanted = Set(Self.audience(segment.filters, app).map(\.id))
+            segmentUserIDs = Set(Self.audience(segment.filters, app).map(\.id))
         }
-        var lines = [Self.columns + extra]
+        var csvRows = [Self.csvColumns + extraFields]
         for device in app.subscriptions(.max, from: 0) {
             let owner = app.users[device.ownerID]
-            guard wanted?.contains(device.ownerID) ?? true else { continue }
-            guard (owner?.lastActive ?? device.created) >= since ?? .min else { continue }
+            guard segmentUserIDs?.contains(device.ownerID) ?? true else { continue }
+            guard (owner?.lastActive ?? device.created) >= lastActiveSince ?? .min else { continue }
             let player = Self.resourceJSON(device, app)
-            lines.append(
-                (Self.columns + extra).map { name in
+            csvRows.append(
+                (Self.csvColumns + extraFields).map { name in
                     switch name {
                     case "onesignal_id": owner?.id ?? ""
                     case "notification_types": String(device.notificationTypes)
@@ -201,7 +203,7 @@ extension OneSignalState {
                 }
             )
         }
-        return lines.map { $0.map { $0 == "null" ? "" : $0 } }
+        return csvRows.map { $0.map { $0 == "null" ? "" : $0 } }
     }
 
     /// Returns the rows of an export about a message: a header and one row for each recipient that
@@ -223,18 +225,20 @@ extension OneSignalState {
     ///
     /// The query names them as `name.count` or `name.sum`.
     private mutating func outcomes(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
-        let appID = try knownAppID(call.named("app_id"))
+        let appID = try knownAppID(call.pathParameter("app_id"))
         let query = call.request.query
         let asked = query.filter { ["outcome_names", "outcome_names[]"].contains($0.name) }
             .flatMap { $0.value.split(separator: ",").map(String.init) }
         guard !asked.isEmpty else {
             throw OneSignalError(400, "outcome_names is required", confidence: .inferred)
         }
-        let known = record(of: appID).outcomes
+        let storedOutcomes = record(of: appID).outcomes
         var resourceJSON: [JSONValue] = []
         for name in asked {
             let parts = name.split(separator: ".")
-            guard parts.count >= 2, let way = parts.last, ["count", "sum"].contains(way) else {
+            guard parts.count >= 2, let aggregation = parts.last,
+                ["count", "sum"].contains(aggregation)
+            else {
                 throw OneSignalError(
                     400,
                     "outcome_names must end in .count or .sum: \(name)",
@@ -242,11 +246,11 @@ extension OneSignalState {
                 )
             }
             let id = parts.dropLast().joined(separator: ".")
-            let outcome = known[id] ?? OneSignalConsole.Outcome()
+            let outcome = storedOutcomes[id] ?? OneSignalConsole.Outcome()
             resourceJSON.append([
-                "id": .string(id), "aggregation": .string(String(way)),
+                "id": .string(id), "aggregation": .string(String(aggregation)),
                 "value": .integer(
-                    way == "count"
+                    aggregation == "count"
                         ? outcome.count
                         : Int64(exactly: outcome.sum.rounded()) ?? 0
                 ),

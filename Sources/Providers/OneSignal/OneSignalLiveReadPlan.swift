@@ -2,26 +2,27 @@ internal import Conformance
 
 extension OneSignalState {
     package static var liveReadPlan: LiveReadPlan? {
-        let app = "?app_id={app_id}"
+        let appQuery = "?app_id={app_id}"
         return LiveReadPlan(
             scheme: "Key",
             suppliedParameters: ["app_id", "alias_label", "alias_id"],
             fakeParameterValues: [
-                "app_id": standardApp, "alias_label": "external_id", "alias_id": "ada",
+                "app_id": defaultAppID, "alias_label": "external_id", "alias_id": "ada",
             ],
-            sources: [
-                .init("notification_id", "/notifications" + app, "/notifications/0/id"),
+            parameterSources: [
+                .init("notification_id", "/notifications" + appQuery, "/notifications/0/id"),
                 .init("segment_id", "/apps/{app_id}/segments", "/segments/0/id"),
-                .init("template_id", "/templates" + app, "/templates/0/id"),
+                .init("template_id", "/templates" + appQuery, "/templates/0/id"),
                 .init(
                     "subscription_id",
                     "/apps/{app_id}/users/by/{alias_label}/{alias_id}",
                     "/subscriptions/0/id"
                 ),
             ],
-            queries: [
-                "/notifications": app, "/notifications/{notification_id}": app, "/templates": app,
-                "/templates/{template_id}": app,
+            queryByPath: [
+                "/notifications": appQuery, "/notifications/{notification_id}": appQuery,
+                "/templates": appQuery,
+                "/templates/{template_id}": appQuery,
                 "/apps/{app_id}/segments/{segment_id}": "?include-segment-detail=true",
                 "/apps/{app_id}/outcomes": "?outcome_names=os__click.count",
             ],
@@ -43,10 +44,10 @@ extension OneSignalState {
                         at: now
                     )
                 }
-                let id = JSONValue.string(standardApp)
+                let id = JSONValue.string(defaultAppID)
                 sendRequest(
                     "POST",
-                    "/apps/\(standardApp)/users",
+                    "/apps/\(defaultAppID)/users",
                     [
                         "identity": ["external_id": "ada"],
                         "properties": ["tags": ["tea": "green"], "language": "en"],

@@ -10,30 +10,32 @@ extension OneSignalState {
     ) throws(OneSignalError) -> Answer {
         let app = try app(call.body["app_id"]?.string)
         let body = try bodyWithTemplate(call.body, app.appID)
-        let target = RequestedRecipients(body)
-        if let stored = storedResponse(target.key, app, at: call.now) {
-            return (stored, .documented)
+        let requestedRecipients = RequestedRecipients(body)
+        if let replayedResponse = storedResponse(requestedRecipients.key, app, at: call.now) {
+            return (replayedResponse, .documented)
         }
-        try check(body, target)
-        let due = try Self.due(body, call.now)
-        let reachedDevices = reachedDevices(target, body, app)
-        if call.planned == .noSubscribers
-            || (reachedDevices.count == 0 && !reachedDevices.hasIDForUnknown)
+        try check(body, requestedRecipients)
+        let sendTime = try Self.sendTime(body, call.now)
+        let reachedDevices = reachedDevices(requestedRecipients, body, app)
+        if call.plannedResponse == .noSubscribers
+            || (reachedDevices.count == 0 && !reachedDevices.hasIDForUnknownUser)
         {
             // A response without an ID does not use up the idempotency key (OneSignal fact sheet,
             // section 5).
             return (noRecipientsResponse, .documented)
         }
         let id = ids.uuid()
-        let answer = acceptedResponse(id, target, reachedDevices, call)
+        let responseFields = acceptedResponse(id, requestedRecipients, reachedDevices, call)
         var log = notifications.removeValue(forKey: app.appID) ?? NotificationLog()
-        if let key = target.key { log.saveResult(.object(answer), of: key, at: call.now) }
+        if let key = requestedRecipients.key {
+            log.saveResult(.object(responseFields), of: key, at: call.now)
+        }
         log.add(
             NotificationLog.Notification(
                 id: id,
                 body: body,
                 queued: call.now,
-                sendAfter: due,
+                sendAfter: sendTime,
                 successful: reachedDevices.count,
                 failed: reachedDevices.failed,
                 platforms: reachedDevices.platforms
@@ -42,18 +44,21 @@ extension OneSignalState {
         notifications[app.appID] = log
         // The filter values of a named segment count as recipients, like the filter values of the
         // request.
-        let asked = target.segments.compactMap { filters(ofSegment: $0, app.appID) }
-        let named = asked.flatMap(RequestedRecipients.values(of:))
-        let everyone = asked.contains(where: \.isEmpty) ? [Audience.everyone] : []
+        let segmentFilters = requestedRecipients.segments.compactMap {
+            filters(ofSegment: $0, app.appID)
+        }
+        let explicitTargets = segmentFilters.flatMap(RequestedRecipients.values(of:))
+        let everyone = segmentFilters.contains(where: \.isEmpty) ? [Audience.everyone] : []
         effects.append(
             Effect(
                 kind: Self.kind(of: body),
-                recipients: target.ids + target.filterValues + named + everyone,
+                recipients: requestedRecipients.ids + requestedRecipients.filterValues
+                    + explicitTargets + everyone,
                 content: Self.content(of: body),
-                idempotencyKey: target.key
+                idempotencyKey: requestedRecipients.key
             )
         )
-        return (HTTPMessage.Response(200, json: .object(answer)), .documented)
+        return (HTTPMessage.Response(200, json: .object(responseFields)), .documented)
     }
 
     /// Returns the body of a message, in which its template supplies the missing members.
@@ -63,11 +68,11 @@ extension OneSignalState {
         _ body: JSONObject,
         _ appID: String
     ) throws(OneSignalError) -> JSONObject {
-        guard let wanted = body["template_id"]?.string,
+        guard let templateID = body["template_id"]?.string,
             let templates = console?.records[appID]?.templates, !templates.isEmpty
         else { return body }
-        guard let template = templates.first(where: { $0.id == wanted }) else {
-            throw Self.refusal("Template not found")
+        guard let template = templates.first(where: { $0.id == templateID }) else {
+            throw Self.badRequestError("Template not found")
         }
         var bodyWithTemplate = body
         for member in template.content.members where bodyWithTemplate[member.key] == nil {
@@ -84,7 +89,7 @@ extension OneSignalState {
         at now: Instant
     ) -> HTTPMessage.Response? {
         guard let key,
-            let stored = notifications[app.appID]?.result(
+            let replayedResponse = notifications[app.appID]?.result(
                 of: key,
                 at: now,
                 within: Self.replayWindow
@@ -92,16 +97,18 @@ extension OneSignalState {
         else { return nil }
         return HTTPMessage.Response(
             200,
-            json: stored,
+            json: replayedResponse,
             fields: [HTTPMessage.Field("Idempotent-Replayed", "true")]
         )
     }
 
     /// The response to a message that reaches no device: status 200 with an empty ID.
     private var noRecipientsResponse: HTTPMessage.Response {
-        var answer: JSONObject = ["id": "", "errors": ["All included players are not subscribed"]]
-        if settings.countsRecipients { answer["recipients"] = 0 }
-        return HTTPMessage.Response(200, json: .object(answer))
+        var responseFields: JSONObject = [
+            "id": "", "errors": ["All included players are not subscribed"],
+        ]
+        if settings.countsRecipients { responseFields["recipients"] = 0 }
+        return HTTPMessage.Response(200, json: .object(responseFields))
     }
 
     /// Returns the response to an accepted message.
@@ -109,95 +116,106 @@ extension OneSignalState {
     /// It lists the recipients that the message does not reach.
     private func acceptedResponse(
         _ id: String,
-        _ target: RequestedRecipients,
+        _ requestedRecipients: RequestedRecipients,
         _ reachedDevices: ReachedDevices,
         _ call: Call
     ) -> JSONObject {
-        var answer: JSONObject = [
-            "id": .string(id), "external_id": target.key.map(JSONValue.string) ?? .null,
+        var responseFields: JSONObject = [
+            "id": .string(id),
+            "external_id": requestedRecipients.key.map(JSONValue.string) ?? .null,
         ]
-        if settings.countsRecipients { answer["recipients"] = .integer(reachedDevices.count) }
-        var invalid = reachedDevices.invalid
-        if call.planned == .invalidAliases {
-            invalid["invalid_aliases"] = ["external_id": ["assay-unknown-recipient"]]
+        if settings.countsRecipients {
+            responseFields["recipients"] = .integer(reachedDevices.count)
         }
-        if !invalid.members.isEmpty { answer["errors"] = .object(invalid) }
-        return answer
+        var invalidIDs = reachedDevices.invalidIDs
+        if call.plannedResponse == .invalidAliases {
+            invalidIDs["invalid_aliases"] = ["external_id": ["assay-unknown-recipient"]]
+        }
+        if !invalidIDs.members.isEmpty { responseFields["errors"] = .object(invalidIDs) }
+        return responseFields
     }
 
     /// Throws the service's error for a message that OneSignal would refuse.
-    private func check(_ body: JSONObject, _ target: RequestedRecipients) throws(OneSignalError) {
-        let needsNoText =
+    private func check(_ body: JSONObject, _ requestedRecipients: RequestedRecipients)
+        throws(OneSignalError)
+    {
+        let isTextOptional =
             body["template_id"] != nil || body["content_available"] == true
             || body["email_body"] != nil
-        guard needsNoText || body["contents"]?["en"]?.string?.isEmpty == false else {
+        guard isTextOptional || body["contents"]?["en"]?.string?.isEmpty == false else {
             throw OneSignalError(
                 400,
                 "Message Notifications must have English language content"
             )
         }
-        guard !target.isEmpty else { throw .noTarget }
-        try checkTargets(body, target)
-        try checkFilters(target.filters)
+        guard !requestedRecipients.isEmpty else { throw .noRecipients }
+        try checkTargets(body, requestedRecipients)
+        try checkFilters(requestedRecipients.filters)
         if let data = body["custom_data"] {
             let max = body["email_body"] != nil || body["target_channel"] == "email" ? 10_240 : 2048
             guard data.bytes.count <= max else {
-                throw Self.refusal("custom_data may have at most \(max) bytes")
+                throw Self.badRequestError("custom_data may have at most \(max) bytes")
             }
         }
-        if settings.requiresUUIDKeys, let key = target.key, !Self.isUUID(key) {
-            throw Self.refusal("idempotency_key must be a valid UUID")
+        if settings.requiresUUIDKeys, let key = requestedRecipients.key, !Self.isUUID(key) {
+            throw Self.badRequestError("idempotency_key must be a valid UUID")
         }
     }
 
-    private func checkTargets(_ body: JSONObject, _ target: RequestedRecipients)
+    private func checkTargets(_ body: JSONObject, _ requestedRecipients: RequestedRecipients)
         throws(OneSignalError)
     {
-        if settings.mixedTargets == .refuse, target.kindCount > 1 {
-            throw Self.refusal("You may only use one method of targeting users.")
+        if settings.mixedTargets == .refuse, requestedRecipients.targetKindCount > 1 {
+            throw Self.badRequestError("You may only use one method of targeting users.")
         }
         if settings.requiresTargetChannel, body["include_aliases"] != nil {
             let channel = body["target_channel"]?.string ?? ""
             guard ["push", "email", "sms"].contains(channel) else {
-                throw Self.refusal(
+                throw Self.badRequestError(
                     "target_channel must be one of push, email or sms when include_aliases is "
                         + "used"
                 )
             }
         }
-        for (report, _, ids) in target.named {
+        for (report, _, ids) in requestedRecipients.explicitTargets {
             // A request with a legacy target list may name fewer recipients.
             let isLegacy =
                 report == "invalid_external_user_ids" || body["include_player_ids"] != nil
             let max = isLegacy ? 2000 : 20_000
             guard ids.count <= max else {
-                throw Self.refusal("You may only target up to \(max) recipients per request")
+                throw Self.badRequestError(
+                    "You may only target up to \(max) recipients per request"
+                )
             }
         }
     }
 
     func checkFilters(_ filters: [JSONValue]) throws(OneSignalError) {
-        guard filters.count <= 200 else { throw Self.refusal("Too many filters: at most 200") }
+        guard filters.count <= 200 else {
+            throw Self.badRequestError("Too many filters: at most 200")
+        }
         for filter in filters where filter["operator"] == nil {
             guard filter["field"]?.string != nil else {
-                throw Self.refusal("Every filter needs a field")
+                throw Self.badRequestError("Every filter needs a field")
             }
         }
     }
 
     /// Creates an error with status 400 whose text OneSignal does not publish.
-    private static func refusal(_ text: String) -> OneSignalError {
+    private static func badRequestError(_ text: String) -> OneSignalError {
         OneSignalError(400, text, confidence: .inferred)
     }
 
     /// Returns the time at which a message is sent: the date in `send_after`, or now.
-    private static func due(_ body: JSONObject, _ now: Instant) throws(OneSignalError) -> Instant {
+    private static func sendTime(_ body: JSONObject, _ now: Instant) throws(OneSignalError)
+        -> Instant
+    {
         guard let text = body["send_after"]?.string, !text.isEmpty else { return now }
-        guard let instant = SendAfter.instant(text) else {
-            throw refusal("send_after is not a date")
+        guard let instant = SendAfterParser.instant(text) else {
+            throw badRequestError("send_after is not a date")
         }
         guard let date = RequestDate(instant) else {
-            throw refusal("send_after is not within \(RequestDate.rangeText)")
+            throw badRequestError("send_after is not within \(RequestDate.acceptedRangeText)")
         }
         return date.instant
     }
@@ -205,24 +223,29 @@ extension OneSignalState {
     /// Returns the parts of a message that a user reads or an app evaluates, without the IDs and
     /// keys of the API call.
     private static func content(of body: JSONObject) -> JSONValue {
-        let kept = [
+        let reportedMembers = [
             "contents", "headings", "subtitle", "data", "template_id", "included_segments",
             "email_subject", "email_body", "email_from_name", "email_from_address", "sms_from",
             "sms_media_urls",
         ]
-        return .object(JSONObject(members: body.members.filter { kept.contains($0.key) }))
+        return .object(
+            JSONObject(members: body.members.filter { reportedMembers.contains($0.key) })
+        )
     }
 
     // MARK: View, list, cancel
 
     func viewNotification(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
-        guard let found = notifications[app.appID]?.notifications[call.path[1]],
-            !Self.isPurged(found, call.now)
+        guard let storedNotification = notifications[app.appID]?.notifications[call.path[1]],
+            !Self.isPastRetention(storedNotification, call.now)
         else {
-            throw .notificationMissing
+            throw .notificationNotFound
         }
-        return HTTPMessage.Response(200, json: .object(Self.resourceJSON(found, app, at: call.now)))
+        return HTTPMessage.Response(
+            200,
+            json: .object(Self.resourceJSON(storedNotification, app, at: call.now))
+        )
     }
 
     func listNotifications(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
@@ -233,7 +256,7 @@ extension OneSignalState {
         let kind = call.query("kind")
         let log = kind == nil || kind == "1" ? notifications[app.appID] : nil
         let count = log?.count(since: call.now - Self.retentionPeriod) ?? 0
-        let page = log?.newest(min(limit, max(0, count - offset)), from: offset) ?? []
+        let page = log?.newestNotifications(min(limit, max(0, count - offset)), from: offset) ?? []
         return HTTPMessage.Response(
             200,
             json: [
@@ -255,8 +278,10 @@ extension OneSignalState {
     /// (OneSignal fact sheet, section 6).
     private static let retentionPeriod: Duration = .days(30)
 
-    static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
-        now - found.queued > retentionPeriod
+    static func isPastRetention(_ storedNotification: NotificationLog.Notification, _ now: Instant)
+        -> Bool
+    {
+        now - storedNotification.queued > retentionPeriod
     }
 
     private static func resourceJSON(
@@ -271,8 +296,11 @@ extension OneSignalState {
                 "converted": 0, "received": 0,
             ]
         }
-        let total = counts(isSent ? notification.successful : 0, isSent ? notification.failed : 0)
-        let due = notification.sendAfter ?? notification.queued
+        let totalCounts = counts(
+            isSent ? notification.successful : 0,
+            isSent ? notification.failed : 0
+        )
+        let sendTime = notification.sendAfter ?? notification.queued
         let platforms = JSONObject(
             members: (isSent ? notification.platforms : [:]).sorted { $0.key < $1.key }.map {
                 .init(key: $0.key, value: .object(counts($0.value, 0)))
@@ -289,13 +317,13 @@ extension OneSignalState {
         }
         resourceJSON["canceled"] = .bool(notification.isCanceled)
         resourceJSON["queued_at"] = .integer(notification.queued.seconds)
-        resourceJSON["send_after"] = .integer(due.seconds)
+        resourceJSON["send_after"] = .integer(sendTime.seconds)
         resourceJSON["completed_at"] =
-            isSent ? .integer(max(due, notification.queued).seconds) : .null
+            isSent ? .integer(max(sendTime, notification.queued).seconds) : .null
         resourceJSON["remaining"] = .integer(
             isSent || notification.isCanceled ? 0 : notification.successful
         )
-        for member in total.members { resourceJSON[member.key] = member.value }
+        for member in totalCounts.members { resourceJSON[member.key] = member.value }
         resourceJSON["throttle_rate_per_minute"] = .null
         resourceJSON["platform_delivery_stats"] = .object(platforms)
         return resourceJSON
@@ -306,22 +334,22 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
-        guard var found = notifications[app.appID]?.notifications[call.path[1]] else {
-            throw .notificationMissing
+        guard var storedNotification = notifications[app.appID]?.notifications[call.path[1]] else {
+            throw .notificationNotFound
         }
-        guard !found.isCanceled, !found.isSent(at: call.now) else {
+        guard !storedNotification.isCanceled, !storedNotification.isSent(at: call.now) else {
             throw OneSignalError(
                 400,
                 "Notification has already been sent to all recipients",
                 confidence: .captured
             )
         }
-        found.isCanceled = true
-        notifications[app.appID]?.update(found)
+        storedNotification.isCanceled = true
+        notifications[app.appID]?.update(storedNotification)
         effects.append(
             Effect(
                 kind: "onesignal.cancel",
-                recipients: RequestedRecipients(found.body).ids,
+                recipients: RequestedRecipients(storedNotification.body).ids,
                 content: .object(JSONObject())
             )
         )

@@ -25,10 +25,10 @@ enum OneSignalOperation: Hashable, Sendable {
         /// It needs no API key if a switch allows that.
         case players, users
         /// The caller needs no API key, because the name of the requested file cannot be guessed.
-        case anybody
+        case unauthenticated
     }
 
-    var right: RequiredAccess {
+    var requiredAccess: RequiredAccess {
         switch self {
         case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
             .updateToken, .rotateToken, .copyTemplate:
@@ -37,7 +37,7 @@ enum OneSignalOperation: Hashable, Sendable {
         case .createUser, .user, .subscription, .subscriptionByToken, .inAppMessages,
             .measureOutcome, .keepActivityToken, .dropActivityToken:
             .users
-        case .csvFile: .anybody
+        case .csvFile: .unauthenticated
         case .createNotification, .listNotifications, .viewNotification, .cancelNotification,
             .notificationHistory, .exportEvents, .unsubscribe, .listSegments, .createSegment,
             .deleteSegment, .viewSegment, .updateSegment, .listTemplates, .createTemplate,

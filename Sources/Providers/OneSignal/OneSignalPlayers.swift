@@ -19,14 +19,15 @@ extension OneSignalState {
         case ("GET", 1): return (try listPlayers(call), .documented)
         case ("GET", 2):
             let app = try app(call.query("app_id"))
-            guard let found = app.subscriptions[call.path[1]] else { throw .playerMissing }
+            guard let player = app.subscriptions[call.path[1]] else { throw .playerNotFound }
             return (
-                HTTPMessage.Response(200, json: .object(Self.resourceJSON(found, app))), .documented
+                HTTPMessage.Response(200, json: .object(Self.resourceJSON(player, app))),
+                .documented
             )
         case ("PUT", 2): return (try editPlayer(call, &effects), .documented)
         case ("DELETE", 2):
             let appID = try knownAppID(call.query("app_id"))
-            guard apps[appID]?.subscriptions[call.path[1]] != nil else { throw .playerMissing }
+            guard apps[appID]?.subscriptions[call.path[1]] != nil else { throw .playerNotFound }
             apps[appID]?.remove(subscription: call.path[1])
             // OneSignal's documentation shows a string here; its API description declares a
             // Boolean.
@@ -59,11 +60,11 @@ extension OneSignalState {
             )
         player.ownerID = owner.id
         player.deviceType = number
-        Self.describe(&player, call.body)
+        Self.updatePlayer(&player, call.body)
         apps[appID]?.save(player)
         // Read the owner again, since saving the player changed the owner.
-        let saved = apps[appID]?.users[owner.id] ?? owner
-        try writeTags(call, saved, appID, &effects)
+        let savedOwner = apps[appID]?.users[owner.id] ?? owner
+        try writeTags(call, savedOwner, appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true, "id": .string(player.id)])
     }
 
@@ -84,7 +85,7 @@ extension OneSignalState {
                 firstActive: now.seconds,
                 lastActive: now.seconds
             )
-        if let external = device.externalID { owner.aliases["external_id"] = external }
+        if let externalID = device.externalID { owner.aliases["external_id"] = externalID }
         app.save(owner)
         var subscription =
             known
@@ -111,8 +112,8 @@ extension OneSignalState {
         _ call: Call,
         _ appID: String
     ) -> OneSignalApp.User {
-        let external = call.body["external_user_id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        if let external, let known = apps[appID]?.user("external_id", external) {
+        let externalID = call.body["external_user_id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        if let externalID, let known = apps[appID]?.user("external_id", externalID) {
             return known
         }
         var user =
@@ -122,7 +123,7 @@ extension OneSignalState {
                 firstActive: call.now.seconds,
                 lastActive: call.now.seconds
             )
-        if let external { user.aliases["external_id"] = external }
+        if let externalID { user.aliases["external_id"] = externalID }
         return user
     }
 
@@ -131,19 +132,20 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string)
-        guard var player = apps[appID]?.subscriptions[call.path[1]] else { throw .playerMissing }
+        guard var player = apps[appID]?.subscriptions[call.path[1]] else { throw .playerNotFound }
         let owner = owner(of: player, call, appID)
         apps[appID]?.save(owner)
         player.ownerID = owner.id
         if let token = call.body["identifier"]?.string { player.token = token }
-        Self.describe(&player, call.body)
+        Self.updatePlayer(&player, call.body)
         apps[appID]?.save(player)
-        let saved = apps[appID]?.users[owner.id] ?? owner
-        try writeTags(call, saved, appID, &effects)
+        let savedOwner = apps[appID]?.users[owner.id] ?? owner
+        try writeTags(call, savedOwner, appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true])
     }
 
-    private static func describe(_ player: inout OneSignalApp.Subscription, _ body: JSONObject) {
+    private static func updatePlayer(_ player: inout OneSignalApp.Subscription, _ body: JSONObject)
+    {
         if let types = body["notification_types"]?.int64 {
             player.notificationTypes = types
             player.isEnabled = types > 0

@@ -6,20 +6,20 @@ extension OneSignalState: Provider {
     package static var hints: ProviderHints {
         ProviderHints(
             environmentNameParts: ["ONESIGNAL", "ONE_SIGNAL"],
-            values: ["APP_ID": standardApp],
+            values: ["APP_ID": defaultAppID],
             packages: ["onesignal-node", "@onesignal/node-onesignal", "onesignal-sdk", "onesignal"]
         )
     }
     package static let title = "OneSignal"
     package static let defaultPort = 9320
     package static var operations: [ServiceOperation] { OneSignalOperation.table.operations }
-    package static let secrets = ProviderSecrets(
+    package static let secrets = SecretFieldNames(
         headers: ["authorization"],
         members: ["token", "identifier", "email", "phone_number", "identifier_auth_hash", "ip"]
     )
 
     /// The ID of the OneSignal app that a backend under test uses.
-    package static let standardApp = "a55a4000-0000-4000-8000-000000000000"
+    package static let defaultAppID = "a55a4000-0000-4000-8000-000000000000"
 
     package init(seed: UInt64, key: Secret?) {
         self.init(key: key, seed: seed)
@@ -32,7 +32,7 @@ extension OneSignalState: Provider {
     package static func environment(_ setup: BackendSetup) -> [String: String] {
         let pairs: [(String, String?)] = [
             ("ONESIGNAL_API_BASE", setup.addresses[party]),
-            ("ONESIGNAL_APP_ID", standardApp),
+            ("ONESIGNAL_APP_ID", defaultAppID),
             ("ONESIGNAL_API_KEY", setup.text(.oneSignalKey)),
         ]
         return .init(
@@ -42,7 +42,7 @@ extension OneSignalState: Provider {
 
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
 
-    package func failure(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
+    package func failureResponse(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
         OneSignalError.planned(status).response
     }
 
@@ -106,6 +106,6 @@ extension OneSignalState {
         guard let operation = OneSignalOperation.table.find(request.method, path)?.call else {
             return false
         }
-        return [.app, .organization].contains(operation.right)
+        return [.app, .organization].contains(operation.requiredAccess)
     }
 }

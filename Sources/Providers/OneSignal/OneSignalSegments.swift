@@ -35,17 +35,18 @@ extension OneSignalState {
 
     mutating func handleSegmentCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let operation = call.operation
-        let appID = try knownAppID(call.named("app_id"))
+        let appID = try knownAppID(call.pathParameter("app_id"))
         var record = record(of: appID)
-        if operation == .listSegments { return try list(record, appID, call) }
+        if operation == .listSegments { return try listResponse(record, appID, call) }
         if operation == .createSegment {
             let name = try text("name", call)
             let filters = try filters(call)
             guard let filters else {
                 throw OneSignalError(400, "filters is required", confidence: .inferred)
             }
-            let given = call.body["id"]?.string
-            guard !record.segments.contains(where: { $0.name == name || $0.id == given }) else {
+            let requestedID = call.body["id"]?.string
+            guard !record.segments.contains(where: { $0.name == name || $0.id == requestedID })
+            else {
                 return HTTPMessage.Response(
                     409,
                     json: [
@@ -55,7 +56,7 @@ extension OneSignalState {
                 )
             }
             let segment = OneSignalConsole.Segment(
-                id: given.map { $0.isEmpty ? ids.uuid() : $0 } ?? ids.uuid(),
+                id: requestedID.map { $0.isEmpty ? ids.uuid() : $0 } ?? ids.uuid(),
                 name: name,
                 filters: filters,
                 created: call.now,
@@ -67,8 +68,8 @@ extension OneSignalState {
             store(record, of: appID)
             return json(201, ["success": true, "id": .string(segment.id)])
         }
-        let wanted = call.named("segment_id")
-        guard let index = record.segments.firstIndex(where: { $0.id == wanted }) else {
+        let segmentID = call.pathParameter("segment_id")
+        guard let index = record.segments.firstIndex(where: { $0.id == segmentID }) else {
             if operation == .deleteSegment { return json(404, ["success": false]) }
             throw OneSignalError(404, "Segment not found", confidence: .inferred)
         }
@@ -83,7 +84,7 @@ extension OneSignalState {
             return json(200, ["success": true])
         }
         let name = try text("name", call)
-        guard !record.segments.contains(where: { $0.name == name && $0.id != wanted }) else {
+        guard !record.segments.contains(where: { $0.name == name && $0.id != segmentID }) else {
             throw OneSignalError(
                 400,
                 "Segment with the given name already exists.",
@@ -112,12 +113,12 @@ extension OneSignalState {
         return filters
     }
 
-    private func list(
-        _ record: OneSignalConsole.Record,
+    private func listResponse(
+        _ record: OneSignalConsole.AppRecord,
         _ appID: String,
         _ call: Call
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        let (limit, offset) = page(call, max: 300)
+        let (limit, offset) = pageBounds(call, max: 300)
         let resourceJSON = record.segments.dropFirst(offset).prefix(limit).map {
             segment -> JSONValue in
             [
@@ -139,8 +140,11 @@ extension OneSignalState {
     }
 
     /// Returns the values of `limit` and `offset` in a list request, within the allowed range.
-    func page(_ call: Call, max most: Int) -> (limit: Int, offset: Int) {
-        let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? most), most)
+    func pageBounds(_ call: Call, max defaultLimit: Int) -> (limit: Int, offset: Int) {
+        let limit = min(
+            max(0, call.query("limit").flatMap { Int($0) } ?? defaultLimit),
+            defaultLimit
+        )
         return (limit, max(0, call.query("offset").flatMap { Int($0) } ?? 0))
     }
 

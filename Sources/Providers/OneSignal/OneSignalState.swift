@@ -15,18 +15,18 @@ package struct OneSignalState: Hashable, Sendable {
         let path: [String]
         let operation: OneSignalOperation
         /// The values of the parameters in the operation's path.
-        let values: PathValues
+        let values: PathParameterValues
         let isLegacy: Bool
         let body: JSONObject
         let now: Instant
         /// The response to this call that a test has planned.
-        let planned: ProviderPlan.Answer
+        let plannedResponse: ProviderPlan.Answer
 
         func query(_ name: String) -> String? { request.query(name) }
 
         /// Returns the value of a path parameter; an empty string when the path has no such
         /// parameter.
-        func named(_ name: String) -> String { values[name] ?? "" }
+        func pathParameter(_ name: String) -> String { values[name] ?? "" }
     }
 
     package var settings: OneSignalSettings
@@ -54,11 +54,11 @@ package struct OneSignalState: Hashable, Sendable {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        planned: ProviderPlan.Answer
+        plannedResponse: ProviderPlan.Answer
     ) -> Reply {
         var effects: [Effect] = []
         do throws(OneSignalError) {
-            let call = try call(request, at: now, planned)
+            let call = try call(request, at: now, plannedResponse)
             let (response, confidence) = try routedResponse(call, &effects)
             return Reply(response, confidence, of: "onesignal", effects: effects)
         } catch {
@@ -71,7 +71,7 @@ package struct OneSignalState: Hashable, Sendable {
     private mutating func call(
         _ request: HTTPMessage.Request,
         at now: Instant,
-        _ planned: ProviderPlan.Answer
+        _ plannedResponse: ProviderPlan.Answer
     ) throws(OneSignalError) -> Call {
         guard let segments = request.pathSegments else {
             throw OneSignalError(400, "Bad request", confidence: .inferred)
@@ -89,26 +89,26 @@ package struct OneSignalState: Hashable, Sendable {
         // The path, the query and the body can all name the app. Their app IDs must be equal, so
         // that every check concerns the same app.
         var app = values["app_id"]?.lowercased()
-        for other in [request.query("app_id"), object?["app_id"]?.string] {
-            guard let other = other?.lowercased() else { continue }
-            guard app == nil || app == other else {
+        for otherAppID in [request.query("app_id"), object?["app_id"]?.string] {
+            guard let otherAppID = otherAppID?.lowercased() else { continue }
+            guard app == nil || app == otherAppID else {
                 throw OneSignalError(
                     400,
                     "app_id is not the same everywhere",
                     confidence: .inferred
                 )
             }
-            app = other
+            app = otherAppID
         }
-        guard isAllowed(request, operation?.right ?? .organization, app: app) else {
+        guard isAllowed(request, operation?.requiredAccess ?? .organization, app: app) else {
             // Only the operation for custom events has status 401 (OneSignal's API description).
-            guard operation != .customEvents else { throw .keyMissing }
-            throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied
+            guard operation != .customEvents else { throw .missingAPIKey }
+            throw settings.legacyAuthError && isLegacy ? .legacyAccessDenied : .accessDenied
         }
         guard let operation else { throw .accessDenied }
-        if let max = settings.callsPerSecondMax { try limit("all", max, at: now) }
+        if let max = settings.callsPerSecondMax { try checkRateLimit("all", max, at: now) }
         if let max = settings.viewsPerSecondMax, request.method == "GET" {
-            try limit("views", max, at: now)
+            try checkRateLimit("views", max, at: now)
         }
         guard let body = object else {
             throw OneSignalError(400, "Invalid JSON: \(problem)", confidence: .inferred)
@@ -121,7 +121,7 @@ package struct OneSignalState: Hashable, Sendable {
             isLegacy: isLegacy,
             body: body,
             now: now,
-            planned: planned
+            plannedResponse: plannedResponse
         )
     }
 
@@ -131,35 +131,39 @@ package struct OneSignalState: Hashable, Sendable {
     /// it.
     private func isAllowed(
         _ request: HTTPMessage.Request,
-        _ right: OneSignalOperation.RequiredAccess,
+        _ requiredAccess: OneSignalOperation.RequiredAccess,
         app: String?
     ) -> Bool {
-        let resourceJSON = request.authorization.flatMap { scheme, credential in
+        let apiKey = request.authorization.flatMap { scheme, credential in
             ["key", "basic", "bearer"].contains(scheme) ? credential : nil
         }
-        switch right {
-        case .anybody: return true
+        switch requiredAccess {
+        case .unauthenticated: return true
         case .players where !settings.playersNeedKey: return true
         case .users where settings.usersNeedNoKey == true: return true
-        case .organization: return key.map { resourceJSON == $0.exposed } ?? true
+        case .organization: return key.map { apiKey == $0.exposed } ?? true
         case .app, .players, .users: break
         }
-        if let owner = resourceJSON.flatMap({ console?.owner(of: $0) }) { return owner == app }
+        if let ownerAppID = apiKey.flatMap({ console?.ownerAppID(of: $0) }) {
+            return ownerAppID == app
+        }
         // An app that was created over the API accepts only its own keys.
         if let app, console?.records[app]?.isMade == true { return false }
-        return key.map { resourceJSON == $0.exposed } ?? true
+        return key.map { apiKey == $0.exposed } ?? true
     }
 
     /// Counts a call of this kind.
     ///
     /// Throws the rate limit error when there were already `max` such calls within a second.
-    mutating func limit(_ callKey: String, _ max: Int, at now: Instant) throws(OneSignalError) {
-        let times = (recent[callKey] ?? []).filter { now - $0 < .seconds(1) }
-        guard times.count < max else {
-            recent[callKey] = times
-            throw .rateLimit
+    mutating func checkRateLimit(_ callKey: String, _ max: Int, at now: Instant)
+        throws(OneSignalError)
+    {
+        let recentCallTimes = (recent[callKey] ?? []).filter { now - $0 < .seconds(1) }
+        guard recentCallTimes.count < max else {
+            recent[callKey] = recentCallTimes
+            throw .rateLimitExceeded
         }
-        recent[callKey] = times + [now]
+        recent[callKey] = recentCallTimes + [now]
     }
 
     // MARK: Routing

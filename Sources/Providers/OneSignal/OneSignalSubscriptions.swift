@@ -16,27 +16,30 @@ extension OneSignalState {
     )
 
     mutating func addSubscription(
-        _ wanted: JSONObject,
+        _ requestedValues: JSONObject,
         to userID: String,
         _ appID: String,
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> OneSignalApp.Subscription {
-        guard let type = wanted["type"]?.string, Self.subscriptionTypes.contains(type) else {
+        guard let type = requestedValues["type"]?.string, Self.subscriptionTypes.contains(type)
+        else {
             throw OneSignalError(
                 400,
-                "Invalid subscription type: \(wanted["type"]?.text ?? "missing")",
+                "Invalid subscription type: \(requestedValues["type"]?.text ?? "missing")",
                 confidence: .inferred
             )
         }
-        let token = wanted["token"]?.string ?? ""
-        let known = token.isEmpty ? nil : apps[appID]?.subscription(type: type, token: token)
-        let owned = apps[appID]?.users[userID]?.subscriptionIDs.count ?? 0
-        guard known?.ownerID == userID || owned < OneSignalApp.subscriptionsMax else {
+        let token = requestedValues["token"]?.string ?? ""
+        let existingSubscription =
+            token.isEmpty ? nil : apps[appID]?.subscription(type: type, token: token)
+        let ownedCount = apps[appID]?.users[userID]?.subscriptionIDs.count ?? 0
+        guard existingSubscription?.ownerID == userID || ownedCount < OneSignalApp.subscriptionsMax
+        else {
             throw Self.tooManySubscriptions
         }
         var subscription =
-            known
+            existingSubscription
             ?? OneSignalApp.Subscription(
                 id: ids.uuid(),
                 type: type,
@@ -46,9 +49,9 @@ extension OneSignalState {
                 ownerID: userID,
                 created: call.now.seconds
             )
-        let previous = known
+        let previous = existingSubscription
         subscription.ownerID = userID
-        Self.update(&subscription, wanted)
+        Self.update(&subscription, requestedValues)
         apps[appID]?.save(subscription)
         if subscription != previous, let user = apps[appID]?.users[userID] {
             recordEffect(
@@ -64,9 +67,9 @@ extension OneSignalState {
 
     private static func update(
         _ subscription: inout OneSignalApp.Subscription,
-        _ wanted: JSONObject
+        _ requestedValues: JSONObject
     ) {
-        for member in wanted.members {
+        for member in requestedValues.members {
             switch member.key {
             case "id", "app_id", "type": break
             case "token": subscription.token = member.value.string ?? subscription.token
@@ -80,81 +83,97 @@ extension OneSignalState {
     }
 
     mutating func updateSubscription(
-        _ found: OneSignalApp.Subscription,
+        _ existingSubscription: OneSignalApp.Subscription,
         _ call: Call,
         _ appID: String,
         status: Int,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
-        try limitWrites(found.id, call)
-        var changed = found
-        Self.update(&changed, call.body["subscription"]?.object ?? JSONObject())
-        apps[appID]?.save(changed)
-        if changed != found, let user = apps[appID]?.users[found.ownerID] {
-            recordEffect("onesignal.subscription", user, ["type": .string(found.type)], &effects)
+        try checkWriteLimit(existingSubscription.id, call)
+        var updatedSubscription = existingSubscription
+        Self.update(&updatedSubscription, call.body["subscription"]?.object ?? JSONObject())
+        apps[appID]?.save(updatedSubscription)
+        if updatedSubscription != existingSubscription,
+            let user = apps[appID]?.users[existingSubscription.ownerID]
+        {
+            recordEffect(
+                "onesignal.subscription",
+                user,
+                ["type": .string(existingSubscription.type)],
+                &effects
+            )
         }
-        return json(status, ["subscription": .object(changed.resourceJSON(in: appID))])
+        return json(status, ["subscription": .object(updatedSubscription.resourceJSON(in: appID))])
     }
 
     mutating func handleSubscriptionCall(
         _ method: String,
-        _ rest: [String],
+        _ remainingPath: [String],
         _ call: Call,
         _ appID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        guard let found = apps[appID]?.subscriptions[rest[1]] else { throw .subscriptionMissing }
-        switch (method, Array(rest.dropFirst(2))) {
+        guard let existingSubscription = apps[appID]?.subscriptions[remainingPath[1]] else {
+            throw .subscriptionNotFound
+        }
+        switch (method, Array(remainingPath.dropFirst(2))) {
         case ("PATCH", []):
-            return (try updateSubscription(found, call, appID, status: 200, &effects), .documented)
+            return (
+                try updateSubscription(existingSubscription, call, appID, status: 200, &effects),
+                .documented
+            )
         case ("DELETE", []):
-            apps[appID]?.remove(subscription: found.id)
-            if let user = apps[appID]?.users[found.ownerID] {
+            apps[appID]?.remove(subscription: existingSubscription.id)
+            if let user = apps[appID]?.users[existingSubscription.ownerID] {
                 recordEffect(
                     "onesignal.subscription-deleted",
                     user,
-                    ["type": .string(found.type)],
+                    ["type": .string(existingSubscription.type)],
                     &effects
                 )
             }
             return (json(202, JSONObject()), .documented)
         case ("PATCH", ["owner"]):
-            return try transfer(found, call, appID, &effects)
+            return try transfer(existingSubscription, call, appID, &effects)
         case ("GET", ["user", "identity"]):
-            guard let owner = apps[appID]?.users[found.ownerID] else { throw .userMissing }
+            guard let owner = apps[appID]?.users[existingSubscription.ownerID] else {
+                throw .userNotFound
+            }
             return (json(200, ["identity": .object(owner.identityJSON)]), .documented)
         case ("PATCH", ["user", "identity"]):
-            guard let owner = apps[appID]?.users[found.ownerID] else { throw .userMissing }
+            guard let owner = apps[appID]?.users[existingSubscription.ownerID] else {
+                throw .userNotFound
+            }
             return try addAliases(call, owner, &effects)
         default: throw .notFound
         }
     }
 
     mutating func transfer(
-        _ found: OneSignalApp.Subscription,
+        _ existingSubscription: OneSignalApp.Subscription,
         _ call: Call,
         _ appID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        let wanted = try aliases(call.body["identity"], allowsOneSignalID: true)
-        guard wanted.count == 1, let (label, id) = wanted.first else {
+        let requestedValues = try aliases(call.body["identity"], allowsOneSignalID: true)
+        guard requestedValues.count == 1, let (label, id) = requestedValues.first else {
             throw OneSignalError(400, "identity must hold one alias", confidence: .inferred)
         }
-        guard let owner = apps[appID]?.user(label, id) else { throw .userMissing }
+        guard let owner = apps[appID]?.user(label, id) else { throw .userNotFound }
         guard
-            owner.id == found.ownerID
+            owner.id == existingSubscription.ownerID
                 || owner.subscriptionIDs.count < OneSignalApp.subscriptionsMax
         else {
             throw Self.tooManySubscriptions
         }
-        var moved = found
-        moved.ownerID = owner.id
-        apps[appID]?.save(moved)
-        if found.ownerID != owner.id {
+        var movedSubscription = existingSubscription
+        movedSubscription.ownerID = owner.id
+        apps[appID]?.save(movedSubscription)
+        if existingSubscription.ownerID != owner.id {
             recordEffect(
                 "onesignal.subscription-transferred",
                 owner,
-                ["type": .string(found.type)],
+                ["type": .string(existingSubscription.type)],
                 &effects
             )
         }

@@ -12,7 +12,7 @@ extension OneSignalState {
     /// Converts properties from a request to their stored form.
     ///
     /// Tags become strings, and everything else stays unchanged.
-    func change(
+    func pendingChange(
         _ properties: JSONObject?,
         _ call: Call,
         isDevice: Bool = false
@@ -41,16 +41,16 @@ extension OneSignalState {
                 )
             }
         }
-        var others = JSONObject()
+        var otherProperties = JSONObject()
         for member in properties?.members ?? [] where member.key != "tags" {
-            others[member.key] = member.value
+            otherProperties[member.key] = member.value
         }
         // A changed property counts like a tag (OneSignal fact sheet, section 9).
-        guard tags.members.count + others.members.count <= 100 else { throw .tooManyTags }
+        guard tags.members.count + otherProperties.members.count <= 100 else { throw .tooManyTags }
         return OneSignalApp.User.PendingChange(
             due: call.now + .seconds(settings.propertyDelaySeconds),
             tags: tags,
-            properties: others
+            properties: otherProperties
         )
     }
 
@@ -60,35 +60,35 @@ extension OneSignalState {
     /// 8).
     func checkTagLimit(
         _ user: OneSignalApp.User,
-        _ change: OneSignalApp.User.PendingChange
+        _ pendingChange: OneSignalApp.User.PendingChange
     ) throws(OneSignalError) {
-        guard let max = settings.tagsMax, !change.tags.members.isEmpty else { return }
-        var after = user
-        after.apply(change)
-        guard after.tags.members.count <= max else { throw .tagLimit }
+        guard let max = settings.tagsMax, !pendingChange.tags.members.isEmpty else { return }
+        var changedUser = user
+        changedUser.apply(pendingChange)
+        guard changedUser.tags.members.count <= max else { throw .tagLimitExceeded }
     }
 
     func apply(
-        _ change: OneSignalApp.User.PendingChange,
+        _ pendingChange: OneSignalApp.User.PendingChange,
         to user: inout OneSignalApp.User,
         _ call: Call
     ) {
         if settings.propertyDelaySeconds > 0 {
-            user.pending.append(change)
+            user.pending.append(pendingChange)
         } else {
-            user.apply(change)
+            user.apply(pendingChange)
         }
     }
 
     func recordTagEffect(
-        _ change: OneSignalApp.User.PendingChange,
-        before: OneSignalApp.User?,
+        _ pendingChange: OneSignalApp.User.PendingChange,
+        previousUser: OneSignalApp.User?,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
     ) {
-        let changed = change.tags.members.filter { member in
-            let old = before?.tags[member.key]?.string ?? ""
-            return old != member.value.string
+        let changed = pendingChange.tags.members.filter { member in
+            let oldValue = previousUser?.tags[member.key]?.string ?? ""
+            return oldValue != member.value.string
         }
         guard !changed.isEmpty else { return }
         recordEffect("onesignal.tags", user, JSONObject(members: changed), &effects)
@@ -100,7 +100,7 @@ extension OneSignalState {
         _ externalID: String,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        guard let user = apps[appID]?.user("external_id", externalID) else { throw .playerMissing }
+        guard let user = apps[appID]?.user("external_id", externalID) else { throw .playerNotFound }
         try writeTags(call, user, appID, &effects)
         return (json(200, ["success": true]), .documented)
     }
@@ -113,12 +113,12 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) {
         guard let tags = call.body["tags"] else { return }
-        try limitWrites(user.id, call)
-        let change = try change(["tags": tags], call)
+        try checkWriteLimit(user.id, call)
+        let pendingChange = try pendingChange(["tags": tags], call)
         if let max = settings.tagsMax {
-            var after = user
-            after.apply(change)
-            guard after.tags.members.count <= max else {
+            var changedUser = user
+            changedUser.apply(pendingChange)
+            guard changedUser.tags.members.count <= max else {
                 throw OneSignalError(
                     400,
                     "App is limited to a maximum of \(max) tags on a given player",
@@ -127,8 +127,8 @@ extension OneSignalState {
             }
         }
         var changed = user
-        apply(change, to: &changed, call)
+        apply(pendingChange, to: &changed, call)
         apps[appID]?.save(changed)
-        recordTagEffect(change, before: user, changed, &effects)
+        recordTagEffect(pendingChange, previousUser: user, changed, &effects)
     }
 }

@@ -11,7 +11,7 @@ extension OneSignalState {
         let operation = call.operation
         let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
         var record = record(of: appID)
-        if operation == .listTemplates { return list(record.templates, call) }
+        if operation == .listTemplates { return listResponse(record.templates, call) }
         if operation == .createTemplate {
             var template = OneSignalConsole.Template(
                 id: ids.uuid(),
@@ -22,13 +22,13 @@ extension OneSignalState {
             )
             guard call.body["contents"]?.object != nil || call.body["email_body"]?.string != nil
             else { throw OneSignalError(400, "contents is required", confidence: .inferred) }
-            try fill(&template, call)
+            try fillContent(&template, call)
             record.templates.append(template)
             store(record, of: appID)
             return json(200, Self.resourceJSON(template))
         }
-        let wanted = call.named("template_id")
-        guard let index = record.templates.firstIndex(where: { $0.id == wanted }) else {
+        let templateID = call.pathParameter("template_id")
+        guard let index = record.templates.firstIndex(where: { $0.id == templateID }) else {
             // OneSignal's API description lists no 404 for these two operations, which change
             // something.
             let status = [.updateTemplate, .copyTemplate].contains(operation) ? 400 : 404
@@ -41,23 +41,23 @@ extension OneSignalState {
             store(record, of: appID)
             return json(200, ["success": true])
         case .copyTemplate:
-            let target = try knownAppID(call.body["target_app_id"]?.string)
-            let source = record.templates[index]
+            let targetAppID = try knownAppID(call.body["target_app_id"]?.string)
+            let sourceTemplate = record.templates[index]
             let copy = OneSignalConsole.Template(
                 id: ids.uuid(),
-                name: source.name,
-                content: source.content,
+                name: sourceTemplate.name,
+                content: sourceTemplate.content,
                 created: call.now,
                 updated: call.now
             )
-            var other = self.record(of: target)
-            other.templates.append(copy)
-            store(other, of: target)
+            var targetRecord = self.record(of: targetAppID)
+            targetRecord.templates.append(copy)
+            store(targetRecord, of: targetAppID)
             return json(200, Self.resourceJSON(copy))
         default:
             var template = record.templates[index]
             if let name = call.body["name"]?.string, !name.isEmpty { template.name = name }
-            try fill(&template, call)
+            try fillContent(&template, call)
             template.updated = call.now
             record.templates[index] = template
             store(record, of: appID)
@@ -65,7 +65,7 @@ extension OneSignalState {
         }
     }
 
-    private func fill(
+    private func fillContent(
         _ template: inout OneSignalConsole.Template,
         _ call: Call
     ) throws(OneSignalError) {
@@ -84,20 +84,23 @@ extension OneSignalState {
         }
     }
 
-    private func list(
+    private func listResponse(
         _ templates: [OneSignalConsole.Template],
         _ call: Call
     ) -> HTTPMessage.Response {
-        let (limit, offset) = page(call, max: 50)
+        let (limit, offset) = pageBounds(call, max: 50)
         let channel = call.query("channel")
-        let found = templates.filter { channel == nil || $0.channel == channel }
+        let matchingTemplates = templates.filter { channel == nil || $0.channel == channel }
         return json(
             200,
             [
-                "total_count": .integer(Int64(found.count)), "offset": .integer(Int64(offset)),
+                "total_count": .integer(Int64(matchingTemplates.count)),
+                "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
                 "templates": .array(
-                    found.dropFirst(offset).prefix(limit).map { .object(Self.resourceJSON($0)) }
+                    matchingTemplates.dropFirst(offset).prefix(limit).map {
+                        .object(Self.resourceJSON($0))
+                    }
                 ),
             ]
         )

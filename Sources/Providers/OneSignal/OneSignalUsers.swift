@@ -7,22 +7,33 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
         let appID = try knownAppID(call.path[1])
-        let rest = Array(call.path.dropFirst(2))
+        let remainingPath = Array(call.path.dropFirst(2))
         let method = call.request.method
-        switch (method, rest.first, rest.count) {
+        switch (method, remainingPath.first, remainingPath.count) {
         case ("POST", "users", 1): return try createUser(call, appID, &effects)
         // The legacy call that writes tags by external ID. OneSignal's documentation names both PUT
         // and PATCH for it.
         case ("PUT", "users", 2), ("PATCH", "users", 2):
-            return try legacyTags(call, appID, rest[1], &effects)
-        case (_, "users", 4...) where rest[1] == "by":
-            let user = try user(rest[2], rest[3], appID, at: call.now)
-            return try handleUserRequest(method, Array(rest.dropFirst(4)), call, user, &effects)
+            return try legacyTags(call, appID, remainingPath[1], &effects)
+        case (_, "users", 4...) where remainingPath[1] == "by":
+            let user = try user(remainingPath[2], remainingPath[3], appID, at: call.now)
+            return try handleUserRequest(
+                method,
+                Array(remainingPath.dropFirst(4)),
+                call,
+                user,
+                &effects
+            )
         case (_, "subscriptions", 2...):
-            return try handleSubscriptionCall(method, rest, call, appID, &effects)
+            return try handleSubscriptionCall(method, remainingPath, call, appID, &effects)
         case ("PATCH", "subscriptions_by_token", 3):
-            guard let found = apps[appID]?.subscription(type: rest[1], token: rest[2]) else {
-                throw .subscriptionMissing
+            guard
+                let found = apps[appID]?.subscription(
+                    type: remainingPath[1],
+                    token: remainingPath[2]
+                )
+            else {
+                throw .subscriptionNotFound
             }
             return (try updateSubscription(found, call, appID, status: 202, &effects), .documented)
         default: throw .notFound
@@ -49,13 +60,13 @@ extension OneSignalState {
 
     private mutating func handleUserRequest(
         _ method: String,
-        _ rest: [String],
+        _ remainingPath: [String],
         _ call: Call,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
         let appID = call.path[1]
-        switch (method, rest.first, rest.count) {
+        switch (method, remainingPath.first, remainingPath.count) {
         case ("GET", nil, 0): return (json(200, resourceJSON(user, appID)), .documented)
         case ("PATCH", nil, 0): return try updateUser(call, user, &effects)
         case ("DELETE", nil, 0):
@@ -65,15 +76,17 @@ extension OneSignalState {
         case ("GET", "identity", 1):
             return (json(200, ["identity": .object(user.identityJSON)]), .documented)
         case ("PATCH", "identity", 1): return try addAliases(call, user, &effects)
-        case ("DELETE", "identity", 2): return try removeAlias(rest[1], call, user, &effects)
+        case ("DELETE", "identity", 2):
+            return try removeAlias(remainingPath[1], call, user, &effects)
         case ("POST", "subscriptions", 1):
-            try limitWrites(user.id, call)
+            try checkWriteLimit(user.id, call)
             guard let wanted = call.body["subscription"]?.object else {
                 throw OneSignalError(400, "subscription is required", confidence: .inferred)
             }
-            let made = try addSubscription(wanted, to: user.id, appID, call, &effects)
+            let newSubscription = try addSubscription(wanted, to: user.id, appID, call, &effects)
             return (
-                json(201, ["subscription": .object(made.resourceJSON(in: appID))]), .documented
+                json(201, ["subscription": .object(newSubscription.resourceJSON(in: appID))]),
+                .documented
             )
         default: throw .notFound
         }
@@ -127,8 +140,10 @@ extension OneSignalState {
         effects.append(Effect(kind: kind, recipients: [name], content: .object(content)))
     }
 
-    mutating func limitWrites(_ id: String, _ call: Call) throws(OneSignalError) {
-        if let max = settings.userWritesPerSecondMax { try limit("user|" + id, max, at: call.now) }
+    mutating func checkWriteLimit(_ id: String, _ call: Call) throws(OneSignalError) {
+        if let max = settings.userWritesPerSecondMax {
+            try checkRateLimit("user|" + id, max, at: call.now)
+        }
     }
 
     // MARK: Create
@@ -155,12 +170,12 @@ extension OneSignalState {
                 firstActive: call.now.seconds,
                 lastActive: call.now.seconds
             )
-        if known != nil { try limitWrites(user.id, call) }
+        if known != nil { try checkWriteLimit(user.id, call) }
         for (label, id) in aliases where label != "onesignal_id" { user.aliases[label] = id }
         try checkAliasLimit(user)
-        let change = try change(call.body["properties"]?.object, call)
-        try checkTagLimit(user, change)
-        apply(change, to: &user, call)
+        let pendingChange = try pendingChange(call.body["properties"]?.object, call)
+        try checkTagLimit(user, pendingChange)
+        apply(pendingChange, to: &user, call)
         apps[appID, default: OneSignalApp(appID: appID)].save(user)
         for subscription in wanted {
             _ = try addSubscription(subscription, to: user.id, appID, call, &effects)
@@ -168,9 +183,9 @@ extension OneSignalState {
         if known == nil {
             recordEffect("onesignal.user", user, ["aliases": .object(user.aliasesJSON)], &effects)
         }
-        recordTagEffect(change, before: known, user, &effects)
-        let saved = apps[appID]?.users[user.id] ?? user
-        return (json(known == nil ? 201 : 200, resourceJSON(saved, appID)), .documented)
+        recordTagEffect(pendingChange, previousUser: known, user, &effects)
+        let savedUser = apps[appID]?.users[user.id] ?? user
+        return (json(known == nil ? 201 : 200, resourceJSON(savedUser, appID)), .documented)
     }
 
     /// Returns the user who owns the known aliases; nil when no alias is known.
@@ -198,7 +213,7 @@ extension OneSignalState {
                 confidence: .inferred
             )
         }
-        guard aliases["onesignal_id"] == nil || !owners.isEmpty else { throw .userMissing }
+        guard aliases["onesignal_id"] == nil || !owners.isEmpty else { throw .userNotFound }
         return owners.first?.2
     }
 
@@ -250,16 +265,16 @@ extension OneSignalState {
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        try limitWrites(user.id, call)
-        let change = try change(call.body["properties"]?.object, call)
-        try checkTagLimit(user, change)
-        let before = user
+        try checkWriteLimit(user.id, call)
+        let pendingChange = try pendingChange(call.body["properties"]?.object, call)
+        try checkTagLimit(user, pendingChange)
+        let previousUser = user
         var user = user
         Self.add(call.body["deltas"]?["purchases"]?.array ?? [], to: &user)
-        apply(change, to: &user, call)
+        apply(pendingChange, to: &user, call)
         user.lastActive = call.now.seconds
         apps[call.path[1]]?.save(user)
-        recordTagEffect(change, before: before, user, &effects)
+        recordTagEffect(pendingChange, previousUser: previousUser, user, &effects)
         return (json(202, ["properties": .object(user.propertiesJSON)]), .documented)
     }
 
@@ -271,10 +286,10 @@ extension OneSignalState {
         }
         let known = user.properties["purchases"]?.array ?? []
         user.properties["purchases"] = .array(known + purchases)
-        let spent = purchases.reduce(number(user.properties["amount_spent"])) {
+        let amountSpent = purchases.reduce(number(user.properties["amount_spent"])) {
             $0 + number($1["amount"]) * max(1, number($1["count"]))
         }
-        user.properties["amount_spent"] = .number(JSONNumber(spent))
+        user.properties["amount_spent"] = .number(JSONNumber(amountSpent))
     }
 
     mutating func addAliases(
@@ -282,32 +297,32 @@ extension OneSignalState {
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
-        try limitWrites(user.id, call)
+        try checkWriteLimit(user.id, call)
         let wanted = try aliases(call.body["identity"], allowsOneSignalID: false)
         let appID = try knownAppID(call.path[1])
-        let claimed = wanted.filter { label, id in
+        let claimedAliases = wanted.filter { label, id in
             apps[appID]?.user(label, id).map { $0.id != user.id } ?? false
         }
-        guard claimed.isEmpty else {
+        guard claimedAliases.isEmpty else {
             throw OneSignalError(
                 409,
                 code: "user-2",
                 title: "One or more Aliases claimed by another User",
                 meta: JSONObject(
-                    members: claimed.sorted { $0.key < $1.key }.map {
+                    members: claimedAliases.sorted { $0.key < $1.key }.map {
                         .init(key: $0.key, value: .string($0.value))
                     }
                 )
             )
         }
-        var changed = user
-        for (label, id) in wanted { changed.aliases[label] = id }
-        try checkAliasLimit(changed)
-        apps[call.path[1]]?.save(changed)
-        if changed.aliases != user.aliases {
-            recordEffect("onesignal.aliases", changed, changed.aliasesJSON, &effects)
+        var updatedUser = user
+        for (label, id) in wanted { updatedUser.aliases[label] = id }
+        try checkAliasLimit(updatedUser)
+        apps[call.path[1]]?.save(updatedUser)
+        if updatedUser.aliases != user.aliases {
+            recordEffect("onesignal.aliases", updatedUser, updatedUser.aliasesJSON, &effects)
         }
-        return (json(200, ["identity": .object(changed.identityJSON)]), .documented)
+        return (json(200, ["identity": .object(updatedUser.identityJSON)]), .documented)
     }
 }
 

@@ -68,12 +68,12 @@ extension PurchaselyState {
                     "'user' is missing: give the ID that receives the purchases"
                 )
             }
-            transfer(from: from, to: user, everything: action == .transfer, at: now)
+            transfer(from: from, to: user, includesOneTimePurchases: action == .transfer, at: now)
         case .renew, .expire, .refund, .pause, .unpause, .disableRenewal, .enableRenewal,
             .startGrace, .enterBillingRetry, .recover, .changePlan:
             let holder = text("user") ?? text("anonymous")
-            let found = try subscription(of: holder, action, plan: text("plan"))
-            try change(found, action, body, at: now)
+            let subscription = try subscription(of: holder, action, plan: text("plan"))
+            try applyAction(subscription, action, body, at: now)
         }
     }
 
@@ -86,19 +86,19 @@ extension PurchaselyState {
         plan: String?
     ) throws(StoreAction.Refusal) -> Subscription {
         guard let holder else { throw StoreAction.Refusal("'user' or 'anonymous' is missing") }
-        let found = subscriptions.subscriptionsOwned(by: holder).filter {
+        let subscription = subscriptions.subscriptionsOwned(by: holder).filter {
             (plan == nil || action == .changePlan || $0.plan == plan)
         }.max { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
-        guard let found else {
+        guard let subscription else {
             throw StoreAction.Refusal(
                 "\(holder) has no subscription; the action purchase creates one"
             )
         }
-        return found
+        return subscription
     }
 
     /// Changes a subscription as an action requires, and sends the events about the change.
-    mutating func change(
+    mutating func applyAction(
         _ old: Subscription,
         _ action: Action,
         _ body: JSONObject,
@@ -123,28 +123,32 @@ extension PurchaselyState {
         }
     }
 
-    private mutating func save(_ found: Subscription) { subscriptions[found.id] = found }
+    private mutating func save(_ subscription: Subscription) {
+        subscriptions[subscription.id] = subscription
+    }
 
     // MARK: Periods
 
     private mutating func renew(_ old: Subscription, at now: Instant) {
-        var found = old
-        found.previousOfferType = found.offerType
-        found.offerType = "NONE"
-        found.price = 9.99
-        beginPeriod(&found, at: now)
-        save(found)
-        send("ACTIVATE", found, at: now)
-        send("SUBSCRIPTION_RENEWED", found, at: now)
-        if old.offerType != "NONE" { send(Self.conversion(old.offerType), found, at: now) }
-        charge(found, "SUBSCRIPTION_RENEWED", found.price, at: now)
+        var subscription = old
+        subscription.previousOfferType = subscription.offerType
+        subscription.offerType = "NONE"
+        subscription.price = 9.99
+        beginPeriod(&subscription, at: now)
+        save(subscription)
+        queueEvent("ACTIVATE", subscription, at: now)
+        queueEvent("SUBSCRIPTION_RENEWED", subscription, at: now)
+        if old.offerType != "NONE" {
+            queueEvent(Self.conversionEventName(old.offerType), subscription, at: now)
+        }
+        charge(subscription, "SUBSCRIPTION_RENEWED", subscription.price, at: now)
     }
 
     private mutating func setRenewal(of old: Subscription, isOn: Bool, at now: Instant) {
-        var found = old
-        found.status = isOn ? "AUTO_RENEWING" : "AUTO_RENEWING_CANCELED"
-        save(found)
-        send(isOn ? "RENEWAL_ENABLED" : "RENEWAL_DISABLED", found, at: now)
+        var subscription = old
+        subscription.status = isOn ? "AUTO_RENEWING" : "AUTO_RENEWING_CANCELED"
+        save(subscription)
+        queueEvent(isOn ? "RENEWAL_ENABLED" : "RENEWAL_DISABLED", subscription, at: now)
     }
 
     private mutating func expire(
@@ -152,79 +156,86 @@ extension PurchaselyState {
         at now: Instant
     ) throws(StoreAction.Refusal) {
         guard old.isActive else { throw StoreAction.Refusal("\(old.plan) has already ended") }
-        var found = old
-        found.status = "DEACTIVATED"
-        found.isActive = false
-        save(found)
-        send("DEACTIVATE", found, at: now)
-        send("SUBSCRIPTION_TERMINATED", found, at: now)
+        var subscription = old
+        subscription.status = "DEACTIVATED"
+        subscription.isActive = false
+        save(subscription)
+        queueEvent("DEACTIVATE", subscription, at: now)
+        queueEvent("SUBSCRIPTION_TERMINATED", subscription, at: now)
         if old.offerType != "NONE" {
-            send(Self.conversion(old.offerType, fails: true), found, at: now)
+            queueEvent(
+                Self.conversionEventName(old.offerType, isFailed: true),
+                subscription,
+                at: now
+            )
         }
     }
 
-    private mutating func beginPeriod(_ found: inout Subscription, at now: Instant) {
-        found.purchased = max(found.nextRenewal ?? now, now)
-        found.nextRenewal = found.purchased + Self.period(found.plan)
-        found.effectiveEnd = found.nextRenewal
-        found.graceEnd = nil
-        found.status = "AUTO_RENEWING"
-        found.isActive = true
-        found.transactionID =
-            found.store == "GOOGLE_PLAY_STORE"
-            ? found.originalTransactionID + "..\(found.renewalCount)" : transactionID(found.store)
-        found.renewalCount += 1
-        found.revenue += found.price
-        found.previousOfferType = found.previousOfferType ?? found.offerType
+    private mutating func beginPeriod(_ subscription: inout Subscription, at now: Instant) {
+        subscription.purchased = max(subscription.nextRenewal ?? now, now)
+        subscription.nextRenewal = subscription.purchased + Self.periodLength(subscription.plan)
+        subscription.effectiveEnd = subscription.nextRenewal
+        subscription.graceEnd = nil
+        subscription.status = "AUTO_RENEWING"
+        subscription.isActive = true
+        subscription.transactionID =
+            subscription.store == "GOOGLE_PLAY_STORE"
+            ? subscription.originalTransactionID + "..\(subscription.renewalCount)"
+            : transactionID(subscription.store)
+        subscription.renewalCount += 1
+        subscription.revenue += subscription.price
+        subscription.previousOfferType = subscription.previousOfferType ?? subscription.offerType
     }
 
-    private static func conversion(_ offer: String, fails: Bool = false) -> String {
+    private static func conversionEventName(_ offer: String, isFailed: Bool = false) -> String {
         let name = offer == "FREE_TRIAL" ? "TRIAL" : offer
-        return name + (fails ? "_NOT_CONVERTED" : "_CONVERTED")
+        return name + (isFailed ? "_NOT_CONVERTED" : "_CONVERTED")
     }
 
     // MARK: Billing
 
     private mutating func startGrace(of old: Subscription, at now: Instant) {
-        var found = old
-        found.status = "IN_GRACE_PERIOD"
-        found.graceEnd = (found.nextRenewal ?? now) + .days(16)
-        found.effectiveEnd = found.graceEnd
-        save(found)
-        send("ACTIVATE", found, at: now)
-        send("GRACE_PERIOD_STARTED", found, at: now)
+        var subscription = old
+        subscription.status = "IN_GRACE_PERIOD"
+        subscription.graceEnd = (subscription.nextRenewal ?? now) + .days(16)
+        subscription.effectiveEnd = subscription.graceEnd
+        save(subscription)
+        queueEvent("ACTIVATE", subscription, at: now)
+        queueEvent("GRACE_PERIOD_STARTED", subscription, at: now)
     }
 
     private mutating func enterBillingRetry(of old: Subscription, at now: Instant) {
-        var found = old
-        found.status = "UNPAID"
-        found.isActive = false
-        found.graceEnd = nil
-        found.effectiveEnd = found.nextRenewal
-        save(found)
-        send("DEACTIVATE", found, at: now)
-        if old.graceEnd != nil { send("GRACE_PERIOD_TERMINATED", found, at: now) }
-        send("ENTERED_BILLING_RETRY", found, at: now)
+        var subscription = old
+        subscription.status = "UNPAID"
+        subscription.isActive = false
+        subscription.graceEnd = nil
+        subscription.effectiveEnd = subscription.nextRenewal
+        save(subscription)
+        queueEvent("DEACTIVATE", subscription, at: now)
+        if old.graceEnd != nil { queueEvent("GRACE_PERIOD_TERMINATED", subscription, at: now) }
+        queueEvent("ENTERED_BILLING_RETRY", subscription, at: now)
     }
 
     private mutating func recover(_ old: Subscription, at now: Instant) {
-        var found = old
-        beginPeriod(&found, at: now)
-        save(found)
-        send("ACTIVATE", found, at: now)
+        var subscription = old
+        beginPeriod(&subscription, at: now)
+        save(subscription)
+        queueEvent("ACTIVATE", subscription, at: now)
         let from = old.graceEnd == nil ? "BILLING_RETRY" : "GRACE_PERIOD"
-        send("SUBSCRIPTION_RECOVERED_FROM_" + from, found, at: now)
-        charge(found, "SUBSCRIPTION_RENEWED", found.price, at: now)
+        queueEvent("SUBSCRIPTION_RECOVERED_FROM_" + from, subscription, at: now)
+        charge(subscription, "SUBSCRIPTION_RENEWED", subscription.price, at: now)
     }
 
     private mutating func refund(_ old: Subscription, at now: Instant) {
-        var found = old
-        found.status = found.isOneTime ? nil : "REVOKED"
-        found.isActive = false
-        save(found)
-        send("DEACTIVATE", found, at: now)
-        if !found.isOneTime { send("SUBSCRIPTION_REFUNDED_REVOKED", found, at: now) }
-        charge(found, "SUBSCRIPTION_REFUNDED_REVOKED", -found.price, at: now)
+        var subscription = old
+        subscription.status = subscription.isOneTime ? nil : "REVOKED"
+        subscription.isActive = false
+        save(subscription)
+        queueEvent("DEACTIVATE", subscription, at: now)
+        if !subscription.isOneTime {
+            queueEvent("SUBSCRIPTION_REFUNDED_REVOKED", subscription, at: now)
+        }
+        charge(subscription, "SUBSCRIPTION_REFUNDED_REVOKED", -subscription.price, at: now)
     }
 
     // MARK: Pauses and plans
@@ -233,22 +244,22 @@ extension PurchaselyState {
         guard old.store == "GOOGLE_PLAY_STORE" else {
             throw StoreAction.Refusal("only Google Play subscriptions can be paused")
         }
-        var found = old
-        found.status = "PAUSED"
-        found.isActive = false
-        found.resume = now + .days(30)
-        save(found)
-        send("DEACTIVATE", found, at: now)
-        send("SUBSCRIPTION_PAUSED", found, at: now)
+        var subscription = old
+        subscription.status = "PAUSED"
+        subscription.isActive = false
+        subscription.resume = now + .days(30)
+        save(subscription)
+        queueEvent("DEACTIVATE", subscription, at: now)
+        queueEvent("SUBSCRIPTION_PAUSED", subscription, at: now)
     }
 
     private mutating func unpause(_ old: Subscription, at now: Instant) {
-        var found = old
-        found.resume = nil
-        beginPeriod(&found, at: now)
-        save(found)
-        send("ACTIVATE", found, at: now)
-        send("SUBSCRIPTION_UNPAUSED", found, at: now)
+        var subscription = old
+        subscription.resume = nil
+        beginPeriod(&subscription, at: now)
+        save(subscription)
+        queueEvent("ACTIVATE", subscription, at: now)
+        queueEvent("SUBSCRIPTION_UNPAUSED", subscription, at: now)
     }
 
     private static let changeEventNames = [
@@ -266,16 +277,16 @@ extension PurchaselyState {
         guard let name = Self.changeEventNames[body["way"]?.string ?? "upgrade"] else {
             throw StoreAction.Refusal("'way' must be upgrade, downgrade or crossgrade")
         }
-        var found = old
-        send("DEACTIVATE", found, at: now)
-        found.plan = plan
-        found.storeProduct = Self.storeProduct(plan)
-        found.previousOfferType = found.offerType
-        found.purchased = now
-        found.nextRenewal = now + Self.period(plan)
-        found.effectiveEnd = found.nextRenewal
-        save(found)
-        send("ACTIVATE", found, at: now) { $0.previousPlan = old.plan }
-        send("SUBSCRIPTION_" + name, found, at: now) { $0.previousPlan = old.plan }
+        var subscription = old
+        queueEvent("DEACTIVATE", subscription, at: now)
+        subscription.plan = plan
+        subscription.storeProduct = Self.storeProduct(plan)
+        subscription.previousOfferType = subscription.offerType
+        subscription.purchased = now
+        subscription.nextRenewal = now + Self.periodLength(plan)
+        subscription.effectiveEnd = subscription.nextRenewal
+        save(subscription)
+        queueEvent("ACTIVATE", subscription, at: now) { $0.previousPlan = old.plan }
+        queueEvent("SUBSCRIPTION_" + name, subscription, at: now) { $0.previousPlan = old.plan }
     }
 }

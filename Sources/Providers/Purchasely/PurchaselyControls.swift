@@ -79,7 +79,7 @@ extension PurchaselyState {
     ) throws(ControlRefusal) -> JSONObject {
         guard let url = call.text("url") else { throw ControlRefusal(400, "'url' is missing") }
         services.purchasely.connect(
-            WebhookTarget(url: url, signing: call.text("signing-secret").map(Secret.init))
+            WebhookTarget(url: url, signingSecret: call.text("signing-secret").map(Secret.init))
         )
         return [
             "url": .string(url), "signed": .bool(services.purchasely.webhook?.secret != nil),

@@ -75,7 +75,7 @@ package struct PurchaselyEvent: Hashable, Sendable {
     package var offer: String
     package var previousOffer: String?
     /// Whether the event belongs to the start of its owner's purchase.
-    package var isFirst: Bool
+    package var isFirstPurchaseEvent: Bool
     package var status: String?
     package var price: Double
     /// The total amount that was paid for the purchase until this event.

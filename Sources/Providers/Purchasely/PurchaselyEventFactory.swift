@@ -27,8 +27,8 @@ package struct PurchaselyEventFactory: Sendable {
     package func body(_ spec: PurchaselySpec, name: String) -> JSONValue {
         let event = event(spec, name: name)
         var generator = SeededGenerator(seed: 0, text: event.id)
-        let written = PurchaselyEventWriter.object(event)
-        return .object(JSONObject(members: written.members.shuffled(using: &generator)))
+        let eventObject = PurchaselyEventWriter.object(event)
+        return .object(JSONObject(members: eventObject.members.shuffled(using: &generator)))
     }
 
     /// Returns the event that a contract describes.
@@ -36,7 +36,8 @@ package struct PurchaselyEventFactory: Sendable {
     /// `name` is the name of the event's delivery in the contract.
     package func event(_ spec: PurchaselySpec, name: String) -> PurchaselyEvent {
         let holder = namespace.id(of: spec.user)
-        let purchase = namespace.hex("subscription", spec.subscription, count: 16).uppercased()
+        let purchaseIDSuffix = namespace.hex("subscription", spec.subscription, count: 16)
+            .uppercased()
         let digits = namespace.transactionID(of: spec.subscription, "purchasely")
         let transaction = spec.store == "GOOGLE_PLAY_STORE" ? "GPA.\(digits.prefix(12))" : digits
         let isCharge = spec.name == "TRANSACTION_PROCESSED"
@@ -53,11 +54,11 @@ package struct PurchaselyEventFactory: Sendable {
             store: spec.store,
             environment: spec.environment,
             purchaseType: spec.purchaseType,
-            purchaseID: (spec.isOneTime ? "otp_" : "subs_") + purchase,
+            purchaseID: (spec.isOneTime ? "otp_" : "subs_") + purchaseIDSuffix,
             transactionID: transaction,
             originalTransactionID: transaction,
             offer: "NONE",
-            isFirst: isFirst(spec),
+            isFirstPurchaseEvent: isFirstPurchaseEvent(spec),
             status: status(spec),
             price: Self.price,
             revenue: Self.price,
@@ -73,7 +74,7 @@ package struct PurchaselyEventFactory: Sendable {
     ///
     /// Such an event happens at the time of the purchase, and is neither a change of plan nor a
     /// transfer.
-    private func isFirst(_ spec: PurchaselySpec) -> Bool {
+    private func isFirstPurchaseEvent(_ spec: PurchaselySpec) -> Bool {
         (spec.purchased ?? spec.time) == spec.time && spec.previousPlan == nil
             && spec.other == nil
     }
@@ -88,16 +89,16 @@ package struct PurchaselyEventFactory: Sendable {
 
     private func dates(_ spec: PurchaselySpec) -> PurchaselyEvent.Dates {
         let purchased = spec.purchased ?? spec.time
-        let ends = spec.expires ?? purchased + .days(30)
+        let accessEnd = spec.expires ?? purchased + .days(30)
         var dates = PurchaselyEvent.Dates(
             purchased: base + purchased,
             originallyPurchased: base + purchased
         )
         guard !spec.isOneTime else { return dates }
-        dates.nextRenewal = base + (spec.renews ?? ends)
-        dates.effectiveRenewal = base + ends
-        if spec.status == "IN_GRACE_PERIOD" { dates.graceEnd = base + ends }
-        if spec.status == "PAUSED" { dates.resume = base + ends + .days(30) }
+        dates.nextRenewal = base + (spec.renews ?? accessEnd)
+        dates.effectiveRenewal = base + accessEnd
+        if spec.status == "IN_GRACE_PERIOD" { dates.graceEnd = base + accessEnd }
+        if spec.status == "PAUSED" { dates.resume = base + accessEnd + .days(30) }
         return dates
     }
 }

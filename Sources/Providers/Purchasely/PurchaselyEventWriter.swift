@@ -7,7 +7,8 @@ package import Conformance
 package enum PurchaselyEventWriter {
     package static func object(_ event: PurchaselyEvent) -> JSONObject {
         .present(
-            identityMembers(event) + purchase(event) + money(event) + statusMembers(event)
+            identityMembers(event) + purchaseMembers(event) + priceMembers(event)
+                + statusMembers(event)
                 + dates(event)
         )
     }
@@ -18,9 +19,11 @@ package enum PurchaselyEventWriter {
     /// 4 and 8).
     ///
     /// - Returns: The body; nil for an event that has no name in version 2.
-    package static func version2(_ event: PurchaselyEvent) -> JSONObject? {
-        let names = ["ACTIVATE": "PURCHASE_VALIDATED", "DEACTIVATE": "SUBSCRIPTION_EXPIRED"]
-        guard let name = names[event.name] else { return nil }
+    package static func version2Object(_ event: PurchaselyEvent) -> JSONObject? {
+        let version2EventNames = [
+            "ACTIVATE": "PURCHASE_VALIDATED", "DEACTIVATE": "SUBSCRIPTION_EXPIRED",
+        ]
+        guard let name = version2EventNames[event.name] else { return nil }
         let user: JSONObject =
             switch event.holder {
             case .user(let id): ["vendor_id": .string(id)]
@@ -82,31 +85,32 @@ package enum PurchaselyEventWriter {
         }
     }
 
-    private static func purchase(_ event: PurchaselyEvent) -> Members {
+    private static func purchaseMembers(_ event: PurchaselyEvent) -> Members {
         // Purchases on the web have neither a bundle ID nor a device.
-        let isOnWeb = event.store == "STRIPE"
+        let isWebPurchase = event.store == "STRIPE"
         return [
             ("environment", .string(event.environment)), ("store", .string(event.store)),
             ("store_country", "FR"), ("purchase_type", .string(event.purchaseType)),
             ("plan", .string(event.plan)), ("product", .string(event.product)),
             ("previous_plan", event.previousPlan.map(JSONValue.string)),
             ("store_product_id", .string(event.storeProduct)),
-            ("store_app_bundle_id", isOnWeb ? nil : .string(event.bundleID)),
+            ("store_app_bundle_id", isWebPurchase ? nil : .string(event.bundleID)),
             ("store_transaction_id", .string(event.transactionID)),
             ("store_original_transaction_id", .string(event.originalTransactionID)),
             (
                 event.isOneTime ? "purchasely_one_time_purchase_id" : "purchasely_subscription_id",
                 .string(event.purchaseID)
             ),
-            ("is_family_shared", false), ("device_type", isOnWeb ? nil : "PHONE"),
-            ("channel", isOnWeb ? "web2app" : nil), ("provider", isOnWeb ? "purchasely" : nil),
+            ("is_family_shared", false), ("device_type", isWebPurchase ? nil : "PHONE"),
+            ("channel", isWebPurchase ? "web2app" : nil),
+            ("provider", isWebPurchase ? "purchasely" : nil),
         ]
     }
 
     /// Returns the members about money.
     ///
     /// The names of some members contain the currency that the console is set to.
-    private static func money(_ event: PurchaselyEvent) -> Members {
+    private static func priceMembers(_ event: PurchaselyEvent) -> Members {
         func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
         let currency = event.currency.lowercased()
         return [
@@ -123,14 +127,14 @@ package enum PurchaselyEventWriter {
     private static func statusMembers(_ event: PurchaselyEvent) -> Members {
         // The first ACTIVATE and the first SUBSCRIPTION_STARTED lack this member (Purchasely fact
         // sheet, section 5).
-        let hasNoPrevious =
-            event.isFirst && ["ACTIVATE", "SUBSCRIPTION_STARTED"].contains(event.name)
+        let omitsPreviousOffer =
+            event.isFirstPurchaseEvent && ["ACTIVATE", "SUBSCRIPTION_STARTED"].contains(event.name)
         var members: Members = [
             ("subscription_status", event.isOneTime ? nil : event.status.map(JSONValue.string)),
             ("offer_type", .string(event.offer)),
             (
                 "previous_offer_type",
-                hasNoPrevious ? nil : .string(event.previousOffer ?? event.offer)
+                omitsPreviousOffer ? nil : .string(event.previousOffer ?? event.offer)
             ),
         ]
         if let other = event.other.map(name) {

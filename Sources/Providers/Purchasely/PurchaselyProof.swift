@@ -5,7 +5,7 @@ extension PurchaselySender {
     ///
     /// Purchasely leaves this limit to the receiver, but its documentation mentions fifteen minutes
     /// (Purchasely fact sheet, section 2).
-    private static let ageMax: UInt64 = 900
+    private static let ageMaxInSeconds: UInt64 = 900
 
     /// Classifies the signature of a request as one of the kinds that this sender can create.
     ///
@@ -20,17 +20,18 @@ extension PurchaselySender {
         at now: Instant
     ) -> Delivery.Signature {
         guard let code = request[field: PurchaselySignature.fieldName] else {
-            let isOld = request[field: PurchaselySignature.deprecatedName] != nil
-            return isOld ? .deprecatedOnly : .missing
+            let hasDeprecatedSignature =
+                request[field: PurchaselySignature.deprecatedFieldName] != nil
+            return hasDeprecatedSignature ? .deprecatedOnly : .missing
         }
-        guard let text = request[field: PurchaselySignature.timestampName],
+        guard let text = request[field: PurchaselySignature.timestampFieldName],
             let timestamp = Int64(text), code.utf8.count == 64, code.allSatisfy(\.isHexDigit)
         else { return .malformed }
         // A signature with another key cannot be distinguished from a signature of another body.
         guard code == PurchaselySignature.code(of: request.body, timestamp: text, secret: key)
         else { return .wrongKey }
         let age = now.seconds.subtractingSaturated(timestamp)
-        if age.magnitude <= Self.ageMax { return .configured }
+        if age.magnitude <= Self.ageMaxInSeconds { return .configured }
         return age > 0 ? .stale : .ahead
     }
 }

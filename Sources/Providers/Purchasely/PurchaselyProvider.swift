@@ -2,16 +2,18 @@ package import Conformance
 
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely
-    package static let hosts = [ServiceHost("api.purchasely.io", paths: [clientPath])]
+    package static let hosts = [
+        ServiceHost("api.purchasely.io", pathPrefixes: [clientAPIPathPrefix])
+    ]
     /// The start of the path for the synchronization of custom audiences, which is the only
     /// published call for backends.
-    private static let clientPath = "/client/mobile_applications/"
+    private static let clientAPIPathPrefix = "/client/mobile_applications/"
     package static var operations: [ServiceOperation] {
         ["GET", "POST", "PUT", "PATCH", "DELETE"].map { method in
             ServiceOperation(
                 interface: "Client API",
                 method: method,
-                path: clientPath + "{app_id}/…",
+                path: clientAPIPathPrefix + "{app_id}/…",
                 supportStatus: .refused,
                 isInAPIDescription: true,
                 isValidated: false,
@@ -25,10 +27,10 @@ extension PurchaselyState: Provider {
     }
     package static let title = "Purchasely"
     package static let defaultPort = 9340
-    package static let secrets = ProviderSecrets(
+    package static let secrets = SecretFieldNames(
         headers: [
             PurchaselySignature.fieldName.lowercased(),
-            PurchaselySignature.deprecatedName.lowercased(),
+            PurchaselySignature.deprecatedFieldName.lowercased(),
         ]
     )
 
@@ -55,18 +57,18 @@ extension PurchaselyState: Provider {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at _: Instant,
-        planned _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.Answer
     ) -> Reply {
         let response: HTTPMessage.Response
         if request.method == "GET", request.path == "/" {
-            let ready: JSONObject = [
+            let readiness: JSONObject = [
                 "ready": true, "subscriptions": .integer(Int64(subscriptions.count)),
             ]
-            response = HTTPMessage.Response(200, json: ["purchasely": .object(ready)])
-        } else if request.path.hasPrefix(Self.clientPath) {
-            response = Self.clientResponse(request)
+            response = HTTPMessage.Response(200, json: ["purchasely": .object(readiness)])
+        } else if request.path.hasPrefix(Self.clientAPIPathPrefix) {
+            response = Self.clientAPIResponse(request)
         } else {
-            response = Self.refusal(
+            response = Self.errorResponse(
                 404,
                 "NOT_FOUND",
                 "the fake Purchasely has no such path; perform actions with the control API: "
@@ -76,18 +78,18 @@ extension PurchaselyState: Provider {
         return Reply(response, .inferred, of: "purchasely")
     }
 
-    private static func clientResponse(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
+    private static func clientAPIResponse(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
         guard request.authorization?.scheme == "bearer" else {
-            return refusal(401, "UNAUTHORIZED", "A Bearer token is required.")
+            return errorResponse(401, "UNAUTHORIZED", "A Bearer token is required.")
         }
-        return refusal(
+        return errorResponse(
             403,
             "FEATURE_NOT_ENABLED",
             "Custom audiences are not enabled on this account."
         )
     }
 
-    private static func refusal(
+    private static func errorResponse(
         _ status: Int,
         _ code: String,
         _ text: String
@@ -103,7 +105,7 @@ extension PurchaselyState: Provider {
     // MARK: Webhooks
 
     package mutating func connect(_ target: WebhookTarget) {
-        webhook = PurchaselyWebhook(url: target.url, secret: target.signing)
+        webhook = PurchaselyWebhook(url: target.url, secret: target.signingSecret)
     }
 
     package static func settle(
@@ -136,13 +138,13 @@ extension PurchaselyState: Provider {
     /// Recognizes a published webhook body of version 3 (Purchasely fact sheet, section 5) or of
     /// version 2 (section 8).
     package static func event(in value: JSONValue) -> EventSummary? {
-        let isCurrent = value["event_name"]?.string != nil && value["event_id"]?.string != nil
-        let isOld = value["name"]?.string != nil && value["properties"]?.object != nil
-        guard isCurrent || isOld else { return nil }
-        let written = value["event_created_at"] ?? value["received_at"]
+        let isVersion3Event = value["event_name"]?.string != nil && value["event_id"]?.string != nil
+        let isVersion2Event = value["name"]?.string != nil && value["properties"]?.object != nil
+        guard isVersion3Event || isVersion2Event else { return nil }
+        let creationTime = value["event_created_at"] ?? value["received_at"]
         let time =
             value["event_created_at_ms"]?.int64.map(Instant.init(milliseconds:))
-            ?? written?.string.flatMap { Instant(iso8601: $0) }
+            ?? creationTime?.string.flatMap { Instant(iso8601: $0) }
         return EventSummary(
             body: value,
             id: value["event_id"]?.string,
@@ -156,11 +158,11 @@ extension PurchaselyState: Provider {
         for target: WebhookTarget,
         at now: Instant
     ) -> SenderProof {
-        PurchaselySender(method: request.method, path: request.path, secret: target.signing)
+        PurchaselySender(method: request.method, path: request.path, secret: target.signingSecret)
             .proof(of: request, at: now)
     }
 
-    package func schedule(of _: WebhookDelivery) -> RetrySchedule {
+    package func retrySchedule(of _: WebhookDelivery) -> RetrySchedule {
         .purchasely(takes404: settings.takes404)
     }
 }

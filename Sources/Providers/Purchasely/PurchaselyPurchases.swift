@@ -4,7 +4,9 @@ internal import Conformance
 /// (Purchasely fact sheet, section 7).
 extension PurchaselyState {
     mutating func buy(_ body: JSONObject, at now: Instant) throws(StoreAction.Refusal) {
-        func text(_ name: String, _ normal: String) -> String { body[name]?.string ?? normal }
+        func text(_ name: String, _ defaultValue: String) -> String {
+            body[name]?.string ?? defaultValue
+        }
         let user = body["user"]?.string
         let anonymous = body["anonymous"]?.string
         guard user != nil || anonymous != nil else {
@@ -19,13 +21,13 @@ extension PurchaselyState {
         }
         let newSubscription = newSubscription(type, body, at: now)
         subscriptions[newSubscription.id] = newSubscription
-        send("ACTIVATE", newSubscription, at: now)
+        queueEvent("ACTIVATE", newSubscription, at: now)
         guard !newSubscription.isOneTime else { return }
-        send("SUBSCRIPTION_STARTED", newSubscription, at: now)
+        queueEvent("SUBSCRIPTION_STARTED", newSubscription, at: now)
         switch newSubscription.offerType {
-        case "FREE_TRIAL": send("TRIAL_STARTED", newSubscription, at: now)
+        case "FREE_TRIAL": queueEvent("TRIAL_STARTED", newSubscription, at: now)
         case "INTRO_OFFER", "PROMO_CODE", "PROMOTIONAL_OFFER":
-            send(newSubscription.offerType + "_STARTED", newSubscription, at: now)
+            queueEvent(newSubscription.offerType + "_STARTED", newSubscription, at: now)
         default: charge(newSubscription, "SUBSCRIPTION_STARTED", newSubscription.price, at: now)
         }
     }
@@ -35,18 +37,20 @@ extension PurchaselyState {
         _ body: JSONObject,
         at now: Instant
     ) -> Subscription {
-        func text(_ name: String, _ normal: String) -> String { body[name]?.string ?? normal }
+        func text(_ name: String, _ defaultValue: String) -> String {
+            body[name]?.string ?? defaultValue
+        }
         let offer = text("offer", "NONE")
         let plan = text("plan", "PLUS_MONTHLY")
         let isOneTime = !type.hasSuffix("SUBSCRIPTION")
-        let end = isOneTime ? nil : now + Self.period(plan)
+        let end = isOneTime ? nil : now + Self.periodLength(plan)
         let store = text("store", "APPLE_APP_STORE")
         let transaction = transactionID(store)
         let price = offer == "FREE_TRIAL" ? 0 : 9.99
         let user = body["user"]?.string
         return Subscription(
             id: (isOneTime ? "otp_" : "subs_")
-                + ids.draw(17, from: "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"),
+                + ids.drawString(17, from: "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"),
             userID: user,
             anonymousID: user == nil ? body["anonymous"]?.string : nil,
             plan: plan,
@@ -68,7 +72,7 @@ extension PurchaselyState {
         )
     }
 
-    static func period(_ plan: String) -> Duration {
+    static func periodLength(_ plan: String) -> Duration {
         let name = plan.lowercased()
         if name.contains("year") || name.contains("annual") { return .days(365) }
         return .seconds((name.contains("week") ? 7 : 30) * 86_400)
@@ -82,7 +86,7 @@ extension PurchaselyState {
         switch store {
         case "GOOGLE_PLAY_STORE":
             "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
-        case "STRIPE": "in_" + ids.letters(14)
+        case "STRIPE": "in_" + ids.alphanumerics(14)
         default: "2000000" + ids.digits(9)
         }
     }
@@ -91,39 +95,44 @@ extension PurchaselyState {
 
     /// Moves the subscriptions of a user or anonymous ID to another user.
     ///
-    /// With `everything`, it moves one-time purchases too, as a restore of purchases may do.
+    /// With `includesOneTimePurchases`, it moves one-time purchases too, as a restore of purchases may do.
     mutating func transfer(
-        from loser: String,
-        to winner: String,
-        everything: Bool,
+        from previousOwnerID: String,
+        to newOwnerID: String,
+        includesOneTimePurchases: Bool,
         at now: Instant
     ) {
-        let moving = subscriptions.subscriptionsOwned(by: loser).filter {
-            everything || !$0.isOneTime
+        let subscriptionsToTransfer = subscriptions.subscriptionsOwned(by: previousOwnerID).filter {
+            includesOneTimePurchases || !$0.isOneTime
         }
-        for old in moving {
-            var moved = old
-            moved.userID = winner
-            moved.anonymousID = nil
-            moved.previousOfferType = moved.previousOfferType ?? moved.offerType
-            var lost = old
-            lost.previousOfferType = moved.previousOfferType
-            subscriptions[moved.id] = moved
-            let former: PurchaselyEvent.Holder =
-                old.userID == nil ? .anonymous(loser) : .user(loser)
-            let kind = old.isOneTime ? "ONE_TIME_PURCHASE" : "SUBSCRIPTION"
+        for old in subscriptionsToTransfer {
+            var receivedSubscription = old
+            receivedSubscription.userID = newOwnerID
+            receivedSubscription.anonymousID = nil
+            receivedSubscription.previousOfferType =
+                receivedSubscription.previousOfferType ?? receivedSubscription.offerType
+            var lostSubscription = old
+            lostSubscription.previousOfferType = receivedSubscription.previousOfferType
+            subscriptions[receivedSubscription.id] = receivedSubscription
+            let previousOwner: PurchaselyEvent.Holder =
+                old.userID == nil ? .anonymous(previousOwnerID) : .user(previousOwnerID)
+            let eventNamePrefix = old.isOneTime ? "ONE_TIME_PURCHASE" : "SUBSCRIPTION"
             // The published events of a transfer all have the same time, and Purchasely guarantees
             // no order.
             if settings.transferOrder == .deactivateFirst {
-                send("DEACTIVATE", lost, at: now) { $0.other = .user(winner) }
-                send("ACTIVATE", moved, at: now) { $0.other = former }
+                queueEvent("DEACTIVATE", lostSubscription, at: now) { $0.other = .user(newOwnerID) }
+                queueEvent("ACTIVATE", receivedSubscription, at: now) { $0.other = previousOwner }
             } else {
-                send("ACTIVATE", moved, at: now) { $0.other = former }
-                send("DEACTIVATE", lost, at: now) { $0.other = .user(winner) }
+                queueEvent("ACTIVATE", receivedSubscription, at: now) { $0.other = previousOwner }
+                queueEvent("DEACTIVATE", lostSubscription, at: now) { $0.other = .user(newOwnerID) }
             }
-            lost.status = lost.isOneTime ? nil : "DEACTIVATED"
-            send(kind + "_TRANSFERRED", lost, at: now) { $0.other = .user(winner) }
-            send(kind + "_RECEIVED", moved, at: now) { $0.other = former }
+            lostSubscription.status = lostSubscription.isOneTime ? nil : "DEACTIVATED"
+            queueEvent(eventNamePrefix + "_TRANSFERRED", lostSubscription, at: now) {
+                $0.other = .user(newOwnerID)
+            }
+            queueEvent(eventNamePrefix + "_RECEIVED", receivedSubscription, at: now) {
+                $0.other = previousOwner
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ extension RetrySchedule {
     package static func purchasely(takes404: Bool) -> RetrySchedule {
         RetrySchedule(
             delays: (0..<25).map { .seconds(Int64($0 * $0 * $0 * $0) + 15) },
-            answerMax: .seconds(10),
-            successes: takes404 ? [200, 404] : [200]
+            responseTimeout: .seconds(10),
+            successStatuses: takes404 ? [200, 404] : [200]
         )
     }
 }

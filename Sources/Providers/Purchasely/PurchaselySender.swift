@@ -8,7 +8,7 @@ package struct PurchaselySender: Sendable {
     package let path: String
     package let secret: Secret?
     /// Whether the sender adds the deprecated signature header in addition to the current one.
-    package var sendsDeprecated = false
+    package var sendsDeprecatedSignature = false
 
     package init(method: String, path: String, secret: Secret?) {
         self.method = method
@@ -19,53 +19,59 @@ package struct PurchaselySender: Sendable {
     package func request(
         body: [UInt8],
         at now: Instant,
-        signature use: Delivery.Signature = .configured
+        signature variant: Delivery.Signature = .configured
     ) -> HTTPMessage.Request {
         let fields =
             [
                 HTTPMessage.Field("Accept", "application/json"),
                 HTTPMessage.Field("Content-Type", "application/json"),
-            ] + (secret.map { proof(of: body, $0.exposed, at: now, use) } ?? [])
+            ] + (secret.map { signatureFields(of: body, $0.exposed, at: now, variant) } ?? [])
         return HTTPMessage.Request(method, path, fields: fields, body: body)
     }
 
     /// Returns the headers that prove the sender.
     ///
     /// For a wrong kind of signature, it returns headers that fail to prove the sender in that way.
-    private func proof(
+    private func signatureFields(
         of body: [UInt8],
         _ key: String,
         at now: Instant,
-        _ use: Delivery.Signature
+        _ variant: Delivery.Signature
     ) -> [HTTPMessage.Field] {
         func code(_ body: [UInt8], _ timestamp: String, _ key: String = key) -> String {
             PurchaselySignature.code(of: body, timestamp: timestamp, secret: key)
         }
-        func signed(_ code: String, _ timestamp: String) -> [HTTPMessage.Field] {
+        func headerFields(_ code: String, _ timestamp: String) -> [HTTPMessage.Field] {
             [
-                HTTPMessage.Field(PurchaselySignature.timestampName, timestamp),
+                HTTPMessage.Field(PurchaselySignature.timestampFieldName, timestamp),
                 HTTPMessage.Field(PurchaselySignature.fieldName, code),
             ]
         }
-        let fresh = String(now.seconds)
-        let old = String(now.seconds - Delivery.Signature.timestampOffset)
+        let currentTimestamp = String(now.seconds)
+        let staleTimestamp = String(now.seconds - Delivery.Signature.timestampOffset)
         let ahead = String(now.seconds + Delivery.Signature.timestampOffset)
-        let deprecated = HTTPMessage.Field(
-            PurchaselySignature.deprecatedName,
-            PurchaselySignature.deprecatedCode(timestamp: fresh, secret: key)
+        let deprecatedField = HTTPMessage.Field(
+            PurchaselySignature.deprecatedFieldName,
+            PurchaselySignature.deprecatedCode(timestamp: currentTimestamp, secret: key)
         )
-        switch use {
+        switch variant {
         case .configured:
-            return signed(code(body, fresh), fresh) + (sendsDeprecated ? [deprecated] : [])
+            return headerFields(code(body, currentTimestamp), currentTimestamp)
+                + (sendsDeprecatedSignature ? [deprecatedField] : [])
         case .missing: return []
-        case .wrongKey: return signed(code(body, fresh, key + "x"), fresh)
-        case .otherBody: return signed(code(body + [0x20], fresh), fresh)
-        case .stale: return signed(code(body, old), old)
-        case .ahead: return signed(code(body, ahead), ahead)
-        case .refreshed: return signed(code(body, old), fresh)
-        case .malformed: return signed("not-hexadecimal", fresh)
+        case .wrongKey:
+            return headerFields(code(body, currentTimestamp, key + "x"), currentTimestamp)
+        case .otherBody:
+            return headerFields(code(body + [0x20], currentTimestamp), currentTimestamp)
+        case .stale: return headerFields(code(body, staleTimestamp), staleTimestamp)
+        case .ahead: return headerFields(code(body, ahead), ahead)
+        case .refreshed: return headerFields(code(body, staleTimestamp), currentTimestamp)
+        case .malformed: return headerFields("not-hexadecimal", currentTimestamp)
         case .deprecatedOnly:
-            return [HTTPMessage.Field(PurchaselySignature.timestampName, fresh), deprecated]
+            return [
+                HTTPMessage.Field(PurchaselySignature.timestampFieldName, currentTimestamp),
+                deprecatedField,
+            ]
         }
     }
 }

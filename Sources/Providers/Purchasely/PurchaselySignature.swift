@@ -7,20 +7,20 @@ internal import Crypto
 /// 2.
 package enum PurchaselySignature {
     package static let fieldName = "X-PURCHASELY-REQUEST-SIGNATURE"
-    package static let timestampName = "X-PURCHASELY-TIMESTAMP"
-    package static let deprecatedName = "X-PURCHASELY-SIGNATURE"
+    package static let timestampFieldName = "X-PURCHASELY-TIMESTAMP"
+    package static let deprecatedFieldName = "X-PURCHASELY-SIGNATURE"
 
     package static func code(of body: [UInt8], timestamp: String, secret: String) -> String {
-        hex(Array(timestamp.utf8) + body, secret)
+        hmacHex(Array(timestamp.utf8) + body, secret)
     }
 
     /// Returns the deprecated signature of a webhook request, which covers the timestamp but not
     /// the body.
     package static func deprecatedCode(timestamp: String, secret: String) -> String {
-        hex(Array((secret + timestamp).utf8), secret)
+        hmacHex(Array((secret + timestamp).utf8), secret)
     }
 
-    private static func hex(_ message: [UInt8], _ secret: String) -> String {
+    private static func hmacHex(_ message: [UInt8], _ secret: String) -> String {
         HMAC<SHA256>.authenticationCode(
             for: message,
             using: SymmetricKey(data: Array(secret.utf8))

@@ -28,7 +28,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         package var status: String?
         package var price: Double
         package var revenue: Double
-        @StoredCount package var renewalCount: Int64 = 0
+        @JSONSafeInteger package var renewalCount: Int64 = 0
         package var isActive = true
 
         package var isOneTime: Bool { !purchaseType.hasSuffix("SUBSCRIPTION") }
@@ -81,7 +81,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     /// It has a new signature and the original body.
     package func request(_ body: [UInt8], path: String, at now: Instant) -> HTTPMessage.Request {
         var sender = PurchaselySender(method: "POST", path: path, secret: webhook?.secret)
-        sender.sendsDeprecated = settings.sendsDeprecatedSignature
+        sender.sendsDeprecatedSignature = settings.sendsDeprecatedSignature
         return sender.request(body: body, at: now)
     }
 
@@ -89,39 +89,40 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
     /// The next time at which a subscription changes without an action; nil when there is no such
     /// time.
-    package var nextChangeTime: Instant? { subscriptions.nextDue?.time }
+    package var nextChangeTime: Instant? { subscriptions.nextDueChange?.time }
 
     /// Returns the expected number of automatic renewals of subscriptions until a time.
     package func renewalCount(by time: Instant) -> Int {
-        subscriptions.all.reduce(0) { count, found in
-            guard found.isActive, let next = found.nextChangeTime, next <= time else {
+        subscriptions.all.reduce(0) { count, subscription in
+            guard subscription.isActive, let next = subscription.nextChangeTime, next <= time else {
                 return count
             }
-            let period = Self.period(found.plan).milliseconds
-            return count + 1 + Int((time - next).milliseconds / period)
+            let periodLength = Self.periodLength(subscription.plan).milliseconds
+            return count + 1 + Int((time - next).milliseconds / periodLength)
         }
     }
 
     /// Renews, ends and unpauses the subscriptions that are due until this time, in the order of
     /// their due times.
     package mutating func advance(to now: Instant) {
-        while let due = subscriptions.nextDue, due.time <= now,
-            let found = subscriptions[due.id]
+        while let due = subscriptions.nextDueChange, due.time <= now,
+            let subscription = subscriptions[due.id]
         {
             let time = due.time
             let action: Action =
-                switch found.status {
+                switch subscription.status {
                 case "PAUSED": .unpause
                 case "IN_GRACE_PERIOD": .enterBillingRetry
-                case "AUTO_RENEWING" where found.purchaseType == "RENEWING_SUBSCRIPTION": .renew
+                case "AUTO_RENEWING" where subscription.purchaseType == "RENEWING_SUBSCRIPTION":
+                    .renew
                 default: .expire
                 }
             do throws(StoreAction.Refusal) {
-                try change(found, action, JSONObject(), at: time)
+                try applyAction(subscription, action, JSONObject(), at: time)
             } catch {
                 // The automatic change of this subscription failed. Without this line, the loop
                 // would try it again forever.
-                subscriptions[found.id]?.isActive = false
+                subscriptions[subscription.id]?.isActive = false
             }
         }
     }

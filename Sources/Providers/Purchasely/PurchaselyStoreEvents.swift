@@ -5,39 +5,39 @@ internal import Conformance
 /// `PurchaselyEventWriter` encodes the events.
 extension PurchaselyState {
     mutating func charge(
-        _ found: Subscription,
+        _ subscription: Subscription,
         _ source: String,
         _ amount: Double,
         at now: Instant
     ) {
-        send("TRANSACTION_PROCESSED", found, at: now) {
+        queueEvent("TRANSACTION_PROCESSED", subscription, at: now) {
             $0.charge = .init(amount: amount, source: source)
         }
     }
 
     /// Sends an event about a subscription, unless the event is switched off in the console.
-    mutating func send(
+    mutating func queueEvent(
         _ name: String,
-        _ found: Subscription,
+        _ subscription: Subscription,
         at now: Instant,
         _ change: (inout PurchaselyEvent) -> Void = { _ in }
     ) {
-        var event = event(name, found, at: now)
+        var event = event(name, subscription, at: now)
         change(&event)
-        let isOld = settings.sendsVersion2 == true
+        let isVersion2 = settings.sendsVersion2 == true
         let body =
-            isOld
-            ? PurchaselyEventWriter.version2(event) : PurchaselyEventWriter.object(event)
+            isVersion2
+            ? PurchaselyEventWriter.version2Object(event) : PurchaselyEventWriter.object(event)
         // The format of version 2 has no name for most events of version 3.
         guard let body else { return }
-        let told = (isOld ? body["name"]?.string : nil) ?? name
-        guard settings.events.isEmpty || settings.events.contains(told) else { return }
+        let eventName = (isVersion2 ? body["name"]?.string : nil) ?? name
+        guard settings.events.isEmpty || settings.events.contains(eventName) else { return }
         emit(
             Event(
                 id: event.id,
-                name: told,
-                holders: [found.holder] + (event.other.map { [$0.id] } ?? []),
-                subscriptionID: found.id,
+                name: eventName,
+                holders: [subscription.holder] + (event.other.map { [$0.id] } ?? []),
+                subscriptionID: subscription.id,
                 body: body
             )
         )
@@ -45,37 +45,39 @@ extension PurchaselyState {
 
     private mutating func event(
         _ name: String,
-        _ found: Subscription,
+        _ subscription: Subscription,
         at now: Instant
     ) -> PurchaselyEvent {
         var dates = PurchaselyEvent.Dates(
-            purchased: found.purchased,
-            originallyPurchased: found.originallyPurchased
+            purchased: subscription.purchased,
+            originallyPurchased: subscription.originallyPurchased
         )
-        dates.nextRenewal = found.nextRenewal
-        dates.effectiveRenewal = found.effectiveEnd
-        dates.graceEnd = found.graceEnd
-        dates.resume = found.resume
+        dates.nextRenewal = subscription.nextRenewal
+        dates.effectiveRenewal = subscription.effectiveEnd
+        dates.graceEnd = subscription.graceEnd
+        dates.resume = subscription.resume
         return PurchaselyEvent(
             name: name,
             id: ids.uuid(),
             time: now,
-            holder: found.userID.map { .user($0) } ?? .anonymous(found.anonymousID ?? ""),
-            plan: found.plan,
-            product: found.product,
-            storeProduct: found.storeProduct,
-            store: found.store,
-            environment: found.environment,
-            purchaseType: found.purchaseType,
-            purchaseID: found.id,
-            transactionID: found.transactionID,
-            originalTransactionID: found.originalTransactionID,
-            offer: found.offerType,
-            previousOffer: found.previousOfferType,
-            isFirst: found.previousOfferType == nil && found.originallyPurchased == now,
-            status: found.status,
-            price: found.price,
-            revenue: found.revenue,
+            holder: subscription.userID.map { .user($0) }
+                ?? .anonymous(subscription.anonymousID ?? ""),
+            plan: subscription.plan,
+            product: subscription.product,
+            storeProduct: subscription.storeProduct,
+            store: subscription.store,
+            environment: subscription.environment,
+            purchaseType: subscription.purchaseType,
+            purchaseID: subscription.id,
+            transactionID: subscription.transactionID,
+            originalTransactionID: subscription.originalTransactionID,
+            offer: subscription.offerType,
+            previousOffer: subscription.previousOfferType,
+            isFirstPurchaseEvent: subscription.previousOfferType == nil
+                && subscription.originallyPurchased == now,
+            status: subscription.status,
+            price: subscription.price,
+            revenue: subscription.revenue,
             currency: settings.currency,
             bundleID: settings.bundleID,
             dates: dates

@@ -2,14 +2,19 @@ package import Conformance
 
 extension PurchaselyState {
     package func subscribers(at now: Instant) -> [SubscriberSummary] {
-        Dictionary(grouping: subscriptions.all, by: \.holder).map { holder, held in
-            let held = held.sorted { $0.originallyPurchased < $1.originallyPurchased }
-            let others = Set(held.compactMap(\.anonymousID)).subtracting([holder]).sorted()
+        Dictionary(grouping: subscriptions.all, by: \.holder).map { holder, ownedSubscriptions in
+            let ownedSubscriptions = ownedSubscriptions.sorted {
+                $0.originallyPurchased < $1.originallyPurchased
+            }
+            let anonymousIDs = Set(ownedSubscriptions.compactMap(\.anonymousID)).subtracting([
+                holder
+            ]).sorted()
             return SubscriberSummary(
-                ids: [holder] + others,
-                lastSeen: held.map(\.purchased).max() ?? now,
-                activeEntitlements: Set(held.filter { $0.isActive }.map(\.plan)).sorted(),
-                purchases: held.map(\.purchaseSummary)
+                ids: [holder] + anonymousIDs,
+                lastSeen: ownedSubscriptions.map(\.purchased).max() ?? now,
+                activeEntitlements: Set(ownedSubscriptions.filter { $0.isActive }.map(\.plan))
+                    .sorted(),
+                purchases: ownedSubscriptions.map(\.purchaseSummary)
             )
         }
     }
@@ -22,7 +27,7 @@ extension PurchaselyState.Subscription {
             store: store,
             environment: environment,
             state: state,
-            firstPurchased: originallyPurchased,
+            firstPurchaseTime: originallyPurchased,
             periodStart: purchased,
             accessEnd: effectiveEnd
         )

@@ -29,26 +29,28 @@ package struct PurchaselyTable: Hashable, Sendable {
 
     /// The time of the next automatic change of a subscription, and the ID of that subscription;
     /// nil when there is none.
-    package var nextDue: (time: Instant, id: String)? { idsByDueTime.first.map { ($0.key, $0.id) } }
+    package var nextDueChange: (time: Instant, id: String)? {
+        idsByDueTime.first.map { ($0.key, $0.id) }
+    }
 
     /// Returns the subscriptions that a user ID or an anonymous ID owns, sorted by subscription ID.
     package func subscriptionsOwned(by holder: String) -> [Subscription] {
         idsByOwner.ids(under: holder).compactMap { subscriptions[$0] }
     }
 
-    private mutating func updateIndexes(_ found: Subscription, isIndexed: Bool) {
-        if let time = found.nextChangeTime {
+    private mutating func updateIndexes(_ subscription: Subscription, isIndexed: Bool) {
+        if let time = subscription.nextChangeTime {
             if isIndexed {
-                idsByDueTime.insert(found.id, under: time)
+                idsByDueTime.insert(subscription.id, under: time)
             } else {
-                idsByDueTime.remove(found.id, under: time)
+                idsByDueTime.remove(subscription.id, under: time)
             }
         }
-        for holder in Set([found.userID, found.anonymousID].compactMap { $0 }) {
+        for holder in Set([subscription.userID, subscription.anonymousID].compactMap { $0 }) {
             if isIndexed {
-                idsByOwner.insert(found.id, under: holder)
+                idsByOwner.insert(subscription.id, under: holder)
             } else {
-                idsByOwner.remove(found.id, under: holder)
+                idsByOwner.remove(subscription.id, under: holder)
             }
         }
     }
@@ -70,7 +72,7 @@ extension PurchaselyState.Subscription {
 extension PurchaselyTable: Codable {
     package init(from decoder: any Decoder) throws {
         subscriptions = try SharedTable(from: decoder)
-        for found in subscriptions.values { updateIndexes(found, isIndexed: true) }
+        for subscription in subscriptions.values { updateIndexes(subscription, isIndexed: true) }
     }
 
     package func encode(to encoder: any Encoder) throws { try subscriptions.encode(to: encoder) }

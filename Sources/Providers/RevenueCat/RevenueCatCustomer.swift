@@ -50,7 +50,7 @@ package struct Purchase: Hashable, Codable, Sendable {
     package var isPaused = false
     package var isOneTime = false
     package var isTemporary = false
-    @StoredCount package var renewalNumber: Int64 = 1
+    @JSONSafeInteger package var renewalNumber: Int64 = 1
     package var cancelReason: String?
     /// The ID of the product that replaces this one at the end of the period; nil for no change.
     package var nextProductID: String?
@@ -144,7 +144,7 @@ package struct Customer: Hashable, Codable, Sendable {
     }
 
     /// Adds the purchases and the balances of another customer to this one.
-    package mutating func takePurchases(from other: Customer) {
+    package mutating func mergePurchases(from other: Customer) {
         subscriptions.merge(other.subscriptions) { $0.asOf >= $1.asOf ? $0 : $1 }
         oneTime.merge(other.oneTime, uniquingKeysWith: +)
         if let more = other.refundedOneTime {
@@ -161,16 +161,16 @@ package struct Customer: Hashable, Codable, Sendable {
         let subscriptions = subscriptions.sorted { $0.key < $1.key }
         let oneTime = oneTime.sorted { $0.key < $1.key }
         var entitlements = JSONObject()
-        var ends: [String: Instant?] = [:]
+        var entitlementEnds: [String: Instant?] = [:]
         for purchase in subscriptions.map(\.value) + oneTime.flatMap(\.value)
         where purchase.refunded == nil || !purchase.isOneTime {
             for name in purchase.entitlements {
-                if let other = ends[name] {
+                if let other = entitlementEnds[name] {
                     guard let end = other, purchase.effectiveEnd.map({ $0 > end }) ?? true
                     else { continue }
                 }
-                ends[name] = .some(purchase.effectiveEnd)
-                entitlements[name] = purchase.entitlement
+                entitlementEnds[name] = .some(purchase.effectiveEnd)
+                entitlements[name] = purchase.entitlementJSON
             }
         }
         var subscriber: JSONObject = [
@@ -183,13 +183,15 @@ package struct Customer: Hashable, Codable, Sendable {
             "entitlements": .object(entitlements),
             "subscriptions": .object(
                 JSONObject(
-                    members: subscriptions.map { .init(key: $0.key, value: $0.value.subscription) }
+                    members: subscriptions.map {
+                        .init(key: $0.key, value: $0.value.subscriptionJSON)
+                    }
                 )
             ),
             "non_subscriptions": .object(
                 JSONObject(
                     members: oneTime.map {
-                        .init(key: $0.key, value: .array($0.value.map(\.nonSubscription)))
+                        .init(key: $0.key, value: .array($0.value.map(\.oneTimePurchaseJSON)))
                     }
                 )
             ),
@@ -215,7 +217,7 @@ package struct Customer: Hashable, Codable, Sendable {
 }
 
 extension Purchase {
-    private static func date(_ instant: Instant?) -> JSONValue {
+    private static func dateJSON(_ instant: Instant?) -> JSONValue {
         instant.map { .string($0.description) } ?? .null
     }
 
@@ -227,12 +229,12 @@ extension Purchase {
         }
     }
 
-    fileprivate var entitlement: JSONValue {
+    fileprivate var entitlementJSON: JSONValue {
         var fields: JSONObject = [
-            "expires_date": Self.date(effectiveEnd),
-            "grace_period_expires_date": Self.date(graceEnd),
+            "expires_date": Self.dateJSON(effectiveEnd),
+            "grace_period_expires_date": Self.dateJSON(graceEnd),
             "product_identifier": .string(productID),
-            "purchase_date": Self.date(purchased),
+            "purchase_date": Self.dateJSON(purchased),
         ]
         if let planID { fields["product_plan_identifier"] = .string(planID) }
         return .object(fields)
@@ -254,23 +256,23 @@ extension Purchase {
             .joined(separator: " ")
     }
 
-    fileprivate var subscription: JSONValue {
+    fileprivate var subscriptionJSON: JSONValue {
         var fields: JSONObject = [
-            "auto_resume_date": Self.date(resume),
-            "billing_issues_detected_at": Self.date(billingIssue),
+            "auto_resume_date": Self.dateJSON(resume),
+            "billing_issues_detected_at": Self.dateJSON(billingIssue),
             "display_name": .string(displayName),
-            "expires_date": Self.date(expires),
-            "grace_period_expires_date": Self.date(graceEnd),
+            "expires_date": Self.dateJSON(expires),
+            "grace_period_expires_date": Self.dateJSON(graceEnd),
             "is_sandbox": .bool(isSandbox),
             "management_url": managementURL,
-            "original_purchase_date": Self.date(originallyPurchased),
+            "original_purchase_date": Self.dateJSON(originallyPurchased),
             "period_type": .string(periodType),
             "price": ["amount": price, "currency": currency],
-            "purchase_date": Self.date(purchased),
-            "refunded_at": Self.date(refunded),
+            "purchase_date": Self.dateJSON(purchased),
+            "refunded_at": Self.dateJSON(refunded),
             "store": .string(store.lowercased()),
             "store_transaction_id": .string(transactionID),
-            "unsubscribe_detected_at": Self.date(unsubscribed),
+            "unsubscribe_detected_at": Self.dateJSON(unsubscribed),
         ]
         if let planID { fields["product_plan_identifier"] = .string(planID) }
         // The value of `ownership_type` is in upper case. The member is omitted for Play.
@@ -280,7 +282,7 @@ extension Purchase {
         return .object(fields)
     }
 
-    fileprivate var nonSubscription: JSONValue {
+    fileprivate var oneTimePurchaseJSON: JSONValue {
         var generator = SeededGenerator(seed: 0, text: transactionID)
         let digits = (0..<10).map { _ in
             String(UInt8.random(in: 0..<16, using: &generator), radix: 16)
@@ -291,7 +293,7 @@ extension Purchase {
             "price": ["amount": price, "currency": currency],
             "store_transaction_id": .string(transactionID),
             "is_sandbox": .bool(isSandbox),
-            "purchase_date": Self.date(purchased),
+            "purchase_date": Self.dateJSON(purchased),
             "store": .string(store.lowercased()),
         ]
     }

@@ -21,18 +21,18 @@ extension RevenueCatState {
         guard !tags.members.isEmpty else { return nil }
         let app = settings.oneSignalApp
         let header = [HTTPMessage.Field("content-type", "application/json")]
-        if let user = attributeValue("$onesignalUserId") {
+        if let oneSignalUserID = attributeValue("$onesignalUserId") {
             return HTTPMessage.Request(
                 "PATCH",
-                "/apps/\(app)/users/by/onesignal_id/\(user.percentEncoded)",
+                "/apps/\(app)/users/by/onesignal_id/\(oneSignalUserID.percentEncoded)",
                 fields: header,
                 body: JSONValue.object(["properties": ["tags": .object(tags)]]).bytes
             )
         }
-        guard let player = attributeValue("$onesignalId") else { return nil }
+        guard let playerID = attributeValue("$onesignalId") else { return nil }
         return HTTPMessage.Request(
             "PUT",
-            "/api/v1/players/\(player.percentEncoded)",
+            "/api/v1/players/\(playerID.percentEncoded)",
             fields: header,
             body: JSONValue.object(["app_id": .string(app), "tags": .object(tags)]).bytes
         )
@@ -69,18 +69,21 @@ extension RevenueCatState {
         // here.
         default: break
         }
-        func seconds(_ key: String) -> JSONValue? {
+        func tagInSeconds(_ key: String) -> JSONValue? {
             event[key]?.int64.map { .integer($0 / 1000) }
         }
         // The published sample of an expiration contains only the first five of these tags, and the
         // status.
         var tags: [(String, JSONValue?)] = [
             ("period_type", event["period_type"]),
-            ("purchased_at", seconds("purchased_at_ms")),
-            ("expiration_at", seconds("expiration_at_ms")),
+            ("purchased_at", tagInSeconds("purchased_at_ms")),
+            ("expiration_at", tagInSeconds("expiration_at_ms")),
             ("last_event_type", .string(name)),
-            ("last_event_at", seconds("event_timestamp_ms")),
-            ("subscription_status", status(of: event, type, isTrial).map(JSONValue.string)),
+            ("last_event_at", tagInSeconds("event_timestamp_ms")),
+            (
+                "subscription_status",
+                subscriptionStatus(of: event, type, isTrial).map(JSONValue.string)
+            ),
         ]
         if type == "EXPIRATION" {
             tags.append(("active_subscription", "false"))
@@ -94,17 +97,17 @@ extension RevenueCatState {
                     entitlements.map { .string($0.joined(separator: ",")) } ?? .null
                 ),
                 ("new_product_id", event["new_product_id"]),
-                ("grace_period_expiration_at", seconds("grace_period_expiration_at_ms")),
-                ("auto_resume_at", seconds("auto_resume_at_ms")),
+                ("grace_period_expiration_at", tagInSeconds("grace_period_expiration_at_ms")),
+                ("auto_resume_at", tagInSeconds("auto_resume_at_ms")),
             ]
             if ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) {
                 tags.append(("active_subscription", "true"))
             }
         }
-        let off = Set(settings.oneSignalTagsOff)
+        let disabledTags = Set(settings.oneSignalTagsOff)
         let names = settings.oneSignalTagNames ?? [:]
         return .present(
-            tags.filter { !off.contains($0.0) }.map { (names[$0.0] ?? $0.0, $0.1) }
+            tags.filter { !disabledTags.contains($0.0) }.map { (names[$0.0] ?? $0.0, $0.1) }
         )
     }
 
@@ -113,15 +116,17 @@ extension RevenueCatState {
     /// Nil without a grace period, which leaves the status unchanged.
     private func graceStatus(of event: JSONObject, _ isTrial: Bool) -> String? {
         let product = event["product_id"]?.string?.split(separator: ":").first.map(String.init)
-        guard let id = event["app_user_id"]?.string, let known = customer(id),
-            known.subscriptions[product ?? ""]?.graceEnd != nil
+        guard let id = event["app_user_id"]?.string, let knownCustomer = customer(id),
+            knownCustomer.subscriptions[product ?? ""]?.graceEnd != nil
         else { return nil }
         return isTrial ? "grace_period_trial" : "grace_period"
     }
 
     /// Returns the value of the tag `subscription_status` after an event (*inferred* from the
     /// definitions of the values); nil to leave it unchanged.
-    private func status(of event: JSONObject, _ type: String, _ isTrial: Bool) -> String? {
+    private func subscriptionStatus(of event: JSONObject, _ type: String, _ isTrial: Bool)
+        -> String?
+    {
         switch type {
         case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION":
             return isTrial ? "trial" : event["period_type"] == "INTRO" ? "intro" : "active"

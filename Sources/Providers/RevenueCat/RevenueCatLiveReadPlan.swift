@@ -6,31 +6,35 @@ extension RevenueCatState {
     /// They read with REST v1 only customers that REST v2 lists, because v1 creates every customer
     /// that is read.
     package static var liveReadPlan: LiveReadPlan? {
-        let project = "/v2/projects/{project_id}"
-        let customer = project + "/customers/{customer_id}"
+        let projectPath = "/v2/projects/{project_id}"
+        let customerPath = projectPath + "/customers/{customer_id}"
         let first = "/items/0/id"
         return LiveReadPlan(
             scheme: "Bearer",
             suppliedParameters: [],
             fakeParameterValues: [:],
-            sources: [
+            parameterSources: [
                 .init("project_id", "/v2/projects", first),
-                .init("customer_id", project + "/customers", first),
-                .init("app_user_id", project + "/customers", first),
-                .init("app_id", project + "/apps", first),
-                .init("entitlement_id", project + "/entitlements", first),
-                .init("product_id", project + "/products", first),
-                .init("offering_id", project + "/offerings", first),
-                .init("package_id", project + "/offerings/{offering_id}/packages", first),
-                .init("paywall_id", project + "/paywalls", first),
-                .init("virtual_currency_code", project + "/virtual_currencies", "/items/0/code"),
-                .init("subscription_id", customer + "/subscriptions", first),
-                .init("purchase_id", customer + "/purchases", first),
+                .init("customer_id", projectPath + "/customers", first),
+                .init("app_user_id", projectPath + "/customers", first),
+                .init("app_id", projectPath + "/apps", first),
+                .init("entitlement_id", projectPath + "/entitlements", first),
+                .init("product_id", projectPath + "/products", first),
+                .init("offering_id", projectPath + "/offerings", first),
+                .init("package_id", projectPath + "/offerings/{offering_id}/packages", first),
+                .init("paywall_id", projectPath + "/paywalls", first),
+                .init(
+                    "virtual_currency_code",
+                    projectPath + "/virtual_currencies",
+                    "/items/0/code"
+                ),
+                .init("subscription_id", customerPath + "/subscriptions", first),
+                .init("purchase_id", customerPath + "/purchases", first),
             ],
-            queries: [
+            queryByPath: [
                 // These two search operations require a search term.
-                project + "/subscriptions": "?store_subscription_identifier=none",
-                project + "/purchases": "?store_purchase_identifier=none",
+                projectPath + "/subscriptions": "?store_subscription_identifier=none",
+                projectPath + "/purchases": "?store_purchase_identifier=none",
             ],
             userNamedMembers: [
                 "subscriptions", "entitlements", "non_subscriptions", "other_purchases",

@@ -15,7 +15,7 @@ extension RevenueCatState: Provider {
         V1Operation.table.operations + V2Operation.table.operations
     }
     package static let affectsOtherFakes = true
-    package static let secrets = ProviderSecrets(
+    package static let secrets = SecretFieldNames(
         headers: ["authorization", WebhookSignature.fieldName.lowercased()],
         members: [
             "fetch_token", "$email", "$phoneNumber", "$apnsTokens", "$fcmTokens", "$idfa", "$idfv",
@@ -38,9 +38,12 @@ extension RevenueCatState: Provider {
 
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
 
-    package func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response {
+    package func failureResponse(_ status: Int, of request: HTTPMessage.Request)
+        -> HTTPMessage.Response
+    {
         status == 429
-            ? busy(1000, of: request) : failure(status, isV2: request.path.hasPrefix("/v2/"))
+            ? busy(1000, of: request)
+            : failureResponse(status, isV2: request.path.hasPrefix("/v2/"))
     }
 
     package func busy(
@@ -51,12 +54,12 @@ extension RevenueCatState: Provider {
     }
 
     package var enteredSecrets: [(name: String, secret: Secret)] {
-        var found: [(name: String, secret: Secret?)] = [("revenuecat-key", key)]
+        var namedSecrets: [(name: String, secret: Secret?)] = [("revenuecat-key", key)]
         for webhook in webhooks {
-            found.append(("revenuecat-authorization", webhook.authorization))
-            found.append(("revenuecat-signing", webhook.signingKey))
+            namedSecrets.append(("revenuecat-authorization", webhook.authorization))
+            namedSecrets.append(("revenuecat-signing", webhook.signingKey))
         }
-        return found.compactMap { name, secret in secret.map { (name, $0) } }
+        return namedSecrets.compactMap { name, secret in secret.map { (name, $0) } }
     }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
@@ -83,7 +86,7 @@ extension RevenueCatState: Provider {
                 id: "main",
                 url: target.url,
                 authorization: target.authorization,
-                signingKey: target.signing
+                signingKey: target.signingSecret
             )
         )
     }
@@ -99,7 +102,7 @@ extension RevenueCatState: Provider {
         for event in services.revenueCat.takeEvents() {
             if services.keepsEvents { services.told.append(event) }
             queue(event, &services, at: now)
-            if let call = tag(event, &services, at: now) { calls.append(call) }
+            if let call = sendTagsToOneSignal(event, &services, at: now) { calls.append(call) }
         }
         return calls
     }
@@ -122,7 +125,7 @@ extension RevenueCatState: Provider {
     /// Makes the OneSignal integration's call for an event.
     ///
     /// Returns nil for an event that the integration does not send.
-    private static func tag(
+    private static func sendTagsToOneSignal(
         _ event: JSONObject,
         _ services: inout Services,
         at now: Instant
@@ -158,8 +161,8 @@ extension RevenueCatState: Provider {
     /// shows it.
     package static func event(in value: JSONValue) -> EventSummary? {
         let event = value["event"] ?? value
-        let isNamed = (event["id"] ?? event["event_id"])?.string != nil
-        guard event["type"]?.string != nil, isNamed,
+        let hasEventID = (event["id"] ?? event["event_id"])?.string != nil
+        guard event["type"]?.string != nil, hasEventID,
             value["event"] != nil || event["event_timestamp_ms"] != nil
                 || event["app_user_id"] != nil
         else { return nil }
@@ -179,11 +182,11 @@ extension RevenueCatState: Provider {
         WebhookSender(
             path: request.path,
             authorization: target.authorization,
-            signingKey: target.signing
+            signingKey: target.signingSecret
         ).proof(of: request, at: now)
     }
 
-    package func schedule(of delivery: WebhookDelivery) -> RetrySchedule {
+    package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule {
         .revenueCat(eventType: delivery.type)
     }
 }

@@ -121,9 +121,9 @@ package struct WebhookConfiguration: Hashable, Sendable {
     /// Whether an event passes the filters of this webhook.
     package func accepts(_ event: JSONObject) -> Bool {
         let type = event["type"]?.string ?? ""
-        let place = event["environment"]?.string ?? event["purchase_environment"]?.string
-        if let environment, let place, place != environment { return false }
-        if let app, let sent = event["app_id"]?.string, sent != app { return false }
+        let eventEnvironment = event["environment"]?.string ?? event["purchase_environment"]?.string
+        if let environment, let eventEnvironment, eventEnvironment != environment { return false }
+        if let app, let eventAppID = event["app_id"]?.string, eventAppID != app { return false }
         if !types.isEmpty, !types.contains(type) { return false }
         if type.hasPrefix("PAYWALL_"), !sendsPaywallEvents { return false }
         return type != "TEMPORARY_ENTITLEMENT_GRANT" || sendsTemporaryGrants
@@ -167,7 +167,7 @@ package struct Catalog: Hashable, Codable, Sendable {
         /// The allowed lengths of a subscription period in days.
         ///
         /// A shorter period would renew endlessly.
-        static let validDays: ClosedRange<Int64> = 1...36_500
+        static let validPeriodDays: ClosedRange<Int64> = 1...36_500
 
         private enum CodingKeys: String, CodingKey {
             case days, trialDays, price, currency, exchangeRate, entitlements, basePlan
@@ -183,7 +183,7 @@ package struct Catalog: Hashable, Codable, Sendable {
             exchangeRate = try saved.decode(Double.self, forKey: .exchangeRate)
             entitlements = try saved.decode([String].self, forKey: .entitlements)
             basePlan = try saved.decodeIfPresent(String.self, forKey: .basePlan)
-            guard days.map(Self.validDays.contains) ?? true else {
+            guard days.map(Self.validPeriodDays.contains) ?? true else {
                 throw DecodingError.dataCorruptedError(
                     forKey: .days,
                     in: saved,
@@ -213,7 +213,7 @@ package struct Catalog: Hashable, Codable, Sendable {
     /// If the product is not defined, the fake guesses it from words in the ID, such as `weekly`,
     /// `yearly`, `lifetime` and `coins`. A first purchase therefore needs no preparation.
     package func product(_ id: String) -> Product {
-        if let known = products[id] { return known }
+        if let configuredProduct = products[id] { return configuredProduct }
         let name = id.lowercased()
         if name.contains("coin") || name.contains("consumable") {
             return Product(days: nil, price: 1.99, entitlements: [])

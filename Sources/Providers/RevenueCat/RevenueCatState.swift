@@ -12,7 +12,7 @@ package struct RevenueCatState: Hashable, Sendable {
     package var key: Secret?
     var customers = CustomerTable()
     var customerByID: SharedTable<String, Int> = [:]
-    @StoredCount private var nextCustomer = 0
+    @JSONSafeInteger private var nextCustomer = 0
     var ids: IDSource
     /// The webhook events that `takeEvents` has not returned yet, oldest first.
     private var outgoing: [JSONObject] = []
@@ -21,7 +21,7 @@ package struct RevenueCatState: Hashable, Sendable {
     /// The virtual currencies of the project, by currency code; nil until one is created.
     var currencies: [String: VirtualCurrency]?
     /// The stored responses to calls with an idempotency key (API description of REST v2).
-    var keyed: KeyedResults?
+    var keyed: IdempotentResults?
     /// Earlier states that REST still returns while it lags behind the webhook, oldest first.
     ///
     /// Each has the time at which REST stops returning it.
@@ -55,7 +55,7 @@ package struct RevenueCatState: Hashable, Sendable {
     package func peekEvents() -> [JSONObject] { outgoing }
 
     /// Sends a webhook event that was created outside the store model.
-    package mutating func enqueueExternal(_ event: JSONObject) { emit(event) }
+    package mutating func enqueueExternalEvent(_ event: JSONObject) { emit(event) }
 
     package mutating func newEventID() -> String { ids.uuid().uppercased() }
 
@@ -90,9 +90,9 @@ package struct RevenueCatState: Hashable, Sendable {
     ///
     /// Afterwards, all IDs that were unknown belong to that customer.
     mutating func customer(named ids: [String], original: String, _ now: Instant) -> Int {
-        let known = ids.compactMap { customerByID[$0] }.first
-        let number = known ?? nextCustomer
-        if known == nil {
+        let existingNumber = ids.compactMap { customerByID[$0] }.first
+        let number = existingNumber ?? nextCustomer
+        if existingNumber == nil {
             nextCustomer += 1
             customers[number] = Customer(
                 ids: [],
@@ -130,28 +130,33 @@ package struct RevenueCatState: Hashable, Sendable {
     ///
     /// No event is sent: a backend learns of the merge from the aliases in the next event
     /// (RevenueCat fact sheet, section 5.4).
-    mutating func merge(_ loser: Int, into winner: Int) {
-        guard loser != winner, let gone = customers[loser], var kept = customers[winner] else {
+    mutating func merge(_ removedNumber: Int, into remainingNumber: Int) {
+        guard removedNumber != remainingNumber, let removedCustomer = customers[removedNumber],
+            var remainingCustomer = customers[remainingNumber]
+        else {
             return
         }
-        if gone.firstSeen < kept.firstSeen { kept.originalID = gone.originalID }
-        kept.firstSeen = min(kept.firstSeen, gone.firstSeen)
-        kept.ids = gone.ids + kept.ids
-        kept.takePurchases(from: gone)
-        for member in gone.attributes.members where kept.attributes[member.key] == nil {
-            kept.attributes[member.key] = member.value
+        if removedCustomer.firstSeen < remainingCustomer.firstSeen {
+            remainingCustomer.originalID = removedCustomer.originalID
         }
-        customers[winner] = kept
-        customers[loser] = nil
-        for id in gone.ids { customerByID[id] = winner }
+        remainingCustomer.firstSeen = min(remainingCustomer.firstSeen, removedCustomer.firstSeen)
+        remainingCustomer.ids = removedCustomer.ids + remainingCustomer.ids
+        remainingCustomer.mergePurchases(from: removedCustomer)
+        for member in removedCustomer.attributes.members
+        where remainingCustomer.attributes[member.key] == nil {
+            remainingCustomer.attributes[member.key] = member.value
+        }
+        customers[remainingNumber] = remainingCustomer
+        customers[removedNumber] = nil
+        for id in removedCustomer.ids { customerByID[id] = remainingNumber }
     }
 
     mutating func movePurchases(from source: Int, to target: Int) {
-        guard source != target, let moved = customers[source] else { return }
+        guard source != target, let sourceCustomer = customers[source] else { return }
         customers[source]?.subscriptions = [:]
         customers[source]?.oneTime = [:]
         customers[source]?.refundedOneTime = nil
-        customers[target]?.takePurchases(from: moved)
+        customers[target]?.mergePurchases(from: sourceCustomer)
     }
 
     static func instant(_ value: JSONValue?) -> Instant? {

@@ -23,7 +23,7 @@ extension Purchase {
             store: store,
             environment: environment,
             state: state(at: now),
-            firstPurchased: originallyPurchased,
+            firstPurchaseTime: originallyPurchased,
             periodStart: purchased,
             accessEnd: refunded ?? effectiveEnd
         )

@@ -136,8 +136,8 @@ package struct StoreAction: Hashable, Codable, Sendable {
         offerCode = try fields.text("offerCode")
         entitlement = try fields.text("entitlement")
         duration = try fields.text("duration")
-        grace = try fields.span("grace")
-        by = try fields.span("by")
+        grace = try fields.durationValue("grace")
+        by = try fields.durationValue("by")
         if let when = try fields.text("when") {
             guard Self.effectTimes.contains(when) else {
                 throw Refusal("'when' is '\(when)', which is neither now nor period-end")
@@ -169,20 +169,20 @@ package struct StoreAction: Hashable, Codable, Sendable {
             return text
         }
 
-        func span(_ name: String) throws(Refusal) -> Duration? {
+        func durationValue(_ name: String) throws(Refusal) -> Duration? {
             guard let text = try text(name) else { return nil }
-            guard let span = Duration(contractText: text) else {
+            guard let durationValue = Duration(contractText: text) else {
                 throw Refusal("'\(name)' is '\(text)', which is not a duration such as 3d or 16h")
             }
-            return span
+            return durationValue
         }
 
         func choice(
             _ name: String,
             _ values: [String],
-            _ normal: String
+            _ defaultValue: String
         ) throws(Refusal) -> String {
-            let text = try text(name)?.uppercased() ?? normal
+            let text = try text(name)?.uppercased() ?? defaultValue
             guard values.contains(text) else {
                 throw Refusal(
                     "'\(name)' is '\(text)', which is not one of "

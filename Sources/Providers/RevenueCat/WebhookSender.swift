@@ -22,14 +22,14 @@ package struct WebhookSender: Sendable {
         method: String = "POST",
         body: [UInt8],
         at now: Instant,
-        authorization use: Delivery.Authorization = .configured,
+        authorization variant: Delivery.Authorization = .configured,
         signature: Delivery.Signature = .configured
     ) -> HTTPMessage.Request {
         var fields = [
             HTTPMessage.Field("content-type", "application/json"),
             HTTPMessage.Field("user-agent", "RevenueCat-Webhooks/1.0"),
         ]
-        if let value = authorizationValue(use) {
+        if let value = authorizationValue(variant) {
             fields.append(HTTPMessage.Field("Authorization", value))
         }
         if let value = signatureValue(signature, body: body, at: now) {
@@ -40,12 +40,12 @@ package struct WebhookSender: Sendable {
 
     /// Returns the value of the `Authorization` header for a correct or a deliberately wrong
     /// delivery; nil to send no such header.
-    func authorizationValue(_ use: Delivery.Authorization) -> String? {
+    func authorizationValue(_ variant: Delivery.Authorization) -> String? {
         guard let configured = authorization?.exposed else { return nil }
         let words = configured.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         let scheme = words.count == 2 ? words[0] + " " : ""
         let token = words.count == 2 ? words[1] : Substring(configured)
-        switch use {
+        switch variant {
         case .configured: return configured
         case .missing: return nil
         case .empty: return ""
@@ -68,7 +68,7 @@ package struct WebhookSender: Sendable {
     }
 
     private func signatureValue(
-        _ use: Delivery.Signature,
+        _ variant: Delivery.Signature,
         body: [UInt8],
         at now: Instant
     ) -> String? {
@@ -76,15 +76,16 @@ package struct WebhookSender: Sendable {
         func sign(_ body: [UInt8], key: String = key, age: Int64 = 0) -> WebhookSignature {
             WebhookSignature(signing: body, key: key, at: now.seconds - age)
         }
-        let far = Delivery.Signature.timestampOffset
-        switch use {
+        let timestampOffsetInSeconds = Delivery.Signature.timestampOffset
+        switch variant {
         case .configured: return sign(body).description
         case .missing, .deprecatedOnly: return nil
         case .wrongKey: return sign(body, key: key + "x").description
         case .otherBody: return sign(body + [0x20]).description
-        case .stale: return sign(body, age: far).description
-        case .ahead: return sign(body, age: -far).description
-        case .refreshed: return "t=\(now.seconds),v1=\(sign(body, age: far).code)"
+        case .stale: return sign(body, age: timestampOffsetInSeconds).description
+        case .ahead: return sign(body, age: -timestampOffsetInSeconds).description
+        case .refreshed:
+            return "t=\(now.seconds),v1=\(sign(body, age: timestampOffsetInSeconds).code)"
         case .malformed: return "v1=\(sign(body).code)"
         }
     }

@@ -17,7 +17,7 @@ package struct SharedIndex<
         }
     }
 
-    private var entries = SharedOrder<Entry>()
+    private var entries = SharedSortedSet<Entry>()
 
     package init() {}
 

@@ -15,7 +15,7 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     private var valuesByKey: SharedTable<String, NumberedValue> = [:]
-    private var order = SharedOrder<OrderedKey>()
+    private var order = SharedSortedSet<OrderedKey>()
     private var nextNumber = 0
 
     package init() {}
@@ -38,8 +38,8 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     package mutating func remove(_ key: String) {
-        guard let old = valuesByKey.removeValue(forKey: key) else { return }
-        order.remove(OrderedKey(number: old.number, key: key))
+        guard let oldValue = valuesByKey.removeValue(forKey: key) else { return }
+        order.remove(OrderedKey(number: oldValue.number, key: key))
     }
 
     /// All values in the order of their insertion.

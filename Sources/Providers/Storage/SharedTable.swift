@@ -33,8 +33,8 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         }
     }
 
-    package subscript(key: Key, default normal: @autoclosure () -> Value) -> Value {
-        get { self[key] ?? normal() }
+    package subscript(key: Key, default defaultValue: @autoclosure () -> Value) -> Value {
+        get { self[key] ?? defaultValue() }
         set { self[key] = newValue }
     }
 
@@ -86,14 +86,14 @@ extension SharedTable: Hashable where Value: Hashable {}
 /// Encodes and decodes the table like a dictionary.
 extension SharedTable: Codable where Key: Codable, Value: Codable {
     package init(from decoder: any Decoder) throws {
-        let plain = try Dictionary<Key, Value>(from: decoder)
-        for (key, value) in plain { tree[key] = Box(value) }
+        let dictionary = try Dictionary<Key, Value>(from: decoder)
+        for (key, value) in dictionary { tree[key] = Box(value) }
     }
 
     package func encode(to encoder: any Encoder) throws {
-        var plain: [Key: Value] = [:]
-        plain.reserveCapacity(count)
-        for (key, box) in tree { plain[key] = box.value }
-        try plain.encode(to: encoder)
+        var dictionary: [Key: Value] = [:]
+        dictionary.reserveCapacity(count)
+        for (key, box) in tree { dictionary[key] = box.value }
+        try dictionary.encode(to: encoder)
     }
 }

@@ -9,15 +9,15 @@ internal import Synchronization
 package final class StorageStepCounter: Sendable {
     @TaskLocal private static var current: StorageStepCounter?
 
-    private let steps = Atomic<Int>(0)
+    private let stepCount = Atomic<Int>(0)
 
     private init() {}
 
     /// Returns the number of stored elements that the closure reads or writes.
     package static func count(_ body: () throws -> Void) rethrows -> Int {
-        let work = StorageStepCounter()
-        try $current.withValue(work) { try body() }
-        return work.steps.load(ordering: .relaxed)
+        let counter = StorageStepCounter()
+        try $current.withValue(counter) { try body() }
+        return counter.stepCount.load(ordering: .relaxed)
     }
 
     /// Whether this build counts the stored elements that a call reads or writes: true in debug
@@ -36,7 +36,7 @@ package final class StorageStepCounter: Sendable {
     @inline(__always)
     static func countSteps(_ count: Int = 1) {
         #if DEBUG
-        current?.steps.add(count, ordering: .relaxed)
+        current?.stepCount.add(count, ordering: .relaxed)
         #endif
     }
 }

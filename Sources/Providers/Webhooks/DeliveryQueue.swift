@@ -44,7 +44,7 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
     /// The time of the next attempt at this delivery.
     package var due: Instant
 
-    package var isOver: Bool { state == .delivered || state == .failed }
+    package var isFinished: Bool { state == .delivered || state == .failed }
 }
 
 /// The webhook deliveries of all fakes, pending and finished.
@@ -70,7 +70,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     package private(set) var droppedCount = 0
     /// The numbers of the finished deliveries, oldest first.
     private var finished: Deque<Int> = []
-    private var numbers = SharedOrder<Int>()
+    private var deliveryNumbers = SharedSortedSet<Int>()
     /// The numbers of the deliveries that wait for no other delivery, by their due time.
     private var numbersByDueTime = SharedIndex<Instant, Int>()
     /// The numbers of the unfinished deliveries, by order key.
@@ -83,12 +83,12 @@ package struct DeliveryQueue: Hashable, Sendable {
     package init() {}
 
     /// All deliveries in the order in which they were added to the queue.
-    package var all: [WebhookDelivery] { numbers.all.compactMap { deliveries[$0] } }
+    package var all: [WebhookDelivery] { deliveryNumbers.all.compactMap { deliveries[$0] } }
 
     /// Returns the deliveries with this number or a higher one, in order.
     ///
     /// The cost of the call depends only on how many deliveries it returns.
-    package func added(from number: Int) -> [WebhookDelivery] {
+    package func addedDeliveries(from number: Int) -> [WebhookDelivery] {
         guard number < nextNumber else { return [] }
         return (max(1, number)..<nextNumber).compactMap { deliveries[$0] }
     }
@@ -141,20 +141,22 @@ package struct DeliveryQueue: Hashable, Sendable {
         changed change: (Exchange.Party) -> EventSummary? = { _ in nil },
         at now: Instant
     ) -> Int {
-        let found = numbersByEventID.ids(under: eventID).compactMap { deliveries[$0] }
+        let deliveriesOfEvent = numbersByEventID.ids(under: eventID).compactMap { deliveries[$0] }
             .filter { configuration == nil || $0.configuration == configuration }
             .filter { number == nil || $0.number == number }
-        var seen: Set<String> = []
+        var seenConfigurations: Set<String> = []
         var count = 0
-        for old in found where seen.insert(old.configuration).inserted {
-            let new = change(old.provider)
+        for oldDelivery in deliveriesOfEvent
+        where seenConfigurations.insert(oldDelivery.configuration).inserted {
+            let replacementEvent = change(oldDelivery.provider)
             add(
-                old.provider,
-                to: old.configuration,
-                event: new?.body ?? (try? JSONValue(parsing: old.body)) ?? .null,
-                id: new?.id ?? old.eventID,
-                type: new?.type ?? old.type,
-                group: old.group,
+                oldDelivery.provider,
+                to: oldDelivery.configuration,
+                event: replacementEvent?.body ?? (try? JSONValue(parsing: oldDelivery.body))
+                    ?? .null,
+                id: replacementEvent?.id ?? oldDelivery.eventID,
+                type: replacementEvent?.type ?? oldDelivery.type,
+                group: oldDelivery.group,
                 due: now
             )
             count += 1
@@ -164,7 +166,7 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     /// The earliest due time of a delivery that waits for no other delivery; nil when there is
     /// none.
-    package var nextDue: Instant? { numbersByDueTime.first?.key }
+    package var nextDueTime: Instant? { numbersByDueTime.first?.key }
 
     /// Returns the deliveries that are due and marks them as underway.
     ///
@@ -224,22 +226,22 @@ package struct DeliveryQueue: Hashable, Sendable {
         while finished.count > Self.finishedMax
             || (finishedBytes > Self.finishedBytesMax && finished.count > 1)
         {
-            let gone = finished.removeFirst()
+            let droppedNumber = finished.removeFirst()
             droppedCount += 1
-            if let old = deliveries.removeValue(forKey: gone) {
-                finishedBytes -= old.body.utf8.count
-                numbersByEventID.remove(gone, under: old.eventID)
+            if let oldDelivery = deliveries.removeValue(forKey: droppedNumber) {
+                finishedBytes -= oldDelivery.body.utf8.count
+                numbersByEventID.remove(droppedNumber, under: oldDelivery.eventID)
             }
-            numbers.remove(gone)
+            deliveryNumbers.remove(droppedNumber)
         }
     }
 
     // MARK: Order
 
     private mutating func indexDelivery(_ delivery: WebhookDelivery) {
-        numbers.insert(delivery.number)
+        deliveryNumbers.insert(delivery.number)
         numbersByEventID.insert(delivery.number, under: delivery.eventID)
-        guard !delivery.isOver else { return }
+        guard !delivery.isFinished else { return }
         for key in delivery.orderKeys { unfinishedByOrderKey.insert(delivery.number, under: key) }
     }
 
@@ -262,36 +264,41 @@ extension DeliveryQueue: Codable {
     }
 
     package init(from decoder: any Decoder) throws {
-        let saved = try decoder.container(keyedBy: CodingKeys.self)
-        deliveries = try saved.decode(SharedTable<Int, WebhookDelivery>.self, forKey: .deliveries)
-        attemptCount = try saved.decode(StoredCount<Int>.self, forKey: .attemptCount).wrappedValue
-        nextNumber = try saved.decode(StoredCount<Int>.self, forKey: .nextNumber).wrappedValue
-        guard deliveries.keys.allSatisfy({ isNumbered($0) }) else {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        deliveries = try container.decode(
+            SharedTable<Int, WebhookDelivery>.self,
+            forKey: .deliveries
+        )
+        attemptCount = try container.decode(JSONSafeInteger<Int>.self, forKey: .attemptCount)
+            .wrappedValue
+        nextNumber = try container.decode(JSONSafeInteger<Int>.self, forKey: .nextNumber)
+            .wrappedValue
+        guard deliveries.keys.allSatisfy({ hasValidNumber($0) }) else {
             throw DecodingError.dataCorruptedError(
                 forKey: .deliveries,
-                in: saved,
+                in: container,
                 debugDescription: "a delivery's number must be its key, from 1 to nextNumber - 1"
             )
         }
-        finished = Deque(try saved.decode([Int].self, forKey: .finished))
-        droppedCount = try saved.decodeIfPresent(Int.self, forKey: .droppedCount) ?? 0
+        finished = Deque(try container.decode([Int].self, forKey: .finished))
+        droppedCount = try container.decodeIfPresent(Int.self, forKey: .droppedCount) ?? 0
         for number in finished { finishedBytes += deliveries[number]?.body.utf8.count ?? 0 }
         for delivery in deliveries.values { indexDelivery(delivery) }
         for delivery in deliveries.values { scheduleIfFirst(delivery) }
     }
 
-    private func isNumbered(_ key: Int) -> Bool {
+    private func hasValidNumber(_ key: Int) -> Bool {
         deliveries[key]?.number == key && (1..<max(1, nextNumber)).contains(key)
     }
 
     package func encode(to encoder: any Encoder) throws {
-        var saved = encoder.container(keyedBy: CodingKeys.self)
-        try saved.encode(deliveries, forKey: .deliveries)
-        try saved.encode(attemptCount, forKey: .attemptCount)
-        try saved.encode(nextNumber, forKey: .nextNumber)
-        try saved.encode(droppedCount, forKey: .droppedCount)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(deliveries, forKey: .deliveries)
+        try container.encode(attemptCount, forKey: .attemptCount)
+        try container.encode(nextNumber, forKey: .nextNumber)
+        try container.encode(droppedCount, forKey: .droppedCount)
         // An empty array needs no copy. It therefore does not write to the empty storage that all
         // threads share.
-        try saved.encode(finished.isEmpty ? [] : Array(finished), forKey: .finished)
+        try container.encode(finished.isEmpty ? [] : Array(finished), forKey: .finished)
     }
 }

@@ -4,12 +4,16 @@ package struct RetrySchedule: Hashable, Sendable {
     /// The wait before each retry of a delivery, measured from the end of the previous attempt.
     package let delays: [Duration]
     /// The time that the sender waits for the complete response to an attempt.
-    package let answerMax: Duration
+    package let responseTimeout: Duration
     /// The HTTP statuses that count as success and end the delivery.
-    package let successes: Set<Int>
+    package let successStatuses: Set<Int>
 
     /// The schedule without retries, for a provider that sends no events.
-    package static let never = RetrySchedule(delays: [], answerMax: .zero, successes: [])
+    package static let never = RetrySchedule(
+        delays: [],
+        responseTimeout: .zero,
+        successStatuses: []
+    )
 
     package var attemptCountMax: Int { delays.count + 1 }
 
@@ -21,5 +25,5 @@ package struct RetrySchedule: Hashable, Sendable {
         return delays.indices.contains(number - 2) ? delays[number - 2] : nil
     }
 
-    package func isSuccess(_ status: Int) -> Bool { successes.contains(status) }
+    package func isSuccess(_ status: Int) -> Bool { successStatuses.contains(status) }
 }

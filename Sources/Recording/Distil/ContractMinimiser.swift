@@ -41,7 +41,7 @@ package struct ContractMinimiser: Sendable {
         }
     }
 
-    private let whole: Contract
+    private let originalContract: Contract
     private let jobs: Int
     private let keepsVerdicts: @Sendable (Contract) async -> Bool
     private let report: @Sendable (Progress) -> Void
@@ -66,7 +66,7 @@ package struct ContractMinimiser: Sendable {
         keepsVerdicts: @escaping @Sendable (Contract) async -> Bool
     ) async -> (contract: Contract, removedCount: Int) {
         var minimiser = ContractMinimiser(
-            whole: contract,
+            originalContract: contract,
             jobs: max(1, jobs),
             keepsVerdicts: keepsVerdicts,
             report: report
@@ -75,12 +75,12 @@ package struct ContractMinimiser: Sendable {
     }
 
     private init(
-        whole: Contract,
+        originalContract: Contract,
         jobs: Int,
         keepsVerdicts: @escaping @Sendable (Contract) async -> Bool,
         report: @escaping @Sendable (Progress) -> Void
     ) {
-        self.whole = whole
+        self.originalContract = originalContract
         self.jobs = jobs
         self.keepsVerdicts = keepsVerdicts
         self.report = report
@@ -96,25 +96,27 @@ package struct ContractMinimiser: Sendable {
         }
         // A part that was needed earlier may be removable now, because other parts have been
         // removed.
-        var isSmaller = true
-        while isSmaller, !Task.isCancelled {
-            isSmaller = await removeFirst(of: all.map { [$0] })
+        var hasShrunk = true
+        while hasShrunk, !Task.isCancelled {
+            hasShrunk = await removeFirst(of: all.map { [$0] })
         }
         var contract = candidate(without: removed)
-        if whole.title == whole.goldenTitle { contract.title = contract.goldenTitle }
+        if originalContract.title == originalContract.goldenTitle {
+            contract.title = contract.goldenTitle
+        }
         return (contract, progress.removedCount)
     }
 
     /// Tries to remove halves, quarters and so on of the remaining parts of the contract.
     private mutating func removeChunks(of parts: [Part]) async {
-        var size = parts.count
-        while size > 1, !Task.isCancelled {
-            let left = parts.filter { !isRemoved($0, removed) }
-            let chunks = stride(from: 0, to: left.count, by: size).map {
-                Array(left[$0..<min($0 + size, left.count)])
+        var chunkSize = parts.count
+        while chunkSize > 1, !Task.isCancelled {
+            let remainingParts = parts.filter { !isRemoved($0, removed) }
+            let chunks = stride(from: 0, to: remainingParts.count, by: chunkSize).map {
+                Array(remainingParts[$0..<min($0 + chunkSize, remainingParts.count)])
             }
             _ = await removeFirst(of: chunks)
-            size /= 2
+            chunkSize /= 2
         }
         _ = await removeFirst(of: parts.map { [$0] })
     }
@@ -127,43 +129,47 @@ package struct ContractMinimiser: Sendable {
     ///
     /// - Returns: Whether any piece was removed.
     private mutating func removeFirst(of pieces: [[Part]]) async -> Bool {
-        var hasRemoved = false
+        var hasRemovedPart = false
         // The search goes from the last part to the first, because later parts may depend on
         // earlier ones.
         var position = pieces.count - 1
         while position >= 0, !Task.isCancelled {
-            var wave: [(index: Int, removed: Set<Part>)] = []
-            while position >= 0, wave.count < jobs {
-                let next = removed.union(pieces[position].filter { !isRemoved($0, removed) })
+            var candidateBatch: [(index: Int, removed: Set<Part>)] = []
+            while position >= 0, candidateBatch.count < jobs {
+                let nextRemoved = removed.union(pieces[position].filter { !isRemoved($0, removed) })
                 // Skips pieces that are already removed, and contracts without any step.
-                if next != removed, isValidRemoval(next) { wave.append((position, next)) }
+                if nextRemoved != removed, isValidRemoval(nextRemoved) {
+                    candidateBatch.append((position, nextRemoved))
+                }
                 position -= 1
             }
-            let kept = await evaluate(wave.map(\.removed))
-            guard let first = zip(wave, kept).first(where: \.1)?.0 else { continue }
+            let verdictsKept = await evaluate(candidateBatch.map(\.removed))
+            guard let first = zip(candidateBatch, verdictsKept).first(where: \.1)?.0 else {
+                continue
+            }
             progress.removedCount += first.removed.count - removed.count
             removed = first.removed
             report(progress)
-            hasRemoved = true
+            hasRemovedPart = true
             position = first.index - 1
         }
-        return hasRemoved
+        return hasRemovedPart
     }
 
     /// Returns whether the contract keeps its verdicts without each of several sets of parts.
     ///
     /// No set of parts is judged twice.
     private mutating func evaluate(_ candidates: [Set<Part>]) async -> [Bool] {
-        let open = candidates.enumerated().filter { knownResults[$0.element] == nil }
-        let found = await withTaskGroup(of: (Set<Part>, Bool).self) { group in
-            for (_, parts) in open {
+        let undecidedCandidates = candidates.enumerated().filter { knownResults[$0.element] == nil }
+        let newResults = await withTaskGroup(of: (Set<Part>, Bool).self) { group in
+            for (_, parts) in undecidedCandidates {
                 let contract = candidate(without: parts)
                 group.addTask { [keepsVerdicts] in (parts, await keepsVerdicts(contract)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        knownResults.merge(found) { _, new in new }
-        progress.evaluatedCount += found.count
+        knownResults.merge(newResults) { _, new in new }
+        progress.evaluatedCount += newResults.count
         report(progress)
         return candidates.map { knownResults[$0] == true }
     }
@@ -171,8 +177,8 @@ package struct ContractMinimiser: Sendable {
     // MARK: Parts
 
     private var parts: [Part] {
-        var parts: [Part] = whole.steps.indices.map(Part.step)
-        for (index, step) in whole.steps.enumerated() {
+        var parts: [Part] = originalContract.steps.indices.map(Part.step)
+        for (index, step) in originalContract.steps.enumerated() {
             guard let pattern = Self.pattern(of: step) else { continue }
             parts += pattern.fields.indices.map { Part.header(step: index, field: $0) }
             if pattern.body != nil { parts.append(.member(step: index, JSONPointer())) }
@@ -180,9 +186,9 @@ package struct ContractMinimiser: Sendable {
                 parts += Self.members(of: value).map { Part.member(step: index, $0) }
             }
         }
-        parts += whole.expectation.effects.indices.map(Part.effect)
-        parts += whole.given.indices.map(Part.given)
-        return parts + whole.values.keys.sorted().map(Part.value)
+        parts += originalContract.expectation.effects.indices.map(Part.effect)
+        parts += originalContract.given.indices.map(Part.given)
+        return parts + originalContract.values.keys.sorted().map(Part.value)
     }
 
     /// Returns the JSON paths of all members of all objects, each object before its members.
@@ -193,8 +199,8 @@ package struct ContractMinimiser: Sendable {
         switch value {
         case .object(let object):
             object.members.flatMap { member in
-                let place = pointer.appending(member.key)
-                return [place] + members(of: member.value, at: place)
+                let memberPointer = pointer.appending(member.key)
+                return [memberPointer] + members(of: member.value, at: memberPointer)
             }
         // The elements stay, because their number is checked too; only their contents can be
         // removed.
@@ -209,9 +215,9 @@ package struct ContractMinimiser: Sendable {
     private static func pattern(of step: Step) -> ResponsePattern? {
         switch step {
         case .request(let request): request.answer
-        case .deliver(let delivery): delivery.answerPattern
+        case .deliver(let delivery): delivery.responsePattern
         // The responses of these steps are not described by a pattern.
-        case .register, .name, .createAccount, .look, .pass, .call, .provider, .restart,
+        case .register, .name, .createAccount, .probe, .waitForEnd, .call, .provider, .restart,
             .rotateKeys, .killAtCall, .account, .phone:
             nil
         }
@@ -223,9 +229,9 @@ package struct ContractMinimiser: Sendable {
         if removed.contains(part) { return true }
         switch part {
         case .step(let index):
-            guard case .deliver(let delivery) = whole.steps[index],
+            guard case .deliver(let delivery) = originalContract.steps[index],
                 case .repeats(let name) = delivery.subject,
-                let first = whole.steps.firstIndex(where: {
+                let first = originalContract.steps.firstIndex(where: {
                     if case .deliver(let other) = $0 { other.name == name } else { false }
                 })
             else { return false }
@@ -234,8 +240,8 @@ package struct ContractMinimiser: Sendable {
         case .member(let step, let pointer):
             if isRemoved(.step(step), removed) { return true }
             return pointer.tokens.indices.contains { count in
-                let above = JSONPointer(tokens: Array(pointer.tokens.prefix(count)))
-                return removed.contains(.member(step: step, above))
+                let ancestorPointer = JSONPointer(tokens: Array(pointer.tokens.prefix(count)))
+                return removed.contains(.member(step: step, ancestorPointer))
             }
         case .effect, .given, .value: return false
         }
@@ -243,20 +249,20 @@ package struct ContractMinimiser: Sendable {
 
     /// Returns whether the contract without the removed parts still has at least one step.
     private func isValidRemoval(_ removed: Set<Part>) -> Bool {
-        whole.steps.indices.contains { !isRemoved(.step($0), removed) }
+        originalContract.steps.indices.contains { !isRemoved(.step($0), removed) }
     }
 
     /// Returns the contract without the removed parts.
     private func candidate(without removed: Set<Part>) -> Contract {
-        var contract = whole
-        contract.steps = whole.steps.enumerated().compactMap { index, step in
+        var contract = originalContract
+        contract.steps = originalContract.steps.enumerated().compactMap { index, step in
             isRemoved(.step(index), removed) ? nil : self.step(step, index, without: removed)
         }
-        contract.expectation.effects = whole.expectation.effects.enumerated()
+        contract.expectation.effects = originalContract.expectation.effects.enumerated()
             .filter { !removed.contains(.effect($0.offset)) }.map(\.element)
-        contract.given = whole.given.enumerated()
+        contract.given = originalContract.given.enumerated()
             .filter { !removed.contains(.given($0.offset)) }.map(\.element)
-        contract.values = whole.values.filter { !removed.contains(.value($0.key)) }
+        contract.values = originalContract.values.filter { !removed.contains(.value($0.key)) }
         return contract
     }
 
@@ -280,7 +286,7 @@ package struct ContractMinimiser: Sendable {
             request.answer = pattern
             return .request(request)
         case .deliver(var delivery):
-            delivery.answerPattern = pattern
+            delivery.responsePattern = pattern
             return .deliver(delivery)
         // No other kind of step has a pattern.
         default: return step

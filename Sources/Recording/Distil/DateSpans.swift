@@ -64,14 +64,14 @@ enum DateSpans {
     ///
     /// This quick check rules out most strings.
     private static func hasYear(_ bytes: String.UTF8View) -> Bool {
-        var matched = 0
+        var matchedDigitCount = 0
         for byte in bytes {
             let isDigit = (48...57).contains(byte)
-            switch matched {
-            case 1 where byte == UInt8(ascii: "0"): matched = 2
-            case 2 where isDigit: matched = 3
+            switch matchedDigitCount {
+            case 1 where byte == UInt8(ascii: "0"): matchedDigitCount = 2
+            case 2 where isDigit: matchedDigitCount = 3
             case 3 where isDigit: return true
-            default: matched = byte == UInt8(ascii: "2") ? 1 : 0
+            default: matchedDigitCount = byte == UInt8(ascii: "2") ? 1 : 0
             }
         }
         return false
@@ -116,9 +116,9 @@ enum DateSpans {
         while parts.last?.kind == .punctuation { parts = parts.dropLast() }
         func count(_ kind: Kind) -> Int { parts.count { $0.kind == kind } }
         guard let first = parts.first, let last = parts.last, count(.year) >= 1 else { return nil }
-        let named = count(.monthName) == 1 && count(.dayOrMonth) >= 1
-        let numbered = count(.monthName) == 0 && count(.dayOrMonth) >= 2
-        guard named || numbered, count(.punctuation) >= 2 else { return nil }
+        let hasNamedMonth = count(.monthName) == 1 && count(.dayOrMonth) >= 1
+        let hasNumericMonth = count(.monthName) == 0 && count(.dayOrMonth) >= 2
+        guard hasNamedMonth || hasNumericMonth, count(.punctuation) >= 2 else { return nil }
         return first.range.lowerBound..<last.range.upperBound
     }
 }

@@ -40,7 +40,7 @@ package enum Distiller {
         var positions: [String: Int] = [:]
         var unattributedCalls: [Int] = []
         let refusals = WebhookRefusals(recording.exchanges)
-        for (place, exchange) in recording.exchanges.enumerated() {
+        for (exchangeIndex, exchange) in recording.exchanges.enumerated() {
             let isWebhook = Services.provider(exchange.from)?.webhookEndpoint != nil
             guard exchange.to == .backend, exchange.from == .app || isWebhook else { continue }
             if let note = omissionReason(exchange, refusals) {
@@ -48,50 +48,54 @@ package enum Distiller {
                 continue
             }
             guard let key = users.group(of: exchange) else {
-                unattributedCalls.append(place)
+                unattributedCalls.append(exchangeIndex)
                 continue
             }
             if let position = positions[key] {
-                groups[position].places.append(place)
+                groups[position].requestIndices.append(exchangeIndex)
             } else {
                 positions[key] = groups.count
-                groups.append(UserGroup(key: key, places: [place]))
+                groups.append(UserGroup(key: key, requestIndices: [exchangeIndex]))
             }
         }
         if groups.count == 1 {
-            groups[0].places = (groups[0].places + unattributedCalls).sorted()
+            groups[0].requestIndices = (groups[0].requestIndices + unattributedCalls).sorted()
         } else if !unattributedCalls.isEmpty {
-            groups.append(UserGroup(key: "", places: unattributedCalls))
+            groups.append(UserGroup(key: "", requestIndices: unattributedCalls))
         }
-        let isOnly = groups.count == 1
+        let hasSingleGroup = groups.count == 1
         let session = recording.session
         let expectsNoOtherMessages = recording.hasMessages
-        for (place, exchange) in recording.exchanges.enumerated() where exchange.from == .backend {
-            let key = isOnly ? groups[0].key : users.group(of: exchange) ?? ""
+        for (exchangeIndex, exchange) in recording.exchanges.enumerated()
+        where exchange.from == .backend {
+            let key = hasSingleGroup ? groups[0].key : users.group(of: exchange) ?? ""
             // The last group may have an empty key, because its requests name no user.
-            let position = isOnly ? 0 : positions[key] ?? (key.isEmpty ? groups.count - 1 : nil)
+            let position =
+                hasSingleGroup ? 0 : positions[key] ?? (key.isEmpty ? groups.count - 1 : nil)
             guard let position, groups.indices.contains(position), groups[position].key == key
             else { continue }
-            groups[position].calls.append(place)
+            groups[position].calls.append(exchangeIndex)
         }
         let results = Array(groups.enumerated()).concurrentMap(chunkMin: 2) { index, group in
-            let all = (group.places + group.calls).lazy.map { recording.exchanges[$0] }
+            let groupExchanges = (group.requestIndices + group.calls).lazy.map {
+                recording.exchanges[$0]
+            }
             var builder = GoldenContractBuilder(
-                users: users.narrowed(to: all, first: index),
+                users: users.restricted(to: groupExchanges, first: index),
                 recording: recording,
                 refusals: refusals,
                 session: session,
                 expectsNoOtherMessages: expectsNoOtherMessages,
                 options: options
             )
-            if !isOnly {
+            if !hasSingleGroup {
                 builder.suffix = "-" + (group.key.isEmpty ? "general" : SessionUsers.name(index))
             }
-            let contract = builder.contract(group.places, calls: group.calls)
+            let contract = builder.contract(group.requestIndices, calls: group.calls)
             return (contract: contract, notes: builder.notes)
         }
-        var known: Set<String> = []
-        for note in results.flatMap(\.notes) where known.insert(note).inserted {
+        var knownNotes: Set<String> = []
+        for note in results.flatMap(\.notes) where knownNotes.insert(note).inserted {
             notes.append(note)
         }
         let contracts = results.compactMap(\.contract)
@@ -105,7 +109,7 @@ package enum Distiller {
     /// that the backend made because of these requests.
     private struct UserGroup: Sendable {
         let key: String
-        var places: [Int]
+        var requestIndices: [Int]
         var calls: [Int] = []
     }
 
@@ -121,7 +125,7 @@ package enum Distiller {
             return "\(request) became a WebSocket and is left out; the recording contains its "
                 + "messages"
         }
-        guard exchange.from == .app || refusals.reading(of: exchange) != .unknown else {
+        guard exchange.from == .app || refusals.interpretation(of: exchange) != .unknown else {
             return "\(request) was refused (401) and is left out: its credentials match 'secrets' "
                 + "in the profile, or the profile has no secrets to compare them with"
         }
@@ -146,21 +150,23 @@ package enum Distiller {
         codes: Set<FindingCode>,
         redactor: Redactor
     ) -> Contract {
-        let differing = GoldenRule.differingSteps(of: record)
-        var last: [Exchange.Purpose: Int] = [:]
-        for exchange in record.exchanges { last[exchange.purpose] = exchange.sequence }
+        let namesOfDifferingSteps = GoldenRule.differingSteps(of: record)
+        var lastSequenceByPurpose: [Exchange.Purpose: Int] = [:]
+        for exchange in record.exchanges {
+            lastSequenceByPurpose[exchange.purpose] = exchange.sequence
+        }
         let exchanges = record.exchanges.filter { exchange in
             switch exchange.purpose {
             // A run repeats a GET request until the response is as recorded, so the last response
             // counts.
-            case .appCall: last[exchange.purpose] == exchange.sequence
+            case .appCall: lastSequenceByPurpose[exchange.purpose] == exchange.sequence
             case .delivery, .call: true
             default: false
             }
         }.map(redactor.exchange)
         let header = RecordingHeader(version: "", began: record.base, target: "")
         let recording = Recording(header: header, exchanges: exchanges)
-        let users = SessionUsers(exchanges, knowsRefused: true)
+        let users = SessionUsers(exchanges, includesRefusedRequests: true)
         var builder = GoldenContractBuilder(
             users: users,
             recording: recording,
@@ -170,30 +176,32 @@ package enum Distiller {
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
-        let inbound = exchanges.indices.filter {
+        let inboundIndices = exchanges.indices.filter {
             exchanges[$0].to == .backend && exchanges[$0].response != nil
         }
         let calls = exchanges.indices.filter { exchanges[$0].from == .backend }
-        guard let seen = builder.contract(inbound, calls: calls) else {
+        guard let seen = builder.contract(inboundIndices, calls: calls) else {
             return contract
         }
         var updated = contract
         // If steps are missing, every later response would be assigned to the wrong step.
-        let isWhole = contract.steps.count == seen.steps.count
-        for (index, pair) in zip(contract.steps, seen.steps).enumerated() where isWhole {
+        let hasSameStepCount = contract.steps.count == seen.steps.count
+        for (index, pair) in zip(contract.steps, seen.steps).enumerated() where hasSameStepCount {
             switch pair {
-            case (.request(var old), .request(let new)) where differing.contains(old.name):
-                old.answer = new.answer
-                updated.steps[index] = .request(old)
-            case (.deliver(var old), .deliver(let new)) where differing.contains(old.name):
-                old.answerPattern = new.answerPattern
-                old.answers = new.answers
-                updated.steps[index] = .deliver(old)
+            case (.request(var oldStep), .request(let newStep))
+            where namesOfDifferingSteps.contains(oldStep.name):
+                oldStep.answer = newStep.answer
+                updated.steps[index] = .request(oldStep)
+            case (.deliver(var oldStep), .deliver(let newStep))
+            where namesOfDifferingSteps.contains(oldStep.name):
+                oldStep.responsePattern = newStep.responsePattern
+                oldStep.answers = newStep.answers
+                updated.steps[index] = .deliver(oldStep)
             default: continue
             }
         }
-        let told: Set<FindingCode> = [.effectContent, .wrongEffectCount]
-        if !told.isDisjoint(with: codes) {
+        let messageCodes: Set<FindingCode> = [.effectContent, .wrongEffectCount]
+        if !messageCodes.isDisjoint(with: codes) {
             updated.expectation.effects = seen.expectation.effects
         }
         return updated

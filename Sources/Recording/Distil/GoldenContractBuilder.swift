@@ -30,7 +30,7 @@ extension Distiller {
         let users: SessionUsers
         let recording: Recording
         let options: Options
-        private var names: [String: Int] = [:]
+        private var nameCounts: [String: Int] = [:]
         private var namer: TemplateNamer
         /// The time from which the relative times in the contract are counted; nil derives the time
         /// from the recorded session.
@@ -72,7 +72,7 @@ extension Distiller {
                 users: users,
                 moments: SessionTimeline(base: began),
                 session: session,
-                reused: []
+                valuesReusedLater: []
             )
         }
 
@@ -140,7 +140,7 @@ extension Distiller {
                 session: session,
                 // The values in all requests except the first one: only these requests can repeat a
                 // value of a response.
-                reused: Set(texts.dropFirst().lazy.flatMap(\.values))
+                valuesReusedLater: Set(texts.dropFirst().lazy.flatMap(\.values))
             )
         }
 
@@ -187,9 +187,9 @@ extension Distiller {
                     let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
                     let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
                 else { continue }
-                let differing = left.differences(from: right).map(\.pointer)
-                places[index, default: []] += differing
-                places[index + 1, default: []] += differing
+                let differingPointers = left.differences(from: right).map(\.pointer)
+                places[index, default: []] += differingPointers
+                places[index + 1, default: []] += differingPointers
             }
             return places
         }
@@ -197,8 +197,8 @@ extension Distiller {
         // MARK: Steps
 
         private mutating func uniqueName(_ name: String) -> String {
-            names[name, default: 0] += 1
-            let count = names[name] ?? 1
+            nameCounts[name, default: 0] += 1
+            let count = nameCounts[name] ?? 1
             return count == 1 ? name : "\(name)-\(count)"
         }
 
@@ -244,16 +244,16 @@ extension Distiller {
             let eventID = event?["id"]?.string ?? event?["event_id"]?.string
             let name = uniqueName(type.lowercased().replacing("_", with: "-"))
             var delivery: Delivery
-            if let eventID, let earlier = deliveries[eventID],
-                earlier.body == exchange.request.body
+            if let eventID, let earlierDelivery = deliveries[eventID],
+                earlierDelivery.body == exchange.request.body
             {
-                delivery = Delivery(name: name, subject: .repeats(earlier.name))
+                delivery = Delivery(name: name, subject: .repeats(earlierDelivery.name))
             } else if let body {
                 if let eventID {
                     deliveries[eventID] = (name, exchange.request.body)
                     namer.name(eventID: eventID, of: name)
                 }
-                delivery = Delivery(name: name, subject: .body(templated(body)))
+                delivery = Delivery(name: name, subject: .body(bodyWithTemplates(body)))
             } else {
                 let text = String(decoding: exchange.request.body, as: UTF8.self)
                 delivery = Delivery(name: name, subject: .raw(.text(text)))
@@ -261,7 +261,7 @@ extension Distiller {
             delivery.provider = exchange.from
             applyCredentials(exchange, &delivery)
             let pattern = pattern(exchange, [])
-            delivery.answerPattern = pattern
+            delivery.responsePattern = pattern
             delivery.answers = .statuses([pattern.status])
             return .deliver(delivery)
         }
@@ -270,7 +270,9 @@ extension Distiller {
         /// had, for example a wrong signature.
         private mutating func applyCredentials(_ exchange: Exchange, _ delivery: inout Delivery) {
             guard
-                case .credentials(let authorization, let signature) = refusals.reading(of: exchange)
+                case .credentials(let authorization, let signature) = refusals.interpretation(
+                    of: exchange
+                )
             else {
                 if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
                     delivery.authorization = .missing
@@ -286,7 +288,7 @@ extension Distiller {
         ///
         /// The ID of the event becomes the template `{{event-id.NAME}}`, where `NAME` is the name
         /// of the delivery.
-        private mutating func templated(_ body: JSONValue) -> JSONValue {
+        private mutating func bodyWithTemplates(_ body: JSONValue) -> JSONValue {
             var named = namer.request(body)
             for place in ["/event/id", "/id", "/event_id"] {
                 guard let pointer = JSONPointer(place), let id = body[pointer]?.string,
@@ -310,8 +312,11 @@ extension Distiller {
             for field in response.fields {
                 let key = field.name.lowercased()
                 // A JSON body implies its content type, and an empty body has none.
-                let isKind = key == "content-type" && value == nil && !response.body.isEmpty
-                guard Self.comparedResponseHeaders.contains(key) || isKind else { continue }
+                let isContentTypeOfText =
+                    key == "content-type" && value == nil && !response.body.isEmpty
+                guard Self.comparedResponseHeaders.contains(key) || isContentTypeOfText else {
+                    continue
+                }
                 pattern.fields.append(HTTPMessage.Field(key, namer.responseText(field.value)))
             }
             if let value {
@@ -358,7 +363,7 @@ extension Distiller {
                     case .answered(let response) where response.status >= 400:
                         .status(response.status)
                     case .answered, .pending: .asUsual
-                    case .answerLost: .loseAnswer
+                    case .answerLost: .loseResponse
                     case .failed, .requestCut: .reset
                     }
                 }
@@ -375,16 +380,21 @@ extension Distiller {
             struct Message: Hashable {
                 let kind: String
                 let audience: Audience
-                let says: JSONValue
+                let expectedContent: JSONValue
             }
             var found: [EffectExpectation] = []
             var places: [Message: Int] = [:]
-            var totals: [String: Int] = expectsNoOtherMessages ? ["onesignal.notification": 0] : [:]
+            var messageCountByKind: [String: Int] =
+                expectsNoOtherMessages ? ["onesignal.notification": 0] : [:]
             for effect in exchanges.flatMap(\.effects) {
-                totals[effect.kind, default: 0] += 1
-                let says = namer.answer(effect.content)
+                messageCountByKind[effect.kind, default: 0] += 1
+                let expectedContent = namer.answer(effect.content)
                 let audience = audience(effect)
-                let message = Message(kind: effect.kind, audience: audience, says: says)
+                let message = Message(
+                    kind: effect.kind,
+                    audience: audience,
+                    expectedContent: expectedContent
+                )
                 if let index = places[message] {
                     found[index].countMin += 1
                     found[index].countMax = found[index].countMin
@@ -395,24 +405,24 @@ extension Distiller {
                     user: nil,
                     countMin: 1,
                     countMax: 1,
-                    hasSteadyKey: false,
+                    requiresSameIdempotencyKey: false,
                     location: place
                 )
                 expectation.audience = audience
-                expectation.says = says
+                expectation.expectedContent = expectedContent
                 places[message] = found.count
                 found.append(expectation)
             }
-            for (kind, count) in totals.sorted(by: { $0.key < $1.key }) {
+            for (kind, count) in messageCountByKind.sorted(by: { $0.key < $1.key }) {
                 var total = EffectExpectation(
                     kind: kind,
                     user: nil,
                     countMin: count,
                     countMax: count,
-                    hasSteadyKey: false,
+                    requiresSameIdempotencyKey: false,
                     location: place
                 )
-                total.keyCount = keyCount(exchanges, kind)
+                total.idempotencyKeyCount = idempotencyKeyCount(exchanges, kind)
                 found.append(total)
             }
             return found
@@ -425,11 +435,12 @@ extension Distiller {
             for recipient in Set(effect.recipients) {
                 if recipient == Audience.everyone {
                     audience.isEveryone = true
-                } else if let user = users.userByID[recipient], !users.anonymous.contains(recipient)
+                } else if let user = users.userByID[recipient],
+                    !users.anonymousIDs.contains(recipient)
                 {
                     if !audience.users.contains(user) { audience.users.append(user) }
                 } else {
-                    audience.others += 1
+                    audience.otherRecipientCount += 1
                 }
             }
             audience.users.sort()
@@ -440,7 +451,7 @@ extension Distiller {
         /// kind of effect, such as push messages.
         ///
         /// It is nil when any of these calls has no idempotency key.
-        private func keyCount(_ exchanges: [Exchange], _ kind: String) -> Int? {
+        private func idempotencyKeyCount(_ exchanges: [Exchange], _ kind: String) -> Int? {
             let keys = exchanges.filter { $0.from == .backend }
                 .compactMap { Services.recognizingCall($0).call }
                 .filter { $0.kind == kind }.map(\.idempotencyKey)

@@ -12,7 +12,7 @@ struct IDSearch {
     private let ids: [[UInt8]]
     /// For each user ID, the index of the longest other ID that is a prefix of it; -1 if there is
     /// none.
-    private let parents: [Int]
+    private let parentIndices: [Int]
     /// For each byte value, whether a user ID begins with it; used for a quick check.
     private var isFirstByte = [Bool](repeating: false, count: 256)
     /// The first six bytes of each user ID, used for a quick check.
@@ -23,14 +23,16 @@ struct IDSearch {
             .sorted { $0.lexicographicallyPrecedes($1) }
         // The IDs that are prefixes of an ID are sorted before it, and each of them is a prefix of
         // the next.
-        var open: [Int] = []
-        var parents: [Int] = []
+        var ancestorIndices: [Int] = []
+        var parentIndices: [Int] = []
         for id in self.ids {
-            while let last = open.last, !id.starts(with: self.ids[last]) { open.removeLast() }
-            parents.append(open.last ?? -1)
-            open.append(parents.count - 1)
+            while let last = ancestorIndices.last, !id.starts(with: self.ids[last]) {
+                ancestorIndices.removeLast()
+            }
+            parentIndices.append(ancestorIndices.last ?? -1)
+            ancestorIndices.append(parentIndices.count - 1)
         }
-        self.parents = parents
+        self.parentIndices = parentIndices
         for id in self.ids {
             isFirstByte[Int(id[0])] = true
             prefixes.insert(Self.prefixKey(of: id[...]))
@@ -48,7 +50,7 @@ struct IDSearch {
         guard !ids.isEmpty, text.utf8.count >= Self.lengthMin else { return text }
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
-        var copied = 0
+        var copiedByteCount = 0
         var index = 0
         while index + Self.lengthMin <= bytes.count {
             guard isFirstByte[Int(bytes[index])],
@@ -59,12 +61,13 @@ struct IDSearch {
                 index += 1
                 continue
             }
-            output += bytes[copied..<index]
+            output += bytes[copiedByteCount..<index]
             output += word.utf8
             index += id.count
-            copied = index
+            copiedByteCount = index
         }
-        return copied == 0 ? text : String(decoding: output + bytes[copied...], as: UTF8.self)
+        return copiedByteCount == 0
+            ? text : String(decoding: output + bytes[copiedByteCount...], as: UTF8.self)
     }
 
     /// Returns the longest user ID that is a prefix of the bytes; nil when there is none.
@@ -73,15 +76,17 @@ struct IDSearch {
         // bytes is this ID or one of its prefixes.
         var (low, high) = (0, ids.count)
         while low < high {
-            let middle = (low + high) / 2
-            if bytes.lexicographicallyPrecedes(ids[middle]) {
-                high = middle
+            let middleIndex = (low + high) / 2
+            if bytes.lexicographicallyPrecedes(ids[middleIndex]) {
+                high = middleIndex
             } else {
-                low = middle + 1
+                low = middleIndex + 1
             }
         }
-        var found = low - 1
-        while found >= 0, !bytes.starts(with: ids[found]) { found = parents[found] }
-        return found < 0 ? nil : ids[found]
+        var candidateIndex = low - 1
+        while candidateIndex >= 0, !bytes.starts(with: ids[candidateIndex]) {
+            candidateIndex = parentIndices[candidateIndex]
+        }
+        return candidateIndex < 0 ? nil : ids[candidateIndex]
     }
 }

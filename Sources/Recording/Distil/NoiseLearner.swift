@@ -11,11 +11,11 @@ package struct NoiseLearner: Sendable {
     /// no longer checked.
     package struct Mask: Hashable, Sendable {
         /// The location of the value, such as `/orders/0/number of the response to 'get-orders'`.
-        package let place: String
+        package let location: String
         /// The value in the recording.
         package var recorded: String
         /// The value in the first run in which the value differed from the recording.
-        package let seen: String
+        package let firstDifferentValue: String
         /// The matcher that replaces the value, such as `{{any.uuid}}`; nil when the value is no
         /// longer checked.
         package let matcher: String?
@@ -25,7 +25,7 @@ package struct NoiseLearner: Sendable {
         package mutating func widen(_ earlier: Mask) { recorded = earlier.recorded }
     }
 
-    private struct Place: Hashable {
+    private struct ValueLocation: Hashable {
         let part: GoldenRule.Difference.DifferingPart
         let written: JSONPointer
     }
@@ -47,7 +47,7 @@ package struct NoiseLearner: Sendable {
     /// Whether any value is the same in all runs so far but differs from the recording.
     ///
     /// A further run may show that this value varies.
-    package var isOpen: Bool { !contradictedPlaces.isEmpty }
+    package var needsAnotherRun: Bool { !consistentContradictions.isEmpty }
 
     // MARK: Results
 
@@ -60,7 +60,7 @@ package struct NoiseLearner: Sendable {
 
     /// Descriptions of the values that differ from the recording in the same way in every run.
     package var contradictions: [String] {
-        var found = contradictedPlaces
+        var found = consistentContradictions
         for difference in differencesByRun.joined() where !canBeMasked(difference) {
             let text = rendered(name(difference.part), difference.expected, difference.actual)
             if !found.contains(text) { found.append(text) }
@@ -68,38 +68,45 @@ package struct NoiseLearner: Sendable {
         return found
     }
 
-    private var contradictedPlaces: [String] { learningResult.contradicted }
+    private var consistentContradictions: [String] { learningResult.contradictingValues }
 
     /// The result of the comparison: the contract with matchers, the replaced values, and the
     /// values that contradict the draft.
-    private var learningResult: (contract: Contract, masks: [Mask], contradicted: [String]) {
+    private var learningResult: (contract: Contract, masks: [Mask], contradictingValues: [String]) {
         var contract = draft
         var masks: [Mask] = []
-        var contradicted: [String] = []
-        var masked: [Place] = []
-        for (place, differences) in places {
+        var contradictingValues: [String] = []
+        var masked: [ValueLocation] = []
+        for (location, differences) in differencesByLocation {
             guard let first = differences.lazy.compactMap(\.self).first else { continue }
             var changed = contract
             if !isConsistent(differences) {
                 // A value that no longer exists was masked together with a value that contains it.
-                guard let (was, now) = mask(place, differences, in: &changed) else { continue }
+                guard let (was, now) = mask(location, differences, in: &changed) else { continue }
                 if now != was {
                     contract = changed
-                    masked.append(place)
-                    let seen = first.actual ?? "nothing"
-                    masks.append(Mask(place: name(place), recorded: was, seen: seen, matcher: now))
+                    masked.append(location)
+                    let firstDifferentValue = first.actual ?? "nothing"
+                    masks.append(
+                        Mask(
+                            location: name(location),
+                            recorded: was,
+                            firstDifferentValue: firstDifferentValue,
+                            matcher: now
+                        )
+                    )
                     continue
                 }
             }
-            contradicted.append(rendered(name(place), first.expected, first.actual))
+            contradictingValues.append(rendered(name(location), first.expected, first.actual))
         }
         widenArrays(masked, in: &contract)
         contract.expectation.effects = Self.merged(contract.expectation.effects)
-        return (contract, masks, contradicted)
+        return (contract, masks, contradictingValues)
     }
 
-    private func rendered(_ place: String, _ expected: String, _ actual: String?) -> String {
-        "\(place): recorded \(expected), received \(actual ?? "nothing")"
+    private func rendered(_ location: String, _ expected: String, _ actual: String?) -> String {
+        "\(location): recorded \(expected), received \(actual ?? "nothing")"
     }
 
     // MARK: Places
@@ -115,19 +122,21 @@ package struct NoiseLearner: Sendable {
 
     /// All locations whose values differed from the recording, with the difference in each run; nil
     /// for a run without a difference.
-    private var places: [(place: Place, differences: [GoldenRule.Difference?])] {
-        var order: [Place] = []
-        var found: [Place: [Int: GoldenRule.Difference]] = [:]
-        for (index, play) in differencesByRun.enumerated() {
-            for difference in play {
+    private var differencesByLocation:
+        [(location: ValueLocation, differences: [GoldenRule.Difference?])]
+    {
+        var order: [ValueLocation] = []
+        var found: [ValueLocation: [Int: GoldenRule.Difference]] = [:]
+        for (index, runDifferences) in differencesByRun.enumerated() {
+            for difference in runDifferences {
                 guard canBeMasked(difference), let mismatch = difference.mismatch else { continue }
-                let place = Place(part: difference.part, written: mismatch.written)
-                if found[place] == nil { order.append(place) }
-                found[place, default: [:]][index] = difference
+                let location = ValueLocation(part: difference.part, written: mismatch.written)
+                if found[location] == nil { order.append(location) }
+                found[location, default: [:]][index] = difference
             }
         }
-        return order.map { place in
-            (place, differencesByRun.indices.map { found[place]?[$0] })
+        return order.map { location in
+            (location, differencesByRun.indices.map { found[location]?[$0] })
         }
     }
 
@@ -153,9 +162,9 @@ package struct NoiseLearner: Sendable {
         )
     }
 
-    private func name(_ place: Place) -> String {
-        let pointer = place.written.tokens.isEmpty ? "the body" : place.written.description
-        return "\(pointer) of \(name(place.part))"
+    private func name(_ location: ValueLocation) -> String {
+        let pointer = location.written.tokens.isEmpty ? "the body" : location.written.description
+        return "\(pointer) of \(name(location.part))"
     }
 
     private func name(_ part: GoldenRule.Difference.DifferingPart) -> String {
@@ -172,12 +181,12 @@ package struct NoiseLearner: Sendable {
     /// - Returns: The old and the new value as text; nil when the value no longer exists because a
     ///   value that contains it was masked before.
     private func mask(
-        _ place: Place,
+        _ location: ValueLocation,
         _ differences: [GoldenRule.Difference?],
         in contract: inout Contract
     ) -> (was: String, now: String?)? {
         let found = differences.compactMap { $0?.mismatch }
-        return Self.change(place, in: &contract) { old in
+        return Self.replaceValue(location, in: &contract) { old in
             // A value that is missing in some runs is no longer checked.
             if found.contains(where: { $0.found == nil }) { return nil }
             guard case .string(let pattern) = old else {
@@ -206,20 +215,20 @@ package struct NoiseLearner: Sendable {
     /// Replaces all elements of an array with matchers if several elements vary.
     ///
     /// The order of such an array is random, so its other elements were as recorded only by chance.
-    private func widenArrays(_ masked: [Place], in contract: inout Contract) {
-        var counts: [Place: Int] = [:]
-        var order: [Place] = []
-        for place in masked {
-            guard let last = place.written.tokens.last, Int(last) != nil else { continue }
-            let parent = Place(
-                part: place.part,
-                written: JSONPointer(tokens: place.written.tokens.dropLast())
+    private func widenArrays(_ masked: [ValueLocation], in contract: inout Contract) {
+        var counts: [ValueLocation: Int] = [:]
+        var order: [ValueLocation] = []
+        for location in masked {
+            guard let last = location.written.tokens.last, Int(last) != nil else { continue }
+            let parent = ValueLocation(
+                part: location.part,
+                written: JSONPointer(tokens: location.written.tokens.dropLast())
             )
             counts[parent, default: 0] += 1
             if counts[parent] == 2 { order.append(parent) }
         }
-        for place in order {
-            _ = Self.change(place, in: &contract) { old in
+        for location in order {
+            _ = Self.replaceValue(location, in: &contract) { old in
                 // An object may also have numeric keys.
                 guard case .array(let elements) = old else { return old }
                 return .array(
@@ -238,28 +247,31 @@ package struct NoiseLearner: Sendable {
 
     /// Replaces or removes a value of a contract, and returns the old and the new value as text;
     /// nil when the value does not exist.
-    private static func change(
-        _ place: Place,
+    private static func replaceValue(
+        _ location: ValueLocation,
         in contract: inout Contract,
         _ replacement: (JSONValue) -> JSONValue?
     ) -> (was: String, now: String?)? {
-        switch place.part {
+        switch location.part {
         case .message(let index):
             guard contract.expectation.effects.indices.contains(index),
-                let old = contract.expectation.effects[index].says?[place.written]
+                let old = contract.expectation.effects[index].expectedContent?[location.written]
             else { return nil }
             let new = replacement(old)
-            contract.expectation.effects[index].says?.set(place.written, to: new)
+            contract.expectation.effects[index].expectedContent?.set(location.written, to: new)
             return (old.text, new?.text)
         case .answer(let name):
             for (index, step) in contract.steps.enumerated() {
                 switch step {
                 case .request(var request) where request.name == name:
-                    let result = request.answer?.change(place.written, replacement)
+                    let result = request.answer?.replaceValue(location.written, replacement)
                     contract.steps[index] = .request(request)
                     return (result ?? nil).map { ($0.old.text, $0.new?.text) }
                 case .deliver(var delivery) where delivery.name == name:
-                    let result = delivery.answerPattern?.change(place.written, replacement)
+                    let result = delivery.responsePattern?.replaceValue(
+                        location.written,
+                        replacement
+                    )
                     contract.steps[index] = .deliver(delivery)
                     return (result ?? nil).map { ($0.old.text, $0.new?.text) }
                 // No other kind of step has a response that a golden contract checks.
@@ -275,16 +287,16 @@ package struct NoiseLearner: Sendable {
     private static func merged(_ effects: [EffectExpectation]) -> [EffectExpectation] {
         var merged: [EffectExpectation] = []
         for effect in effects {
-            let same = merged.firstIndex {
-                effect.says != nil && $0.kind == effect.kind && $0.user == effect.user
-                    && $0.says == effect.says
+            let matchingIndex = merged.firstIndex {
+                effect.expectedContent != nil && $0.kind == effect.kind && $0.user == effect.user
+                    && $0.expectedContent == effect.expectedContent
             }
-            guard let same else {
+            guard let matchingIndex else {
                 merged.append(effect)
                 continue
             }
-            merged[same].countMin += effect.countMin
-            merged[same].countMax = merged[same].countMax.flatMap { left in
+            merged[matchingIndex].countMin += effect.countMin
+            merged[matchingIndex].countMax = merged[matchingIndex].countMax.flatMap { left in
                 effect.countMax.map { left + $0 }
             }
         }
@@ -295,7 +307,7 @@ package struct NoiseLearner: Sendable {
 extension ResponsePattern {
     /// Replaces or removes a value of an expected response, and returns the old and the new value;
     /// nil when the value does not exist.
-    fileprivate mutating func change(
+    fileprivate mutating func replaceValue(
         _ pointer: JSONPointer,
         _ replacement: (JSONValue) -> JSONValue?
     ) -> (old: JSONValue, new: JSONValue?)? {

@@ -6,7 +6,7 @@ struct RequestTexts: Sendable {
     /// second.
     ///
     /// Dates without a fraction are left out, because they may have been truncated.
-    private(set) var moments: [Instant] = []
+    private(set) var requestTimes: [Instant] = []
     /// The times at which the event of a webhook request happened, according to its body.
     private(set) var eventTimes: [Instant] = []
     /// The strings and numbers in the target, the headers and the body that an earlier response may
@@ -33,11 +33,11 @@ struct RequestTexts: Sendable {
         case .string(let text):
             add(text)
             if let date = TemplateNamer.date(text), date.milliseconds % 1000 != 0 {
-                moments.append(date)
+                requestTimes.append(date)
             }
         case .number(let number):
             if let moment = TemplateNamer.milliseconds(value) {
-                moments.append(moment)
+                requestTimes.append(moment)
             } else {
                 add(number.description)
             }
@@ -47,6 +47,6 @@ struct RequestTexts: Sendable {
     }
 
     private mutating func add(_ text: String) {
-        if TemplateNamer.isNamed(text) { values.append(text) }
+        if TemplateNamer.isCapturable(text) { values.append(text) }
     }
 }

@@ -41,54 +41,63 @@ struct SessionTimeline {
     ///   - texts: The content of the request of each exchange.
     ///   - began: The time when the recording began.
     init(_ exchanges: some Collection<Exchange>, _ texts: [RequestTexts], began: Instant) {
-        func real(_ exchange: Exchange) -> Instant { began + .microseconds(exchange.invoked) }
-        let said = zip(exchanges, texts).map { (present: real($0), moments: $1.moments) }
+        func realTime(_ exchange: Exchange) -> Instant { began + .microseconds(exchange.invoked) }
+        let recordedTimes = zip(exchanges, texts).map {
+            (realTimeOfExchange: realTime($0), requestTimes: $1.requestTimes)
+        }
         let earliest =
             zip(exchanges, texts).filter { $0.0.from != .app }.flatMap(\.1.eventTimes).min()
             ?? exchanges.first?.at ?? began
-        let isKept = said.allSatisfy { present, moments in
-            moments.allSatisfy { Self.keepsDistance($0, present, from: earliest) }
+        let keepsAllDistances = recordedTimes.allSatisfy { realTimeOfExchange, requestTimes in
+            requestTimes.allSatisfy { Self.keepsDistance($0, realTimeOfExchange, from: earliest) }
         }
-        if isKept {
+        if keepsAllDistances {
             base = earliest
         } else {
-            let offset = earliest - (exchanges.first.map(real) ?? began) + Self.leadTime
+            let offset = earliest - (exchanges.first.map(realTime) ?? began) + Self.leadTime
             let minutes = (Double(offset.milliseconds) / 60_000).rounded()
             base = earliest - .seconds(Int64(minutes) * 60)
         }
         var previous: Duration?
-        for moment in Set(said.flatMap(\.moments)).sorted() {
-            var offset = Self.rounded(moment - base)
+        for time in Set(recordedTimes.flatMap(\.requestTimes)).sorted() {
+            var offset = Self.rounded(time - base)
             if let previous, offset <= previous { offset = previous + .seconds(1) }
             previous = offset
-            offsets[moment.milliseconds] = offset
-            if offsetsBySecond[moment.seconds] == nil { offsetsBySecond[moment.seconds] = offset }
+            offsets[time.milliseconds] = offset
+            if offsetsBySecond[time.seconds] == nil { offsetsBySecond[time.seconds] = offset }
         }
     }
 
     /// Returns the offset of a recorded time from `base`, which becomes `{{now}}`.
     ///
-    /// If `isCut` is true, the time was truncated to whole seconds, so it may equal a known time
+    /// If `isTruncated` is true, the time was truncated to whole seconds, so it may equal a known time
     /// whose fraction was removed.
-    func offset(of moment: Instant, isCut: Bool) -> Duration {
-        if let offset = offsets[moment.milliseconds] { return offset }
-        if isCut, let offset = offsetsBySecond[moment.seconds] { return offset }
-        return isCut ? Self.rounded(moment - base) : moment - base
+    func offset(of time: Instant, isTruncated: Bool) -> Duration {
+        if let offset = offsets[time.milliseconds] { return offset }
+        if isTruncated, let offset = offsetsBySecond[time.seconds] { return offset }
+        return isTruncated ? Self.rounded(time - base) : time - base
     }
 
     private static func rounded(_ offset: Duration) -> Duration {
-        let half: Int64 = offset < .zero ? -500 : 500
-        return .milliseconds(offset.milliseconds.addingSaturated(half) / 1000 * 1000)
+        let roundingInMilliseconds: Int64 = offset < .zero ? -500 : 500
+        return .milliseconds(
+            offset.milliseconds.addingSaturated(roundingInMilliseconds) / 1000 * 1000
+        )
     }
 
     /// Returns whether a recorded time stays in the past, present or future when a run uses it
     /// relative to `{{now}}`.
-    private static func keepsDistance(_ moment: Instant, _ present: Instant, from base: Instant)
+    private static func keepsDistance(
+        _ time: Instant,
+        _ realTimeOfExchange: Instant,
+        from base: Instant
+    )
         -> Bool
     {
-        let ahead = moment - present
-        let aheadThen = moment - base - leadTime
-        if ahead > tolerance { return aheadThen > runMax }
-        return ahead < .zero - tolerance ? aheadThen < .zero - tolerance : aheadThen <= runMax
+        let timeAhead = time - realTimeOfExchange
+        let timeAheadInRun = time - base - leadTime
+        if timeAhead > tolerance { return timeAheadInRun > runMax }
+        return timeAhead < .zero - tolerance
+            ? timeAheadInRun < .zero - tolerance : timeAheadInRun <= runMax
     }
 }

@@ -19,35 +19,35 @@ struct SessionUsers: Sendable {
     /// The name of a user in the contract, such as `ada`, for each user ID in the session.
     private(set) var userByID: [String: String] = [:]
     /// The user IDs that an SDK generated before the user logged in, such as `$RCAnonymousID:…`.
-    private(set) var anonymous: Set<String> = []
+    private(set) var anonymousIDs: Set<String> = []
     /// The name of the user who owns each Firebase ID token, by the placeholder of the redacted
     /// token.
     private(set) var ownerOfToken: [String: String] = [:]
     /// The user IDs and secrets in each exchange, by exchange number.
     ///
     /// Exchanges that share a user ID or a secret belong to related users.
-    private var links: [Int: [String]] = [:]
-    private var groups = Groups()
+    private var linkKeysBySequence: [Int: [String]] = [:]
+    private var groups = LinkedKeyGroups()
     private var userCount = 0
 
     /// Finds the users in the exchanges of a session.
     ///
     /// - Parameters:
     ///   - exchanges: The exchanges of the session, each with a unique number.
-    ///   - knowsRefused: Whether an ID that appears only in refused requests counts as a user. It
+    ///   - includesRefusedRequests: Whether an ID that appears only in refused requests counts as a user. It
     ///     is false for a recording: the backend refuses the request again only with the same
     ///     literal ID. It is true for a run of a contract, in which all IDs are generated.
-    init(_ exchanges: [Exchange], knowsRefused: Bool = false) {
+    init(_ exchanges: [Exchange], includesRefusedRequests: Bool = false) {
         var texts = NumberedTexts()
-        var said: [[Int]] = []
-        said.reserveCapacity(exchanges.count)
+        var textNumbersByExchange: [[Int]] = []
+        textNumbersByExchange.reserveCapacity(exchanges.count)
         var tokens: [(token: String, id: String)] = []
         // Each batch is large enough to use all processors and small enough for the memory.
         for start in stride(from: 0, to: exchanges.count, by: 4096) {
             let some = exchanges[start..<min(start + 4096, exchanges.count)]
             for (exchange, found) in zip(some, some.concurrentMap(SessionTexts.init)) {
-                said.append(found.texts.map { texts.number(of: $0) })
-                if knowsRefused || !exchange.isRefused { learn(found.ids) }
+                textNumbersByExchange.append(found.texts.map { texts.number(of: $0) })
+                if includesRefusedRequests || !exchange.isRefused { assignUsers(found.ids) }
                 if let token = found.token { tokens.append(token) }
             }
         }
@@ -62,26 +62,26 @@ struct SessionUsers: Sendable {
             let own = userByID[text] != nil ? [text] : []
             return own + Placeholder.all(in: text).filter(\.linksExchanges).map(\.text)
         }
-        for (exchange, numbers) in zip(exchanges, said) {
-            var linked: [String] = []
-            for key in numbers.lazy.flatMap({ keys[$0] }) where !linked.contains(key) {
-                linked.append(key)
+        for (exchange, numbers) in zip(exchanges, textNumbersByExchange) {
+            var linkedKeys: [String] = []
+            for key in numbers.lazy.flatMap({ keys[$0] }) where !linkedKeys.contains(key) {
+                linkedKeys.append(key)
             }
-            links[exchange.sequence] = linked
-            for key in linked.dropFirst() { groups.join(linked[0], key) }
+            linkKeysBySequence[exchange.sequence] = linkedKeys
+            for key in linkedKeys.dropFirst() { groups.join(linkedKeys[0], key) }
         }
     }
 
     // MARK: User IDs
 
-    private mutating func learn(_ found: [String]) {
+    private mutating func assignUsers(_ found: [String]) {
         let ids = found.filter { !$0.isEmpty && $0.utf8.count <= 200 }
-        for id in ids where id.hasPrefix("$RCAnonymousID:") { anonymous.insert(id) }
+        for id in ids where id.hasPrefix("$RCAnonymousID:") { anonymousIDs.insert(id) }
         // An anonymous ID belongs to the user whose ID appears in the same exchange.
-        let named = ids.first { !anonymous.contains($0) }
+        let registeredID = ids.first { !anonymousIDs.contains($0) }
         for id in ids where userByID[id] == nil {
-            if anonymous.contains(id), let named {
-                userByID[id] = user(of: named)
+            if anonymousIDs.contains(id), let registeredID {
+                userByID[id] = user(of: registeredID)
             } else {
                 _ = user(of: id)
             }
@@ -105,27 +105,27 @@ struct SessionUsers: Sendable {
     // MARK: Related users
 
     /// Returns the user IDs and secrets in an exchange, which relate it to other exchanges.
-    func linkKeys(of exchange: Exchange) -> [String] { links[exchange.sequence] ?? [] }
+    func linkKeys(of exchange: Exchange) -> [String] { linkKeysBySequence[exchange.sequence] ?? [] }
 
     /// Returns the users of some exchanges only, renamed in the order in which they appear in these
     /// exchanges.
     ///
     /// The first user gets the name with index `first`, such as ada for 0 and bob for 1. So the
     /// second contract of a session is about bob.
-    func narrowed(to exchanges: some Sequence<Exchange>, first: Int = 0) -> SessionUsers {
+    func restricted(to exchanges: some Sequence<Exchange>, first: Int = 0) -> SessionUsers {
         var copy = SessionUsers([])
         var names: [String: String] = [:]
         var tokens: Set<String> = []
         for exchange in exchanges {
             for key in linkKeys(of: exchange) {
                 if ownerOfToken[key] != nil { tokens.insert(key) }
-                let wide = userByID[key] ?? ownerOfToken[key]
-                guard let wide else { continue }
-                let name = names[wide] ?? Self.name(first + names.count)
-                names[wide] = name
+                let originalUser = userByID[key] ?? ownerOfToken[key]
+                guard let originalUser else { continue }
+                let name = names[originalUser] ?? Self.name(first + names.count)
+                names[originalUser] = name
                 guard userByID[key] != nil else { continue }
                 copy.userByID[key] = name
-                if anonymous.contains(key) { copy.anonymous.insert(key) }
+                if anonymousIDs.contains(key) { copy.anonymousIDs.insert(key) }
             }
         }
         for token in tokens { copy.ownerOfToken[token] = ownerOfToken[token].flatMap { names[$0] } }
@@ -143,7 +143,7 @@ struct SessionUsers: Sendable {
     }
 
     /// Groups of related user IDs and secrets (keys), stored as a forest of flat trees.
-    private struct Groups: Sendable {
+    private struct LinkedKeyGroups: Sendable {
         private var parents: [String: String] = [:]
         private var members: [String: [String]] = [:]
 
@@ -152,12 +152,12 @@ struct SessionUsers: Sendable {
         /// Merges the groups of two keys, the smaller group into the larger one, so that each key
         /// moves rarely.
         mutating func join(_ left: String, _ right: String) {
-            var (root, moved) = (root(of: left), self.root(of: right))
-            guard root != moved else { return }
-            if members[root, default: []].count < members[moved, default: []].count {
-                swap(&root, &moved)
+            var (root, joinedRoot) = (root(of: left), self.root(of: right))
+            guard root != joinedRoot else { return }
+            if members[root, default: []].count < members[joinedRoot, default: []].count {
+                swap(&root, &joinedRoot)
             }
-            let own = (members.removeValue(forKey: moved) ?? []) + [moved]
+            let own = (members.removeValue(forKey: joinedRoot) ?? []) + [joinedRoot]
             for key in own { parents[key] = root }
             members[root, default: []] += own
         }
@@ -182,8 +182,8 @@ private struct SessionTexts: Sendable {
     init(_ exchange: Exchange) {
         for part in exchange.request.target.targetParts { add(part) }
         for field in exchange.request.fields { add(field.value) }
-        let answer = exchange.response?.body ?? []
-        for (index, body) in [exchange.request.body, answer].enumerated() {
+        let responseBody = exchange.response?.body ?? []
+        for (index, body) in [exchange.request.body, responseBody].enumerated() {
             guard let value = try? JSONValue(parsing: body) else { continue }
             collect(value, isID: false)
             if index == 1, exchange.to == .firebase, let id = value["localId"]?.string,

@@ -11,14 +11,14 @@ struct TemplateNamer {
     private let timeline: SessionTimeline
     /// Values that a later request repeats, so that the contract must capture them from a response
     /// under a name.
-    private let reused: Set<String>
+    private let valuesReusedLater: Set<String>
     private var nameByValue: [String: String] = [:]
     private var counts: [String: Int] = [:]
     /// The times that the requests so far contain, in milliseconds since 1970, grouped by second.
     private var moments: [Int64: Set<Int64>] = [:]
     /// The properties of JSON member names, cached because most bodies have the same member names.
-    private var keys: [String: Key] = [:]
-    /// The values of `{{some.NAME}}` templates that the contract defines, because a run must not
+    private var keys: [String: MemberName] = [:]
+    /// The values of `{{captureTemplate.NAME}}` templates that the contract defines, because a run must not
     /// generate other values.
     private(set) var values: [String: JSONValue] = [:]
 
@@ -28,21 +28,21 @@ struct TemplateNamer {
     ///   - users: The users of the session.
     ///   - moments: Converts the times in the session to offsets from `{{now}}`.
     ///   - session: The period of the exchanges in real time, widened by a few seconds.
-    ///   - reused: The values of responses that a later request repeats.
+    ///   - valuesReusedLater: The values of responses that a later request repeats.
     init(
         users: SessionUsers,
         moments: SessionTimeline,
         session: ClosedRange<Instant>,
-        reused: Set<String>
+        valuesReusedLater: Set<String>
     ) {
         self.session = session
         self.users = users
         ids = IDSearch(users.userByID.keys)
         timeline = moments
-        self.reused = reused
+        self.valuesReusedLater = valuesReusedLater
     }
 
-    private mutating func some(_ kind: String, _ value: String) -> String {
+    private mutating func captureTemplate(_ kind: String, _ value: String) -> String {
         if let name = nameByValue[value] { return "{{some.\(name)}}" }
         counts[kind, default: 0] += 1
         let name = kind + String(counts[kind] ?? 1)
@@ -56,14 +56,14 @@ struct TemplateNamer {
 
     /// Returns whether a contract captures a value like this from a response for a later request: a
     /// number, a UUID or a random string.
-    static func isNamed(_ text: String) -> Bool {
+    static func isCapturable(_ text: String) -> Bool {
         let isNumber = text.utf8.allSatisfy { (48...57).contains($0) || $0 == 0x2d || $0 == 0x2e }
         return isNumber && !text.isEmpty || TemplateValues.isUUID(text) || isRandom(text)
     }
 
     private func userTemplate(_ id: String) -> String? {
         users.userByID[id].map { user in
-            users.anonymous.contains(id) ? "{{anonymous.\(user)}}" : "{{user.\(user)}}"
+            users.anonymousIDs.contains(id) ? "{{anonymous.\(user)}}" : "{{user.\(user)}}"
         }
     }
 
@@ -72,7 +72,7 @@ struct TemplateNamer {
     /// Returns a JSON value of a request with templates in place of values that are specific to the
     /// session, such as IDs.
     mutating func request(_ value: JSONValue) -> JSONValue {
-        mapLeaves(value, Self.noKey) { namer, leaf, key in namer.requestLeaf(leaf, key) }
+        mapLeaves(value, Self.noMemberName) { namer, leaf, key in namer.requestLeaf(leaf, key) }
     }
 
     /// Returns a JSON value in which a closure has replaced every string, number, Boolean and null.
@@ -80,8 +80,8 @@ struct TemplateNamer {
     /// The closure gets each of these values with the name of its member.
     private mutating func mapLeaves(
         _ value: JSONValue,
-        _ key: Key,
-        _ name: (inout TemplateNamer, JSONValue, Key) -> JSONValue
+        _ key: MemberName,
+        _ name: (inout TemplateNamer, JSONValue, MemberName) -> JSONValue
     ) -> JSONValue {
         switch value {
         case .object(let object):
@@ -90,7 +90,7 @@ struct TemplateNamer {
             for member in object.members {
                 let key = self.key(member.key)
                 let named = mapLeaves(member.value, key, name)
-                members.append(.init(key: key.written, value: named))
+                members.append(.init(key: key.templatedName, value: named))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
@@ -102,8 +102,8 @@ struct TemplateNamer {
     }
 
     /// The name of a JSON member, and the properties of the value that the name implies.
-    private struct Key {
-        let written: String
+    private struct MemberName {
+        let templatedName: String
         /// Whether the name of the member contains "price" or "amount".
         let isMoney: Bool
         let isTransaction: Bool
@@ -111,8 +111,8 @@ struct TemplateNamer {
         let isTime: Bool
         let isID: Bool
 
-        init(_ key: String, written: String) {
-            self.written = written
+        init(_ key: String, templatedName: String) {
+            self.templatedName = templatedName
             let normal = SecretNames.normal(key)
             let bytes = Array(normal.utf8)
             isMoney = bytes.containsText("price") || bytes.containsText("amount")
@@ -125,34 +125,34 @@ struct TemplateNamer {
     }
 
     /// The empty member name, for values that are not in a JSON object.
-    private static let noKey = Key("", written: "")
+    private static let noMemberName = MemberName("", templatedName: "")
 
-    private mutating func key(_ key: String) -> Key {
+    private mutating func key(_ key: String) -> MemberName {
         if nameByValue[key] == nil, let known = keys[key] { return known }
-        let found = Key(key, written: text(key))
-        if keys.count < Self.keyCountMax { keys[key] = found }
+        let found = MemberName(key, templatedName: text(key))
+        if keys.count < Self.cachedNameMax { keys[key] = found }
         return found
     }
 
     /// The maximum number of cached member names.
     ///
     /// The number is limited because a backend may use IDs as member names.
-    private static let keyCountMax = 1024
+    private static let cachedNameMax = 1024
 
-    private mutating func remember(_ moment: Instant) {
+    private mutating func rememberTime(_ moment: Instant) {
         moments[moment.seconds, default: []].insert(moment.milliseconds)
     }
 
-    private mutating func requestLeaf(_ value: JSONValue, _ key: Key) -> JSONValue {
+    private mutating func requestLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
         switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):
-            if let moment = Self.milliseconds(value), isWithinReach(moment) {
-                remember(moment)
+            if let moment = Self.milliseconds(value), isNearSession(moment) {
+                rememberTime(moment)
                 return .string(template("now", moment))
             }
             if key.isMoney, number.double != 0 {
-                let template = some("amount", number.description)
+                let template = captureTemplate("amount", number.description)
                 if let name = nameByValue[number.description] { values[name] = value }
                 return .string(template)
             }
@@ -161,13 +161,13 @@ struct TemplateNamer {
         }
     }
 
-    private mutating func request(_ text: String, _ key: Key) -> String {
+    private mutating func request(_ text: String, _ key: MemberName) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
-        if key.isTransaction, text.utf8.count > 5 { return some("transaction", text) }
-        if TemplateValues.isUUID(text) { return some("uuid", text) }
-        if let moment = Self.date(text), isWithinReach(moment) {
-            remember(moment)
-            return template("date", moment, isCut: moment.milliseconds % 1000 == 0)
+        if key.isTransaction, text.utf8.count > 5 { return captureTemplate("transaction", text) }
+        if TemplateValues.isUUID(text) { return captureTemplate("uuid", text) }
+        if let moment = Self.date(text), isNearSession(moment) {
+            rememberTime(moment)
+            return template("date", moment, isTruncated: moment.milliseconds % 1000 == 0)
         }
         return self.text(text)
     }
@@ -184,7 +184,7 @@ struct TemplateNamer {
             let isNew = nameByValue[placeholder.text] == nil
             let template =
                 users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }
-                ?? some(Self.kind(placeholder.kind), placeholder.text)
+                ?? captureTemplate(Self.kind(placeholder.kind), placeholder.text)
             if isNew, !isResponse, let prefix = placeholder.prefix,
                 let name = nameByValue[placeholder.text]
             {
@@ -209,7 +209,7 @@ struct TemplateNamer {
             if let template = userTemplate(plain) ?? known(plain) {
                 output += template
             } else if TemplateValues.isUUID(plain) {
-                output += some("uuid", plain)
+                output += captureTemplate("uuid", plain)
             } else {
                 output += Placeholder.all(in: plain).isEmpty ? part : text(plain)
             }
@@ -233,14 +233,14 @@ struct TemplateNamer {
     /// Returns a JSON value that a contract expects in a response, with matchers in place of values
     /// that vary from run to run.
     mutating func answer(_ value: JSONValue) -> JSONValue {
-        mapLeaves(value, Self.noKey) { namer, leaf, key in namer.responseLeaf(leaf, key) }
+        mapLeaves(value, Self.noMemberName) { namer, leaf, key in namer.responseLeaf(leaf, key) }
     }
 
-    private mutating func responseLeaf(_ value: JSONValue, _ key: Key) -> JSONValue {
+    private mutating func responseLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
         switch value {
         case .string(let text): return .string(answer(text))
         case .number(let number):
-            if let moment = Self.milliseconds(value), isWithinReach(moment) {
+            if let moment = Self.milliseconds(value), isNearSession(moment) {
                 return .string(
                     moments[moment.seconds]?.contains(moment.milliseconds) == true
                         && isExpressible(moment)
@@ -253,8 +253,8 @@ struct TemplateNamer {
             }
             if key.isID, number.int64 != nil {
                 return .string(
-                    reused.contains(number.description)
-                        ? some("number", number.description) : "{{any.number}}"
+                    valuesReusedLater.contains(number.description)
+                        ? captureTemplate("number", number.description) : "{{any.number}}"
                 )
             }
             return value
@@ -266,22 +266,25 @@ struct TemplateNamer {
         if let template = userTemplate(text) ?? eventTemplate(text) ?? known(text) {
             return template
         }
-        if let moment = Self.date(text), isWithinReach(moment) {
+        if let moment = Self.date(text), isNearSession(moment) {
             // Dates are often truncated to whole seconds. A truncated date within the session may
             // also come from the backend's clock, for which there is no template.
             let known = moments[moment.seconds, default: []].sorted()
-            let isCut = moment.milliseconds % 1000 == 0
-            if isCut, session.contains(moment) { return "{{any.timestamp}}" }
-            let same = known.first { $0 == moment.milliseconds } ?? (isCut ? known.first : nil)
-            guard let same = same.map(Instant.init(milliseconds:)), isCut || isExpressible(same)
+            let isTruncated = moment.milliseconds % 1000 == 0
+            if isTruncated, session.contains(moment) { return "{{any.timestamp}}" }
+            let knownTime =
+                known.first { $0 == moment.milliseconds } ?? (isTruncated ? known.first : nil)
+            guard let knownTime = knownTime.map(Instant.init(milliseconds:)),
+                isTruncated || isExpressible(knownTime)
             else { return "{{any.timestamp}}" }
-            return template("date", same, isCut: isCut)
+            return template("date", knownTime, isTruncated: isTruncated)
         }
         if TemplateValues.isUUID(text) {
-            return reused.contains(text) ? some("uuid", text) : "{{any.uuid}}"
+            return valuesReusedLater.contains(text) ? captureTemplate("uuid", text) : "{{any.uuid}}"
         }
         if Placeholder.all(in: text).isEmpty, Self.date(text) == nil, Self.isRandom(text) {
-            return reused.contains(text) ? some("token", text) : "{{any.text}}"
+            return valuesReusedLater.contains(text)
+                ? captureTemplate("token", text) : "{{any.text}}"
         }
         return responseText(text)
     }
@@ -308,14 +311,14 @@ struct TemplateNamer {
     /// Returns whether a time is close enough to `{{now}}` to be written as an offset from it.
     ///
     /// A time more than about thirty years away means "never" or "always" and stays literal.
-    private func isWithinReach(_ moment: Instant) -> Bool {
+    private func isNearSession(_ moment: Instant) -> Bool {
         (moment - base).milliseconds.magnitude < 1_000_000_000_000 - 1000
     }
 
     /// Returns whether the offset of a time from `{{now}}` can be written with millisecond
     /// precision.
     private func isExpressible(_ moment: Instant) -> Bool {
-        let offset = timeline.offset(of: moment, isCut: false).milliseconds
+        let offset = timeline.offset(of: moment, isTruncated: false).milliseconds
         return offset.magnitude < 1_000_000_000 || offset % 1000 == 0
     }
 
@@ -325,8 +328,8 @@ struct TemplateNamer {
     ///
     /// The offset is in whole seconds when the time was truncated to whole seconds, or when
     /// milliseconds would need too many digits.
-    private func template(_ word: String, _ moment: Instant, isCut: Bool = false) -> String {
-        let offset = timeline.offset(of: moment, isCut: isCut || !isExpressible(moment))
+    private func template(_ word: String, _ moment: Instant, isTruncated: Bool = false) -> String {
+        let offset = timeline.offset(of: moment, isTruncated: isTruncated || !isExpressible(moment))
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
     }
 
@@ -340,8 +343,10 @@ struct TemplateNamer {
 
     /// Returns whether a value is a number of seconds since 1970 within ten years of the session.
     private static func isEpochSeconds(_ value: JSONValue, _ base: Instant) -> Bool {
-        let tenYears: Int64 = 10 * 366 * 86_400
-        return value.int64.map { $0.subtractingSaturated(base.seconds).magnitude < tenYears }
+        let tenYearsInSeconds: Int64 = 10 * 366 * 86_400
+        return value.int64.map {
+            $0.subtractingSaturated(base.seconds).magnitude < tenYearsInSeconds
+        }
             ?? false
     }
 
@@ -361,13 +366,13 @@ struct TemplateNamer {
     static func isRandom(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count >= 16, !bytes.contains(UInt8(ascii: " ")) else { return false }
-        var changes = 0
+        var letterDigitChangeCount = 0
         var wasDigit = false
         for (index, byte) in bytes.enumerated() {
             let isDigit = (48...57).contains(byte)
-            if index > 0, isDigit != wasDigit { changes += 1 }
+            if index > 0, isDigit != wasDigit { letterDigitChangeCount += 1 }
             wasDigit = isDigit
         }
-        return changes >= 4
+        return letterDigitChangeCount >= 4
     }
 }

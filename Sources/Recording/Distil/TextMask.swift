@@ -27,7 +27,7 @@ enum TextMask {
     ///
     /// - Parameters:
     ///   - pattern: The string in the new golden contract (the draft).
-    ///   - seen: The observed strings that differ from the recording, each with the values of the
+    ///   - otherTexts: The observed strings that differ from the recording, each with the values of the
     ///     pattern's template names in that run.
     ///   - year: The year of the session. A date near it is masked as one unit.
     ///   - isEveryRun: Whether the string differed from the recording in every run. If so, a part
@@ -36,15 +36,17 @@ enum TextMask {
     ///   the parts that stay.
     static func masked(
         _ pattern: String,
-        _ seen: [(text: String, names: [String: String])],
+        _ otherTexts: [(text: String, names: [String: String])],
         around year: Int,
         isEveryRun: Bool
     ) -> String {
-        let texts = seen.map(\.text)
-        if Template(pattern).names.isEmpty, let whole = whole([pattern] + texts) { return whole }
-        let samples = seen.map { tokens(of: $0.text, $0.names, year) }
+        let texts = otherTexts.map(\.text)
+        if Template(pattern).names.isEmpty, let matcherForAll = matcherForAll([pattern] + texts) {
+            return matcherForAll
+        }
+        let samples = otherTexts.map { tokens(of: $0.text, $0.names, year) }
         let masked =
-            aligned(tokens(of: Template(pattern), year), samples, isEveryRun)
+            alignedPattern(tokens(of: Template(pattern), year), samples, isEveryRun)
             ?? "{{any.text}}"
         // As the whole value, `{{any.number}}` would match a JSON number, but this is a string.
         return masked == "{{any.number}}" ? "{{any.text}}" : masked
@@ -52,7 +54,7 @@ enum TextMask {
 
     /// Returns the matcher for the kind of value that all strings are, such as `{{any.uuid}}` for
     /// UUIDs; nil when they have no such kind.
-    private static func whole(_ texts: [String]) -> String? {
+    private static func matcherForAll(_ texts: [String]) -> String? {
         if texts.allSatisfy(TemplateValues.isUUID) { return "{{any.uuid}}" }
         if texts.allSatisfy({ Masking.instant(.string($0)) != nil }) { return "{{any.timestamp}}" }
         return nil
@@ -60,15 +62,15 @@ enum TextMask {
 
     // MARK: Alignment
 
-    private static func aligned(
+    private static func alignedPattern(
         _ pattern: [Token],
         _ samples: [[Token]],
         _ isEveryRun: Bool
     ) -> String? {
         let all = [pattern] + samples
         if all.allSatisfy({ $0.count == pattern.count }) {
-            let columns = pattern.indices.map { index in all.map { $0[index] } }
-            return joined(columns.map { matcher($0, isEveryRun) })
+            let tokenColumns = pattern.indices.map { index in all.map { $0[index] } }
+            return joined(tokenColumns.map { matcher($0, isEveryRun) })
         }
         // Aligns the parts of a header, sentences or lines separately.
         for separator: Character in ["\n", ";", "&", ","] {
@@ -79,7 +81,7 @@ enum TextMask {
                 continue
             }
             let masked = parts[0].indices.map { index in
-                aligned(
+                alignedPattern(
                     Array(parts[0][index]),
                     parts.dropFirst().map { Array($0[index]) },
                     isEveryRun
@@ -91,17 +93,21 @@ enum TextMask {
         let prefix = pattern.indices.prefix { index in
             samples.allSatisfy { $0.indices.contains(index) && $0[index] == pattern[index] }
         }.count
-        let shortest = all.map(\.count).min() ?? 0
-        let suffix = (0..<(shortest - prefix)).prefix { back in
-            samples.allSatisfy { $0[$0.count - 1 - back] == pattern[pattern.count - 1 - back] }
+        let shortestCount = all.map(\.count).min() ?? 0
+        let suffix = (0..<(shortestCount - prefix)).prefix { offsetFromEnd in
+            samples.allSatisfy {
+                $0[$0.count - 1 - offsetFromEnd] == pattern[pattern.count - 1 - offsetFromEnd]
+            }
         }.count
-        let between = pattern.dropFirst(prefix).dropLast(suffix)
+        let middleTokens = pattern.dropFirst(prefix).dropLast(suffix)
         // A matcher in place of a captured name would also break every later use of the name.
-        let opened = between.contains {
+        let containsCapturedName = middleTokens.contains {
             if case .name(let name) = $0 { name.hasPrefix("some.") } else { false }
         }
         let others = Set(samples.map { $0.dropFirst(prefix).dropLast(suffix) })
-        if opened || isEveryRun && others.count == 1 { return pattern.map(\.text).joined() }
+        if containsCapturedName || isEveryRun && others.count == 1 {
+            return pattern.map(\.text).joined()
+        }
         return joined(
             pattern.prefix(prefix).map(\.text) + ["{{any.text}}"]
                 + pattern.suffix(suffix).map(\.text)
@@ -125,7 +131,7 @@ enum TextMask {
         if isEveryRun, others.count == 1 { return column[0].text }
         let words = column.compactMap { if case .word(let word) = $0 { word } else { nil } }
         guard words.count == column.count else { return "{{any.text}}" }
-        if let whole = whole(words) { return whole }
+        if let matcherForAll = matcherForAll(words) { return matcherForAll }
         return words.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isNumber } }
             ? "{{any.number}}" : "{{any.text}}"
     }
@@ -191,11 +197,13 @@ enum TextMask {
                 rest = rest.dropFirst(length)
                 continue
             }
-            let run = rest.prefix { $0.isLetter || $0.isNumber || "-:.+".contains($0) }
+            let wordAndPunctuation = rest.prefix {
+                $0.isLetter || $0.isNumber || "-:.+".contains($0)
+            }
             let word = rest.prefix { $0.isLetter || $0.isNumber }
-            if whole([String(run)]) != nil {
-                found.append(.word(String(run)))
-                rest = rest.dropFirst(run.count)
+            if matcherForAll([String(wordAndPunctuation)]) != nil {
+                found.append(.word(String(wordAndPunctuation)))
+                rest = rest.dropFirst(wordAndPunctuation.count)
             } else if word.isEmpty {
                 found.append(.punctuation(first))
                 rest = rest.dropFirst()
@@ -218,8 +226,8 @@ enum TextMask {
                 rest = rest.dropFirst()
             }
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
-            let isWithin = (Int(digits) ?? .max) < (part == 0 ? 24 : 60)
-            guard isWithin, part == 0 ? (1...2).contains(digits.count) : digits.count == 2 else {
+            let isInRange = (Int(digits) ?? .max) < (part == 0 ? 24 : 60)
+            guard isInRange, part == 0 ? (1...2).contains(digits.count) : digits.count == 2 else {
                 return part == 2 ? length : nil
             }
             rest = rest.dropFirst(digits.count)

@@ -8,7 +8,7 @@ internal import Conformance
 /// a new ID the backend would accept the delivery.
 struct WebhookRefusals: Sendable {
     /// The credentials with which a golden contract sends a recorded delivery again.
-    enum Reading: Hashable {
+    enum Interpretation: Hashable {
         /// The delivery is sent with the configured, valid credentials.
         case asUsual
         /// The delivery is sent with these credentials.
@@ -42,7 +42,7 @@ struct WebhookRefusals: Sendable {
 
     /// Returns the credentials with which the backend responds to a delivery as it did in the
     /// recorded session.
-    func reading(of delivery: Exchange) -> Reading {
+    func interpretation(of delivery: Exchange) -> Interpretation {
         guard delivery.isRefused, let status = delivery.response?.status else { return .asUsual }
         let acceptedCredentials = acceptedCredentials[delivery.from] ?? AcceptedCredentials()
         let isAboutSender = status == 401 || status == 403

@@ -48,7 +48,7 @@ package enum Exporter {
         let milliseconds =
             Double((exchange.completed ?? exchange.invoked) - exchange.invoked) / 1000
         let query = request.target.cut(at: "?")?.after ?? ""
-        var sent: JSONObject = [
+        var requestJSON: JSONObject = [
             "method": .string(request.method), "url": .string(base + request.target),
             "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(request.fields),
             "queryString": .array(
@@ -59,7 +59,7 @@ package enum Exporter {
             "headersSize": -1, "bodySize": .integer(Int64(request.body.count)),
         ]
         if !request.body.isEmpty {
-            sent["postData"] = [
+            requestJSON["postData"] = [
                 "mimeType": .string(request[field: "content-type"] ?? ""),
                 "text": .string(String(decoding: request.body, as: UTF8.self)),
             ]
@@ -79,7 +79,7 @@ package enum Exporter {
         }
         return [
             "startedDateTime": .string(exchange.at.preciseText),
-            "time": .number(JSONNumber(milliseconds)), "request": .object(sent),
+            "time": .number(JSONNumber(milliseconds)), "request": .object(requestJSON),
             "response": [
                 "status": .integer(Int64(response?.status ?? 0)), "statusText": "",
                 "httpVersion": "HTTP/1.1", "cookies": [],
@@ -100,9 +100,10 @@ package enum Exporter {
     // MARK: curl
 
     private static func curl(_ exchange: Exchange, _ base: String) -> String {
-        let skipped = ["host", "content-length", "user-agent", "accept", "connection"]
+        let omittedFieldNames = ["host", "content-length", "user-agent", "accept", "connection"]
         var lines = ["curl -X \(exchange.request.method) \(quoted(base + exchange.request.target))"]
-        for field in exchange.request.fields where !skipped.contains(field.name.lowercased()) {
+        for field in exchange.request.fields
+        where !omittedFieldNames.contains(field.name.lowercased()) {
             lines.append("  -H \(quoted("\(field.name): \(field.value)"))")
         }
         if !exchange.request.body.isEmpty {

@@ -85,13 +85,13 @@ enum RecordingLine {
         at microseconds: Int64
     ) -> [UInt8] {
         var head: JSONObject = ["end": .integer(Int64(sequence)), "us": .integer(microseconds)]
-        var answer: [UInt8]?
+        var recordedResponse: [UInt8]?
         switch outcome {
         case .answered(let response), .answerLost(let response?):
             let known: JSONObject = [
                 "status": .integer(Int64(response.status)), "headers": headers(response.fields),
             ]
-            answer = joined(known, "body", value(body))
+            recordedResponse = joined(known, "body", value(body))
             if case .answerLost = outcome { head["lost"] = true }
         case .answerLost(nil): head["lost"] = true
         case .failed(let failure, let text):
@@ -112,7 +112,7 @@ enum RecordingLine {
                 }
             )
         }
-        return answer.map { joined(head, "response", $0) } ?? JSONValue.object(head).bytes
+        return recordedResponse.map { joined(head, "response", $0) } ?? JSONValue.object(head).bytes
     }
 
     /// Returns a JSON object as bytes, with one more member, whose value is already serialized as
@@ -286,8 +286,8 @@ enum RecordingLine {
             throw RecordingError(line: line, problem: "'us' is not a time", remedy: .restore)
         }
         var response: HTTPMessage.Response?
-        if let answer = value["response"] {
-            guard let status = answer["status"]?.int64.flatMap(RecordedStatus.init) else {
+        if let recordedResponse = value["response"] {
+            guard let status = recordedResponse["status"]?.int64.flatMap(RecordedStatus.init) else {
                 throw RecordingError(
                     line: line,
                     problem: "the response has no valid status",
@@ -296,8 +296,8 @@ enum RecordingLine {
             }
             response = HTTPMessage.Response(
                 status.code,
-                fields: try fields(answer["headers"], line),
-                body: try bytes(answer["body"], line)
+                fields: try fields(recordedResponse["headers"], line),
+                body: try bytes(recordedResponse["body"], line)
             )
         }
         let outcome: Exchange.Outcome

@@ -6,7 +6,7 @@ package struct RecordingReader {
     private static let lineMax = 64 << 20
 
     private var header: RecordingHeader?
-    private var open: [Int: Exchange] = [:]
+    private var openExchanges: [Int: Exchange] = [:]
     private var completedExchanges: [Exchange] = []
     /// The numbers of the exchanges whose request body has not been read yet.
     private var exchangesAwaitingBody: Set<Int> = []
@@ -15,7 +15,7 @@ package struct RecordingReader {
     /// The number of lines of the file that have been read.
     private var lineCount = 0
     /// The bytes of a line whose end has not been read yet.
-    private var rest: [UInt8] = []
+    private var incompleteLine: [UInt8] = []
 
     package init() {}
 
@@ -25,7 +25,7 @@ package struct RecordingReader {
     ///
     /// - Throws: An error about the first invalid line.
     package mutating func read(_ bytes: [UInt8]) throws(RecordingError) {
-        let bytes = rest.isEmpty ? bytes : rest + bytes
+        let bytes = incompleteLine.isEmpty ? bytes : incompleteLine + bytes
         var lines: [Range<Int>] = []
         var start = 0
         bytes.withUnsafeBufferPointer { bytes in
@@ -34,8 +34,8 @@ package struct RecordingReader {
                 start = index + 1
             }
         }
-        rest = Array(bytes[start...])
-        guard rest.count <= Self.lineMax else {
+        incompleteLine = Array(bytes[start...])
+        guard incompleteLine.count <= Self.lineMax else {
             throw lineTooLongError(lineCount + lines.count + 1)
         }
         let first = lineCount
@@ -48,7 +48,7 @@ package struct RecordingReader {
         }
         for line in read {
             lineCount += 1
-            try take(line)
+            try addLine(line)
         }
     }
 
@@ -59,25 +59,27 @@ package struct RecordingReader {
     package mutating func finish() throws(RecordingError) -> (
         recording: Recording, notes: [String]
     ) {
-        if !rest.isEmpty {
+        if !incompleteLine.isEmpty {
             if header == nil { throw fail(1, "the header is incomplete") }
             notes.append("line \(lineCount + 1) is incomplete and is left out")
         }
         guard let header else { throw fail(1, "the file is empty") }
         if !isClosed { notes.append("the recorder did not close the file") }
-        if !open.isEmpty {
+        if !openExchanges.isEmpty {
             notes.append(
-                open.count == 1
+                openExchanges.count == 1
                     ? "1 exchange has no response and is left out"
-                    : "\(open.count) exchanges have no response and are left out"
+                    : "\(openExchanges.count) exchanges have no response and are left out"
             )
         }
-        let cut = completedExchanges.count { exchangesAwaitingBody.contains($0.sequence) }
-        if cut > 0 {
+        let truncatedExchangeCount = completedExchanges.count {
+            exchangesAwaitingBody.contains($0.sequence)
+        }
+        if truncatedExchangeCount > 0 {
             notes.append(
-                cut == 1
+                truncatedExchangeCount == 1
                     ? "1 request got its response before its whole body was sent"
-                    : "\(cut) requests got their responses before their whole bodies were sent"
+                    : "\(truncatedExchangeCount) requests got their responses before their whole bodies were sent"
             )
         }
         completedExchanges.sort { $0.sequence < $1.sequence }
@@ -96,7 +98,7 @@ package struct RecordingReader {
         fail(line, "the line has more than \(Self.lineMax >> 20) MB")
     }
 
-    private mutating func take(_ line: RecordingLine.ParsedLine) throws(RecordingError) {
+    private mutating func addLine(_ line: RecordingLine.ParsedLine) throws(RecordingError) {
         let number = lineCount
         if isClosed {
             throw fail(
@@ -109,13 +111,14 @@ package struct RecordingReader {
         case .invalid(let error): throw error
         case .header(let header): self.header = header
         case .begin(let exchange, let isBodyDeferred):
-            guard open.updateValue(exchange, forKey: exchange.sequence) == nil else {
+            guard openExchanges.updateValue(exchange, forKey: exchange.sequence) == nil else {
                 throw fail(number, "exchange \(exchange.sequence) begins twice")
             }
             if isBodyDeferred { exchangesAwaitingBody.insert(exchange.sequence) }
-        case .sent(let sequence, let body, let proof): try send(sequence, body, proof, number)
+        case .sent(let sequence, let body, let proof):
+            try setDeferredBody(sequence, body, proof, number)
         case .end(let sequence, let completion):
-            guard var exchange = open.removeValue(forKey: sequence) else {
+            guard var exchange = openExchanges.removeValue(forKey: sequence) else {
                 throw fail(number, "exchange \(sequence) ends, but it never began")
             }
             exchange.completed = completion.completed
@@ -124,7 +127,7 @@ package struct RecordingReader {
             completedExchanges.append(exchange)
         case .closed(let count):
             isClosed = true
-            let found = completedExchanges.count + open.count
+            let found = completedExchanges.count + openExchanges.count
             if count != found {
                 notes.append(
                     "the closing line has the exchange count \(count), but the file has \(found)"
@@ -134,7 +137,7 @@ package struct RecordingReader {
         }
     }
 
-    private mutating func send(
+    private mutating func setDeferredBody(
         _ sequence: Int,
         _ body: [UInt8],
         _ proof: SenderProof?,
@@ -143,9 +146,9 @@ package struct RecordingReader {
         guard exchangesAwaitingBody.remove(sequence) != nil else {
             throw fail(number, "exchange \(sequence) never began, or already has its body")
         }
-        if open[sequence] != nil {
-            open[sequence]?.request.body = body
-            open[sequence]?.proof = proof
+        if openExchanges[sequence] != nil {
+            openExchanges[sequence]?.request.body = body
+            openExchanges[sequence]?.proof = proof
         } else if let index = completedExchanges.lastIndex(where: { $0.sequence == sequence }) {
             completedExchanges[index].request.body = body
             completedExchanges[index].proof = proof

@@ -35,7 +35,7 @@ package final class RecordingWriter: JournalObserver {
     }
 
     package let path: String
-    private let descriptor: Int32
+    private let fileDescriptor: Int32
     private let redactor: Redactor
     private let bodyMax: Int
     private let progress = Locked(Progress())
@@ -76,8 +76,8 @@ package final class RecordingWriter: JournalObserver {
             let reason = "cannot create the folder '\(error.path)': \(error.reason)"
             throw OpenError(description: "cannot write the recording '\(path)': \(reason)")
         }
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
-        guard descriptor >= 0 else {
+        fileDescriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
+        guard fileDescriptor >= 0 else {
             let reason =
                 errno == EEXIST
                 ? "the file already exists; name another folder or remove the file"
@@ -86,7 +86,7 @@ package final class RecordingWriter: JournalObserver {
         }
         write(redactor.line(header.json))
         if let failure = progress.withLock({ $0.failure }) {
-            _ = system.close(descriptor)
+            _ = system.close(fileDescriptor)
             unlink(path)
             throw OpenError(description: failure, isWriteFailure: true)
         }
@@ -156,7 +156,7 @@ package final class RecordingWriter: JournalObserver {
         write(redactor.line(bytes: line))
     }
 
-    package func said(_ message: WebSocketMessage, at microseconds: Int64) {
+    package func recordWebSocketMessage(_ message: WebSocketMessage, at microseconds: Int64) {
         write(
             redactor.line(
                 bytes: RecordingLine.message(
@@ -177,14 +177,14 @@ package final class RecordingWriter: JournalObserver {
     private func proof(of exchange: Exchange) -> SenderProof? {
         guard var proof = senderProof(exchange) else { return nil }
         // A signature cannot be checked if the body that it signs was not kept.
-        let isKept = exchange.request[field: CapturedBody.omittedField] == nil
-        if !isKept, proof.signature != .missing { proof.signature = nil }
+        let isBodyKept = exchange.request[field: CapturedBody.omittedField] == nil
+        if !isBodyKept, proof.signature != .missing { proof.signature = nil }
         return proof.isEmpty ? nil : proof
     }
 
     private func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
-        let own = [CapturedBody.omittedField, CapturedBody.deferredBodyField.name]
-        return redactor.fields(fields.filter { !own.contains($0.name) })
+        let internalFieldNames = [CapturedBody.omittedField, CapturedBody.deferredBodyField.name]
+        return redactor.fields(fields.filter { !internalFieldNames.contains($0.name) })
     }
 
     private func body(_ bytes: [UInt8], _ fields: [HTTPMessage.Field]) -> RecordingLine.Body {
@@ -234,14 +234,14 @@ package final class RecordingWriter: JournalObserver {
             guard progress.failure == nil else { return }
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { system.write(descriptor, $0) }
+                let count = rest.withUnsafeBytes { system.write(fileDescriptor, $0) }
                 if count > 0 {
                     rest = rest.dropFirst(count)
                 } else if errno != EINTR {
                     progress.failure =
                         "cannot continue writing '\(path)': \(String(cString: strerror(errno))); "
                         + "all lines before it are complete"
-                    ftruncate(descriptor, off_t(progress.byteCount))
+                    ftruncate(fileDescriptor, off_t(progress.byteCount))
                     return
                 }
             }
@@ -252,7 +252,7 @@ package final class RecordingWriter: JournalObserver {
     /// Writes the last line, which contains the number of exchanges, and closes the recording file.
     package func close() {
         write(redactor.line(Recording.closing(progress.withLock { $0.exchangeCount })))
-        guard system.close(descriptor) != 0 else { return }
+        guard system.close(fileDescriptor) != 0 else { return }
         let reason = String(cString: strerror(errno))
         progress.withLock { progress in
             progress.failure = progress.failure ?? "cannot finish writing '\(path)': \(reason)"
@@ -262,19 +262,19 @@ package final class RecordingWriter: JournalObserver {
 
 /// Functions of the C library whose names collide with methods of `RecordingWriter`.
 private enum system {
-    static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    static func write(_ fileDescriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Glibc)
-        Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        Glibc.write(fileDescriptor, bytes.baseAddress, bytes.count)
         #else
-        Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        Darwin.write(fileDescriptor, bytes.baseAddress, bytes.count)
         #endif
     }
 
-    static func close(_ descriptor: Int32) -> Int32 {
+    static func close(_ fileDescriptor: Int32) -> Int32 {
         #if canImport(Glibc)
-        Glibc.close(descriptor)
+        Glibc.close(fileDescriptor)
         #else
-        Darwin.close(descriptor)
+        Darwin.close(fileDescriptor)
         #endif
     }
 }

@@ -47,8 +47,8 @@ struct CurlCommand {
     init(_ words: [String], files: @escaping Files) throws(Problem) {
         self.words = words[...]
         self.files = files
-        while let word = self.words.popFirst() { try take(word) }
-        try finish()
+        while let word = self.words.popFirst() { try parseArgument(word) }
+        try finishRequest()
     }
 
     // MARK: Flags
@@ -98,8 +98,12 @@ struct CurlCommand {
             "etag-compare": .refused("depends on an earlier response"),
             "continue-at": .refused("depends on an earlier response"),
         ]
-        let several = ["digest", "ntlm", "negotiate", "anyauth", "aws-sigv4", "proxy-anyauth"]
-        for name in several { flags[name] = .refused("needs several requests or a new signature") }
+        let unsupportedAuthOptions = [
+            "digest", "ntlm", "negotiate", "anyauth", "aws-sigv4", "proxy-anyauth",
+        ]
+        for name in unsupportedAuthOptions {
+            flags[name] = .refused("needs several requests or a new signature")
+        }
         let ignored = [
             "output", "output-dir", "max-time", "connect-timeout", "write-out", "retry",
             "retry-delay", "retry-max-time", "max-redirs", "proxy", "proxy-user", "cacert",
@@ -135,7 +139,7 @@ struct CurlCommand {
         return flags
     }()
 
-    private mutating func take(_ word: String) throws(Problem) {
+    private mutating func parseArgument(_ word: String) throws(Problem) {
         guard word.hasPrefix("-"), word != "-" else {
             urls.append(word)
             return
@@ -146,22 +150,22 @@ struct CurlCommand {
             if name.hasPrefix("no-"), case .withoutValue? = Self.long[String(name.dropFirst(3))] {
                 return
             }
-            guard let flag = Self.long[name] else { throw unknown(word) }
-            return try take(flag, word, attached: nil)
+            guard let flag = Self.long[name] else { throw unknownOptionProblem(word) }
+            return try parseArgument(flag, word, attached: nil)
         }
         // `-sSXPOST` is three flags; the rest of the word is the value of the last one.
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
-            guard let flag = Self.short[letter] else { throw unknown("-\(letter)") }
+            guard let flag = Self.short[letter] else { throw unknownOptionProblem("-\(letter)") }
             let attached = letters.isEmpty ? nil : String(letters)
             if Self.takesValue(flag) {
-                return try take(flag, "-\(letter)", attached: attached)
+                return try parseArgument(flag, "-\(letter)", attached: attached)
             }
-            try take(flag, "-\(letter)", attached: nil)
+            try parseArgument(flag, "-\(letter)", attached: nil)
         }
     }
 
-    private func unknown(_ word: String) -> Problem {
+    private func unknownOptionProblem(_ word: String) -> Problem {
         Problem(
             "the curl option '\(word)' is not supported",
             "Remove the option if the request does not depend on it, or rewrite the command."
@@ -178,7 +182,7 @@ struct CurlCommand {
         }
     }
 
-    private mutating func take(
+    private mutating func parseArgument(
         _ flag: Flag,
         _ word: String,
         attached: String?
@@ -202,7 +206,7 @@ struct CurlCommand {
         case .data: try add(value, "&", readsFiles: true, keepsLines: false)
         case .rawData: add(Array(value.utf8), "&")
         case .binaryData: try add(value, "&", readsFiles: true, keepsLines: true)
-        case .encodedData: add(Array(try encoded(value).utf8), "&")
+        case .encodedData: add(Array(try urlEncoded(value).utf8), "&")
         case .json:
             isJSON = true
             try add(value, "", readsFiles: true, keepsLines: true)
@@ -224,20 +228,20 @@ struct CurlCommand {
                     "Write the cookies as -b 'NAME=VALUE; NAME=VALUE'."
                 )
             }
-            let before = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
-            set("cookie", before + value)
+            let earlierCookies = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
+            set("cookie", earlierCookies + value)
         case .literalURLs: hasLiteralURLs = true
         case .query: isQuery = true
         case .head: isHead = true
         case .url: urls.append(value)
         case .urlQuery:
-            query.append(value.hasPrefix("+") ? String(value.dropFirst()) : try encoded(value))
+            query.append(value.hasPrefix("+") ? String(value.dropFirst()) : try urlEncoded(value))
         case .upload: upload = (value, try file(value, word))
         case .userAgent: set("user-agent", value)
         case .referer: set("referer", value.replacing(";auto", with: ""))
         case .range: set("range", "bytes=" + value)
         case .target: target = value
-        case .next: try finish()
+        case .next: try finishRequest()
         }
     }
 
@@ -307,7 +311,7 @@ struct CurlCommand {
 
     /// Returns the encoded value of `--data-urlencode`: `content`, `=content`, `name=content`,
     /// `@file` or `name@file`.
-    private func encoded(_ value: String) throws(Problem) -> String {
+    private func urlEncoded(_ value: String) throws(Problem) -> String {
         guard let mark = value.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
             return Self.escaped(Array(value.utf8))
         }
@@ -391,7 +395,7 @@ struct CurlCommand {
     private static let boundary = "------------------------assayimportedform"
 
     /// Creates one request for each URL of the command, according to the flags so far.
-    private mutating func finish() throws(Problem) {
+    private mutating func finishRequest() throws(Problem) {
         guard !urls.isEmpty else { throw Problem("the command has no URL") }
         guard form.isEmpty || data == nil else {
             throw Problem("the command has a form and data", "Remove either -F or -d.")
@@ -423,13 +427,13 @@ struct CurlCommand {
                 fields.append(HTTPMessage.Field("accept", "application/json"))
             }
         }
-        var asked = query
+        var queryParts = query
         if isQuery, let data {
-            asked.append(String(decoding: data, as: UTF8.self))
+            queryParts.append(String(decoding: data, as: UTF8.self))
             (body, verb) = ([], "GET")
         }
-        if !asked.isEmpty {
-            path += (path.contains("?") ? "&" : "?") + asked.joined(separator: "&")
+        if !queryParts.isEmpty {
+            path += (path.contains("?") ? "&" : "?") + queryParts.joined(separator: "&")
         }
         if !form.isEmpty {
             verb = "POST"
@@ -448,9 +452,10 @@ struct CurlCommand {
         guard ImportReader.isMethod(verb) else {
             throw Problem("'\(verb)' is not a method", "Write the method in capitals: -X POST.")
         }
-        let isNamed =
+        let hasContentType =
             fields.value(of: "content-type") != nil || removedHeaders.contains("content-type")
-        if !isNamed, upload == nil, !form.isEmpty || !body.isEmpty || data != nil && !isQuery {
+        if !hasContentType, upload == nil, !form.isEmpty || !body.isEmpty || data != nil && !isQuery
+        {
             fields.append(HTTPMessage.Field("content-type", type))
         }
         return HTTPMessage.Request(

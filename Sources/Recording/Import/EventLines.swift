@@ -13,8 +13,8 @@ extension ImportReader {
                 count += 1
                 continue
             }
-            let listed = ["events", "items", "data"].lazy.compactMap { value[$0]?.array }.first
-            for event in listed ?? [value] {
+            let eventList = ["events", "items", "data"].lazy.compactMap { value[$0]?.array }.first
+            for event in eventList ?? [value] {
                 entry(count) { reader throws(RecordingError) in
                     try reader.add(event: event, line)
                 }
@@ -29,7 +29,7 @@ extension ImportReader {
     private mutating func add(event: JSONValue, _ line: Int) throws(RecordingError) {
         let senders = Services.providers.filter { $0.webhookEndpoint != nil }
         guard
-            let (sender, shown) = senders.lazy.compactMap({ sender in
+            let (sender, webhookEvent) = senders.lazy.compactMap({ sender in
                 sender.event(event).map { (sender, $0) }
             }).first
         else {
@@ -40,24 +40,24 @@ extension ImportReader {
                 "Pass the whole body of the webhook request."
             )
         }
-        guard let hook = context.webhooks[sender.party] else {
+        guard let webhookMethodAndPath = context.webhooks[sender.party] else {
             throw fail(
                 line,
                 "the profile has no webhook path for events of \(sender.title)",
                 "Set '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
             )
         }
-        let words = hook.split(separator: " ").map(String.init)
+        let words = webhookMethodAndPath.split(separator: " ").map(String.init)
         // The provider expects status 200.
         try add(
             HTTPMessage.Request(
                 words[0],
                 words[1],
                 fields: [HTTPMessage.Field("content-type", "application/json")],
-                body: shown.body.bytes
+                body: webhookEvent.body.bytes
             ),
             RecordedResponse(.ok),
-            at: shown.time,
+            at: webhookEvent.time,
             line: line
         )
     }
@@ -92,23 +92,23 @@ extension ImportReader {
             return value.string.map { Array($0.utf8) } ?? value.bytes
         }
         var response: RecordedResponse?
-        if let written = value["status"], !written.isNull {
+        if let givenValue = value["status"], !givenValue.isNull {
             response = RecordedResponse(
-                try status(written, "'status'", line: line),
+                try status(givenValue, "'status'", line: line),
                 fields: fields(value["response-headers"]),
                 body: body(value["response"])
             )
         }
-        var moment: Instant?
-        if let written = value["at"], !written.isNull {
-            guard let instant = written.string.flatMap({ Instant(iso8601: $0) }) else {
+        var requestTime: Instant?
+        if let givenValue = value["at"], !givenValue.isNull {
+            guard let instant = givenValue.string.flatMap({ Instant(iso8601: $0) }) else {
                 throw fail(
                     line,
-                    "'at' is \(written.text.prefix(40)), not a date and a time",
+                    "'at' is \(givenValue.text.prefix(40)), not a date and a time",
                     "Write the time as 2026-11-21T10:00:00Z."
                 )
             }
-            moment = instant
+            requestTime = instant
         }
         try add(
             HTTPMessage.Request(
@@ -118,7 +118,7 @@ extension ImportReader {
                 body: body(value["body"])
             ),
             response,
-            at: moment,
+            at: requestTime,
             line: line
         )
     }
@@ -131,8 +131,8 @@ extension ImportReader {
         _ bytes: [UInt8]
     ) throws(RecordingError) -> [(line: Int, Result<JSONValue, RecordingError>)] {
         // A file of several lines is not a single JSON value.
-        if let whole = try? JSONValue(parsing: bytes, options: Importer.options) {
-            return (whole.array ?? [whole]).map { (1, .success($0)) }
+        if let parsedDocument = try? JSONValue(parsing: bytes, options: Importer.options) {
+            return (parsedDocument.array ?? [parsedDocument]).map { (1, .success($0)) }
         }
         var found: [(line: Int, Result<JSONValue, RecordingError>)] = []
         var number = 0

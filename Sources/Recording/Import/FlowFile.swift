@@ -13,21 +13,23 @@ extension ImportReader {
                 ["request": ["url": .string("http://\(host)\(port)/"), "method": "POST"]]
             )
         }
-        let choice = HAREntryFilter(requests, hosts: context.hosts)
-        notes += choice.notes
+        let entryFilter = HAREntryFilter(requests, hosts: context.hosts)
+        notes += entryFilter.notes
         for (index, value) in values.enumerated() {
-            let place = "flow \(index + 1)"
+            let location = "flow \(index + 1)"
             guard value["type"]?.text == "http", let request = value["request"] else {
-                notes.append("\(place) is not HTTP and is left out")
+                notes.append("\(location) is not HTTP and is left out")
                 continue
             }
-            if choice.excludedIndices.contains(index) { continue }
+            if entryFilter.excludedIndices.contains(index) { continue }
             if value["websocket"]?.isNull == false {
-                notes.append("\(place) is a WebSocket and is left out: only requests are imported")
+                notes.append(
+                    "\(location) is a WebSocket and is left out: only requests are imported"
+                )
                 continue
             }
             entry(index) { reader throws(RecordingError) in
-                try reader.add(flow: value, request, place)
+                try reader.add(flow: value, request, location)
             }
         }
     }
@@ -35,12 +37,12 @@ extension ImportReader {
     private mutating func add(
         flow: FlowValue,
         _ request: FlowValue,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) {
         guard let method = request["method"]?.text, Self.isMethod(method),
             let path = request["path"]?.text, path.hasPrefix("/")
         else {
-            throw fail(1, "\(place) has no method or no path", "Save the flows again.")
+            throw fail(1, "\(location) has no method or no path", "Save the flows again.")
         }
         let start = request["timestamp_start"]?.double ?? 0
         let end = flow["response"]?["timestamp_end"]?.double ?? start
@@ -48,39 +50,40 @@ extension ImportReader {
             method,
             path,
             fields: Self.fields(request),
-            body: try body(request, place)
+            body: try body(request, location)
         )
         try add(
             sent,
-            try answer(flow, place),
+            try recordedResponse(flow, location),
             at: start > 0 ? Instant(milliseconds: Int64(clamping: start * 1000)) : nil,
             microseconds: Int64(clamping: (end - start) * 1_000_000)
         )
     }
 
-    private mutating func answer(
+    private mutating func recordedResponse(
         _ flow: FlowValue,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) -> RecordedResponse? {
         guard let response = flow["response"], !response.isNull else { return nil }
         guard let number = response["status_code"]?.int else {
-            throw fail(1, "\(place) has a response without a status", "Save the flows again.")
+            throw fail(1, "\(location) has a response without a status", "Save the flows again.")
         }
-        let status = try status(.integer(Int64(number)), "\(place)'s status_code")
+        let status = try status(.integer(Int64(number)), "\(location)'s status_code")
         return RecordedResponse(
             status,
             fields: Self.fields(response),
-            body: try body(response, place)
+            body: try body(response, location)
         )
     }
 
     /// Returns the header fields of a message without those that describe the encoding of the body,
     /// because the import decodes the body.
     private static func fields(_ message: FlowValue) -> [HTTPMessage.Field] {
-        let packing = ["content-encoding", "content-length", "transfer-encoding"]
+        let encodingFieldNames = ["content-encoding", "content-length", "transfer-encoding"]
         return message["headers"]?.list.compactMap { pair in
             guard let name = pair.list.first?.text, let value = pair.list.last?.text,
-                pair.list.count == 2, !name.hasPrefix(":"), !packing.contains(name.lowercased())
+                pair.list.count == 2, !name.hasPrefix(":"),
+                !encodingFieldNames.contains(name.lowercased())
             else { return nil }
             return HTTPMessage.Field(name, value)
         } ?? []
@@ -88,12 +91,12 @@ extension ImportReader {
 
     private mutating func body(
         _ message: FlowValue,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) -> [UInt8] {
         let encoding = message["headers"]?.list.first {
             $0.list.first?.text?.lowercased() == "content-encoding"
         }?.list.last?.text
-        return try decompressed(message["content"]?.bytes ?? [], encoding: encoding, place)
+        return try decompressed(message["content"]?.bytes ?? [], encoding: encoding, location)
     }
 }
 

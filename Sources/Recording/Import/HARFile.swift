@@ -4,58 +4,59 @@ internal import Providers
 /// Reads HTTP Archive 1.2 files, which browsers and proxies write.
 extension ImportReader {
     mutating func har(_ file: JSONValue) throws(RecordingError) {
-        let export = "Export the session again as HAR 1.2."
+        let remedy = "Export the session again as HAR 1.2."
         guard let entries = file["log"]?["entries"]?.array else {
-            throw fail(1, "the archive has no /log/entries", export)
+            throw fail(1, "the archive has no /log/entries", remedy)
         }
-        let choice = HAREntryFilter(entries, hosts: context.hosts)
-        notes += choice.notes
-        for (index, entry) in entries.enumerated() where !choice.excludedIndices.contains(index) {
+        let entryFilter = HAREntryFilter(entries, hosts: context.hosts)
+        notes += entryFilter.notes
+        for (index, entry) in entries.enumerated()
+        where !entryFilter.excludedIndices.contains(index) {
             self.entry(index) { reader throws(RecordingError) in
                 try reader.add(entry: entry, "/log/entries/\(index)")
             }
         }
     }
 
-    private mutating func add(entry: JSONValue, _ place: String) throws(RecordingError) {
-        let export = "Export the session again as HAR 1.2."
+    private mutating func add(entry: JSONValue, _ location: String) throws(RecordingError) {
+        let remedy = "Export the session again as HAR 1.2."
         guard let request = entry["request"], let method = request["method"]?.string,
             Self.isMethod(method), let url = request["url"]?.string,
             let target = Self.target(url)
-        else { throw fail(1, "\(place)/request has no method or no URL", export) }
+        else { throw fail(1, "\(location)/request has no method or no URL", remedy) }
         let message = HTTPMessage.Request(
             method,
             target,
-            fields: try fields(request["headers"], place + "/request/headers"),
-            body: Array(try body(request["postData"], place + "/request/postData").utf8)
+            fields: try fields(request["headers"], location + "/request/headers"),
+            body: Array(try body(request["postData"], location + "/request/postData").utf8)
         )
         let started = entry["startedDateTime"]?.string.flatMap { Instant(iso8601: $0) }
         let milliseconds: Double =
             if case .number(let number) = entry["time"] { number.double ?? 1 } else { 1 }
         // Browsers write 0 for a request that had no response.
-        guard let response = entry["response"], let written = response["status"],
-            !written.isNull, written != 0
+        guard let response = entry["response"], let statusValue = response["status"],
+            !statusValue.isNull, statusValue != 0
         else {
-            notes.append("\(place) has no response and is left out")
+            notes.append("\(location) has no response and is left out")
             return
         }
-        let status = try status(written, place + "/response/status")
+        let status = try status(statusValue, location + "/response/status")
         let content = response["content"]
         var bytes = Array((content?["text"]?.string ?? "").utf8)
         if content?["encoding"]?.string == "base64" {
             guard let decoded = Base64.bytes(content?["text"]?.string ?? "") else {
-                throw fail(1, "\(place)/response/content/text is not base64", export)
+                throw fail(1, "\(location)/response/content/text is not base64", remedy)
             }
             bytes = decoded
         }
-        let skipped = ["content-encoding", "content-length", "transfer-encoding"]
+        let omittedFieldNames = ["content-encoding", "content-length", "transfer-encoding"]
         try add(
             message,
             RecordedResponse(
                 status,
                 // The archive contains the decoded body, so headers about the encoding are removed.
-                fields: try fields(response["headers"], place + "/response/headers")
-                    .filter { !skipped.contains($0.name.lowercased()) },
+                fields: try fields(response["headers"], location + "/response/headers")
+                    .filter { !omittedFieldNames.contains($0.name.lowercased()) },
                 body: bytes
             ),
             at: started,
@@ -66,21 +67,21 @@ extension ImportReader {
     /// Returns the request body of an archive entry.
     ///
     /// Some tools save only the parameters of a form, from which the body is built.
-    private func body(_ data: JSONValue?, _ place: String) throws(RecordingError) -> String {
+    private func body(_ data: JSONValue?, _ location: String) throws(RecordingError) -> String {
         if let text = data?["text"]?.string, !text.isEmpty { return text }
         guard let parameters = data?["params"]?.array, !parameters.isEmpty else { return "" }
         let type = data?["mimeType"]?.string?.lowercased() ?? ""
         guard type.isEmpty || type.hasPrefix("application/x-www-form-urlencoded") else {
             throw fail(
                 1,
-                "\(place) has the parts of a '\(type.prefix(40))' body, but not the sent bytes",
+                "\(location) has the parts of a '\(type.prefix(40))' body, but not the sent bytes",
                 "Export the session with the bodies as text."
             )
         }
         var pairs: [String] = []
         for parameter in parameters {
             guard let name = parameter["name"]?.string else {
-                throw fail(1, "\(place)/params has an entry without a name", "Export again.")
+                throw fail(1, "\(location)/params has an entry without a name", "Export again.")
             }
             // The parameters are already encoded.
             pairs.append(name + (parameter["value"]?.string.map { "=" + $0 } ?? ""))
@@ -90,12 +91,12 @@ extension ImportReader {
 
     private func fields(
         _ value: JSONValue?,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) -> [HTTPMessage.Field] {
         var fields: [HTTPMessage.Field] = []
         for header in value?.array ?? [] {
             guard let name = header["name"]?.string, let text = header["value"]?.string else {
-                throw fail(1, "\(place) has an entry without a name or a value", "Export again.")
+                throw fail(1, "\(location) has an entry without a name or a value", "Export again.")
             }
             // HTTP/2 pseudo-header fields belong to the request line.
             if !name.hasPrefix(":") { fields.append(HTTPMessage.Field(name, text)) }
@@ -124,50 +125,52 @@ struct HAREntryFilter {
     ///   - hosts: The hosts of the backend. If the list is empty, the host with the most entries is
     ///     used.
     init(_ entries: [JSONValue], hosts: [String]) {
-        var (files, sockets): ([Int], [Int]) = ([], [])
-        var found: [(host: String, places: [Int])] = []
+        var (staticFileIndices, webSocketIndices): ([Int], [Int]) = ([], [])
+        var entriesByHost: [(host: String, entryIndices: [Int])] = []
         for (index, entry) in entries.enumerated() {
-            if Self.isSocket(entry) {
-                sockets.append(index)
+            if Self.isWebSocket(entry) {
+                webSocketIndices.append(index)
             } else if Self.isStaticFile(entry) {
-                files.append(index)
+                staticFileIndices.append(index)
             } else if let host = Self.host(entry["request"]?["url"]?.string ?? "") {
-                if let place = found.firstIndex(where: { $0.host == host }) {
-                    found[place].places.append(index)
+                if let location = entriesByHost.firstIndex(where: { $0.host == host }) {
+                    entriesByHost[location].entryIndices.append(index)
                 } else {
-                    found.append((host, [index]))
+                    entriesByHost.append((host, [index]))
                 }
             }
         }
-        excludedIndices = Set(files + sockets)
-        let most = found.map(\.places.count).max()
-        let own =
+        excludedIndices = Set(staticFileIndices + webSocketIndices)
+        let entryCountMax = entriesByHost.map(\.entryIndices.count).max()
+        let backendHosts =
             hosts.isEmpty
-            ? found.first { $0.places.count == most }.map { [$0.host] } ?? []
+            ? entriesByHost.first { $0.entryIndices.count == entryCountMax }.map { [$0.host] } ?? []
             : hosts.map { $0.lowercased() }
-        let foreign = found.filter { !own.contains($0.host) }
-        for host in foreign { excludedIndices.formUnion(host.places) }
-        if !files.isEmpty { notes.append(Self.left(files.count, "files, such as images")) }
-        for socket in sockets {
-            let url = entries[socket]["request"]?["url"]?.string ?? ""
+        let otherHosts = entriesByHost.filter { !backendHosts.contains($0.host) }
+        for host in otherHosts { excludedIndices.formUnion(host.entryIndices) }
+        if !staticFileIndices.isEmpty {
+            notes.append(Self.omissionNote(staticFileIndices.count, "files, such as images"))
+        }
+        for webSocketIndex in webSocketIndices {
+            let url = entries[webSocketIndex]["request"]?["url"]?.string ?? ""
             notes.append("the WebSocket \(url.prefix(80)) is left out: only requests are imported")
         }
-        for (host, places) in foreign {
-            let own = own.joined(separator: ", ")
+        for (host, entryIndices) in otherHosts {
+            let backendHosts = backendHosts.joined(separator: ", ")
             notes.append(
-                Self.left(
-                    places.count,
-                    "sent to \(host), not to \(own); use --host to choose other hosts"
+                Self.omissionNote(
+                    entryIndices.count,
+                    "sent to \(host), not to \(backendHosts); use --host to choose other hosts"
                 )
             )
         }
     }
 
-    private static func left(_ count: Int, _ text: String) -> String {
+    private static func omissionNote(_ count: Int, _ text: String) -> String {
         (count == 1 ? "1 request is" : "\(count) requests are") + " left out: " + text
     }
 
-    private static func isSocket(_ entry: JSONValue) -> Bool {
+    private static func isWebSocket(_ entry: JSONValue) -> Bool {
         let url = entry["request"]?["url"]?.string ?? ""
         return entry["_resourceType"]?.string == "websocket" || entry["_webSocketMessages"] != nil
             || url.hasPrefix("ws://") || url.hasPrefix("wss://")

@@ -9,14 +9,14 @@ struct ImportReader {
     /// The maximum number of notes about entries that are left out.
     ///
     /// Further entries that are left out are only counted.
-    private static let leftOutNoteMax = 20
+    private static let omissionNoteMax = 20
     /// The maximum size in bytes of a request's target and header fields, or of a response's header
     /// fields.
     private static let headMax = 1 << 20
     /// The allowed times of an imported entry.
     ///
     /// The reader of recordings accepts only years of four digits.
-    private static let instants =
+    private static let allowedTimes =
         Instant(milliseconds: 0)..<Instant(milliseconds: 253_402_300_800_000)
 
     let context: Importer.Context
@@ -24,7 +24,7 @@ struct ImportReader {
     var notes: [String] = []
     /// The number of bytes to which the remaining compressed bodies of the file may decompress.
     private var unpackedBytesLeft: Int
-    private var leftOutCount = 0
+    private var omittedEntryCount = 0
     private var firstError: RecordingError?
 
     /// Creates a reader for one file.
@@ -61,8 +61,8 @@ struct ImportReader {
 
     private mutating func omitEntry(_ index: Int, _ error: RecordingError) {
         firstError = firstError ?? error
-        leftOutCount += 1
-        guard leftOutCount <= Self.leftOutNoteMax else { return }
+        omittedEntryCount += 1
+        guard omittedEntryCount <= Self.omissionNoteMax else { return }
         let line = error.line > 1 ? " (line \(error.line))" : ""
         notes.append("entry \(index + 1)\(line) is left out: \(error.problem)")
     }
@@ -72,10 +72,12 @@ struct ImportReader {
     /// - Throws: The error of the first invalid entry, when no entry could be imported.
     mutating func finish() throws(RecordingError) {
         if exchanges.isEmpty, let firstError { throw firstError }
-        let more = leftOutCount - Self.leftOutNoteMax
-        if more > 0 {
+        let unlistedOmissionCount = omittedEntryCount - Self.omissionNoteMax
+        if unlistedOmissionCount > 0 {
             notes.append(
-                more == 1 ? "1 more entry is left out" : "\(more) more entries are left out"
+                unlistedOmissionCount == 1
+                    ? "1 more entry is left out"
+                    : "\(unlistedOmissionCount) more entries are left out"
             )
         }
     }
@@ -89,12 +91,12 @@ struct ImportReader {
     mutating func add(
         _ request: HTTPMessage.Request,
         _ response: RecordedResponse?,
-        at moment: Instant?,
+        at recordedTime: Instant?,
         line number: Int = 1,
         microseconds: Int64 = 1000
     ) throws(RecordingError) {
-        let at = moment ?? context.now + .milliseconds(exchanges.count)
-        guard moment == nil || Self.instants.contains(at) else {
+        let at = recordedTime ?? context.now + .milliseconds(exchanges.count)
+        guard recordedTime == nil || Self.allowedTimes.contains(at) else {
             throw fail(
                 number,
                 "the time, \(at.milliseconds) ms since 1970, is not between the years 1970 and 9999",
@@ -110,7 +112,7 @@ struct ImportReader {
         }
         var request = request
         request.fields = try head(request.fields, request.target.utf8.count, number)
-        let answer = try response.map { response throws(RecordingError) in
+        let decodedResponse = try response.map { response throws(RecordingError) in
             HTTPMessage.Response(
                 response.status.code,
                 fields: try head(response.fields, 0, number),
@@ -135,7 +137,7 @@ struct ImportReader {
                 sequence: exchanges.count,
                 invoked: started,
                 completed: completed,
-                outcome: answer.map(Exchange.Outcome.answered)
+                outcome: decodedResponse.map(Exchange.Outcome.answered)
                     ?? .failed(
                         .closed,
                         "the file has no response"
@@ -151,8 +153,8 @@ struct ImportReader {
         _ targetCount: Int,
         _ line: Int
     ) throws(RecordingError) -> [HTTPMessage.Field] {
-        let kept = fields.filter { !$0.name.hasPrefix(":") }
-        let count = kept.reduce(targetCount) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        let keptFields = fields.filter { !$0.name.hasPrefix(":") }
+        let count = keptFields.reduce(targetCount) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard count <= Self.headMax else {
             throw fail(
                 line,
@@ -160,7 +162,7 @@ struct ImportReader {
                 "Shorten the path or the headers."
             )
         }
-        return kept
+        return keptFields
     }
 
     // MARK: Values
@@ -170,13 +172,13 @@ struct ImportReader {
     /// - Throws: An error when a recording cannot hold the number.
     func status(
         _ value: JSONValue,
-        _ place: String,
+        _ location: String,
         line: Int = 1
     ) throws(RecordingError) -> RecordedStatus {
         guard let number = value.int64, let status = RecordedStatus(number) else {
             throw fail(
                 line,
-                "\(place) is \(value.text.prefix(40)), not a status between "
+                "\(location) is \(value.text.prefix(40)), not a status between "
                     + "\(RecordedStatus.range.lowerBound) and \(RecordedStatus.range.upperBound)",
                 "Correct the status."
             )
@@ -188,26 +190,30 @@ struct ImportReader {
     mutating func decompressed(
         _ bytes: [UInt8],
         encoding: String?,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) -> [UInt8] {
         let name = encoding ?? ""
         do throws(BodyDecoding.Failure) {
-            let bound = min(Importer.bodyMax, unpackedBytesLeft)
-            let decoded = try BodyDecoding.decoded(bytes, encoding: encoding, max: bound)
+            let decodedByteCountMax = min(Importer.bodyMax, unpackedBytesLeft)
+            let decoded = try BodyDecoding.decoded(
+                bytes,
+                encoding: encoding,
+                max: decodedByteCountMax
+            )
             if decoded.wasCompressed { unpackedBytesLeft -= decoded.bytes.count }
             return decoded.bytes
         } catch .tooLong {
             let problem =
                 unpackedBytesLeft < Importer.bodyMax
-                ? "with the body of \(place), the decompressed file would be too large"
-                : "\(place) has a body of more than \(Importer.bodyMax >> 20) MiB when decompressed"
+                ? "with the body of \(location), the decompressed file would be too large"
+                : "\(location) has a body of more than \(Importer.bodyMax >> 20) MiB when decompressed"
             // A body that is too large counts as much as the largest allowed body.
             unpackedBytesLeft -= min(Importer.bodyMax, unpackedBytesLeft)
             throw fail(1, problem, "Save fewer flows in one file.")
         } catch {
             throw fail(
                 1,
-                "\(place) has a body with encoding '\(name.prefix(40))' that cannot be decoded",
+                "\(location) has a body with encoding '\(name.prefix(40))' that cannot be decoded",
                 "Save the flows with --anticomp."
             )
         }

@@ -10,21 +10,21 @@ extension ImportReader {
         guard let paths = file["paths"]?.object else {
             throw fail(1, "the file has no /paths", "Pass an OpenAPI document of version 3.")
         }
-        var without: [String] = []
+        var skippedOperations: [String] = []
         var number = -1
         for path in paths.members {
             for method in Self.methods {
                 guard let operation = path.value[method] else { continue }
                 number += 1
                 let name = "\(method.uppercased()) \(path.key)"
-                let shared = path.value["parameters"]?.array ?? []
+                let pathParameters = path.value["parameters"]?.array ?? []
                 var source = OpenAPIOperation(
                     document: file,
                     operation: operation,
-                    parameters: shared + (operation["parameters"]?.array ?? [])
+                    parameters: pathParameters + (operation["parameters"]?.array ?? [])
                 )
                 guard let exchange = source.exchange(method.uppercased(), path.key) else {
-                    without.append(name)
+                    skippedOperations.append(name)
                     continue
                 }
                 entry(number) { reader throws(RecordingError) in
@@ -32,12 +32,13 @@ extension ImportReader {
                 }
             }
         }
-        if !without.isEmpty {
-            let names = without.prefix(8).joined(separator: ", ")
-            let more = without.count > 8 ? ", … and \(without.count - 8) more" : ""
+        if !skippedOperations.isEmpty {
+            let names = skippedOperations.prefix(8).joined(separator: ", ")
+            let more =
+                skippedOperations.count > 8 ? ", … and \(skippedOperations.count - 8) more" : ""
             notes.append("left out because examples are missing: \(names)\(more)")
         }
-        guard number + 1 > without.count else {
+        guard number + 1 > skippedOperations.count else {
             throw fail(
                 1,
                 "no operation has examples of all its parameters, its body and its response",
@@ -88,13 +89,13 @@ private struct OpenAPIOperation {
         _ method: String,
         _ path: String
     ) -> (request: HTTPMessage.Request, response: RecordedResponse)? {
-        guard let answer = answer() else { return nil }
+        guard let exampleResponse = exampleResponse() else { return nil }
         var target = path
         var query: [String] = []
         var fields: [HTTPMessage.Field] = []
-        for parameter in parameters.map({ resolved($0) }) {
+        for parameter in parameters.map({ resolvedReference($0) }) {
             guard let name = parameter["name"]?.string else { continue }
-            guard let value = example(of: parameter).map(Self.plain) else {
+            guard let value = example(of: parameter).map(Self.plainText) else {
                 if parameter["required"]?.bool == true { return nil }
                 continue
             }
@@ -108,28 +109,28 @@ private struct OpenAPIOperation {
         }
         guard !target.contains("{") else { return nil }
         var body: [UInt8] = []
-        let described = operation["requestBody"].map { resolved($0) }
-        if let content = described?["content"]?.object?.members.first {
+        let requestBodyObject = operation["requestBody"].map { resolvedReference($0) }
+        if let content = requestBodyObject?["content"]?.object?.members.first {
             if let example = example(of: content.value) {
                 body = example.string.map { Array($0.utf8) } ?? example.bytes
                 fields.append(HTTPMessage.Field("content-type", content.key))
-            } else if described?["required"]?.bool == true {
+            } else if requestBodyObject?["required"]?.bool == true {
                 return nil
             }
         }
         if !query.isEmpty { target += "?" + query.joined(separator: "&") }
-        return (HTTPMessage.Request(method, target, fields: fields, body: body), answer)
+        return (HTTPMessage.Request(method, target, fields: fields, body: body), exampleResponse)
     }
 
     /// Returns the operation's first response with a 2xx status that has an example or no body.
-    private mutating func answer() -> RecordedResponse? {
-        let answers = operation["responses"]?.object?.members ?? []
-        for member in answers {
+    private mutating func exampleResponse() -> RecordedResponse? {
+        let documentedResponses = operation["responses"]?.object?.members ?? []
+        for member in documentedResponses {
             guard let number = Int64(member.key), (200..<300).contains(number),
                 let status = RecordedStatus(number)
             else { continue }
-            let answer = resolved(member.value)
-            guard let content = answer["content"]?.object?.members.first else {
+            let exampleResponse = resolvedReference(member.value)
+            guard let content = exampleResponse["content"]?.object?.members.first else {
                 return RecordedResponse(status)
             }
             guard let example = example(of: content.value) else { continue }
@@ -143,12 +144,12 @@ private struct OpenAPIOperation {
     }
 
     /// Resolves a `$ref` within the OpenAPI document; other values stay unchanged.
-    private func resolved(_ value: JSONValue, depth: Int = 0) -> JSONValue {
+    private func resolvedReference(_ value: JSONValue, depth: Int = 0) -> JSONValue {
         guard depth < Self.depthMax, let reference = value["$ref"]?.string,
             reference.hasPrefix("#"), let pointer = JSONPointer(String(reference.dropFirst())),
             let found = document[pointer]
         else { return value }
-        return resolved(found, depth: depth + 1)
+        return resolvedReference(found, depth: depth + 1)
     }
 
     /// Returns the example of a parameter or body: `example`, the first of `examples`, or one that
@@ -156,8 +157,8 @@ private struct OpenAPIOperation {
     private mutating func example(of value: JSONValue) -> JSONValue? {
         if let example = value["example"] { return example }
         if let first = value["examples"]?.object?.members.first {
-            let shown = resolved(first.value)
-            if let value = shown["value"] { return value }
+            let exampleObject = resolvedReference(first.value)
+            if let value = exampleObject["value"] { return value }
         }
         return value["schema"].flatMap { example(ofSchema: $0, depth: 0) }
     }
@@ -165,7 +166,7 @@ private struct OpenAPIOperation {
     private mutating func example(ofSchema schema: JSONValue, depth: Int) -> JSONValue? {
         guard depth < Self.depthMax, remainingSchemaCount > 0 else { return nil }
         remainingSchemaCount -= 1
-        let schema = resolved(schema)
+        let schema = resolvedReference(schema)
         if let example = schema["example"] ?? schema["examples"]?.array?.first ?? schema["const"]
             ?? schema["default"] ?? schema["enum"]?.array?.first
         {
@@ -200,5 +201,5 @@ private struct OpenAPIOperation {
         return members.isEmpty ? nil : .object(JSONObject(members: members))
     }
 
-    private static func plain(_ value: JSONValue) -> String { value.string ?? value.text }
+    private static func plainText(_ value: JSONValue) -> String { value.string ?? value.text }
 }

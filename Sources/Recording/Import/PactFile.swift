@@ -26,11 +26,11 @@ extension ImportReader {
 
     private mutating func add(
         interaction: JSONValue,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) {
         let type = interaction["type"]?.string ?? "Synchronous/HTTP"
         guard type == "Synchronous/HTTP" else {
-            notes.append("\(place) is \(type), not HTTP, and is left out")
+            notes.append("\(location) is \(type), not HTTP, and is left out")
             return
         }
         guard let request = interaction["request"],
@@ -39,12 +39,12 @@ extension ImportReader {
         else {
             throw fail(
                 1,
-                "\(place)/request has no method or no path",
+                "\(location)/request has no method or no path",
                 "Generate the Pact file again."
             )
         }
         let response = interaction["response"]
-        let written = response?["status"] ?? .null
+        let statusValue = response?["status"] ?? .null
         try add(
             HTTPMessage.Request(
                 method,
@@ -54,7 +54,7 @@ extension ImportReader {
             ),
             RecordedResponse(
                 // A Pact file may omit the status; then status 200 is assumed.
-                written.isNull ? .ok : try status(written, "\(place)/response/status"),
+                statusValue.isNull ? .ok : try status(statusValue, "\(location)/response/status"),
                 fields: fields(response?["headers"]),
                 body: body(response?["body"])
             ),

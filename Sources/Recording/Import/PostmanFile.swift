@@ -40,37 +40,37 @@ private struct PostmanCollection {
     /// Reads the items of a folder of the collection, which are requests and other folders.
     mutating func read(
         _ items: [JSONValue],
-        _ place: String,
+        _ location: String,
         auth: JSONValue?
     ) {
         for (index, item) in items.enumerated() {
-            let place = "\(place)/\(index)"
-            if let inner = item["item"]?.array {
-                read(inner, place + "/item", auth: item["auth"] ?? auth)
+            let location = "\(location)/\(index)"
+            if let childItems = item["item"]?.array {
+                read(childItems, location + "/item", auth: item["auth"] ?? auth)
                 continue
             }
             let request = item["request"]
-            let saved = item["response"]?.array ?? []
-            guard let request, !saved.isEmpty else {
+            let savedResponses = item["response"]?.array ?? []
+            guard let request, !savedResponses.isEmpty else {
                 entry { collection throws(RecordingError) in
                     guard let request else {
                         throw collection.reader.fail(
                             1,
-                            "\(place) has no request",
+                            "\(location) has no request",
                             "Export the collection again."
                         )
                     }
-                    let made = try collection.request(request, place, auth)
-                    try collection.reader.add(made, nil, at: nil)
+                    let convertedRequest = try collection.request(request, location, auth)
+                    try collection.reader.add(convertedRequest, nil, at: nil)
                 }
                 continue
             }
-            for (number, response) in saved.enumerated() {
-                let place = "\(place)/response/\(number)"
+            for (number, response) in savedResponses.enumerated() {
+                let location = "\(location)/response/\(number)"
                 entry { collection throws(RecordingError) in
                     let original = response["originalRequest"] ?? request
-                    let made = try collection.request(original, place, auth)
-                    try collection.add(made, response, place)
+                    let convertedRequest = try collection.request(original, location, auth)
+                    try collection.add(convertedRequest, response, location)
                 }
             }
         }
@@ -80,13 +80,15 @@ private struct PostmanCollection {
     private mutating func entry(
         _ read: (inout PostmanCollection) throws(RecordingError) -> Void
     ) {
-        var fault: RecordingError?
+        var entryError: RecordingError?
         do throws(RecordingError) {
             try read(&self)
         } catch {
-            fault = error
+            entryError = error
         }
-        reader.entry(entryCount) { _ throws(RecordingError) in if let fault { throw fault } }
+        reader.entry(entryCount) { _ throws(RecordingError) in
+            if let entryError { throw entryError }
+        }
         entryCount += 1
     }
 
@@ -96,15 +98,15 @@ private struct PostmanCollection {
     private mutating func add(
         _ request: HTTPMessage.Request,
         _ response: JSONValue,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) {
         guard let code = response["code"] else {
-            throw reader.fail(1, "\(place) has no code", "Save the response again in Postman.")
+            throw reader.fail(1, "\(location) has no code", "Save the response again in Postman.")
         }
-        let status = try reader.status(code, place + "/code")
+        let status = try reader.status(code, location + "/code")
         if let other = importedStatuses[request] {
             reader.notes.append(
-                "\(place), \(status.code), is left out: the same request already has status \(other)"
+                "\(location), \(status.code), is left out: the same request already has status \(other)"
             )
             return
         }
@@ -124,59 +126,63 @@ private struct PostmanCollection {
 
     private func request(
         _ value: JSONValue,
-        _ place: String,
-        _ inherited: JSONValue?
+        _ location: String,
+        _ inheritedAuth: JSONValue?
     ) throws(RecordingError) -> HTTPMessage.Request {
         // A request may be a string with only a URL.
         let method = value["method"]?.string?.uppercased() ?? "GET"
         let url = value.string.map(JSONValue.string) ?? value["url"]
         guard ImportReader.isMethod(method), let url else {
-            throw reader.fail(1, "\(place) has no url", "Export the collection again.")
+            throw reader.fail(1, "\(location) has no url", "Export the collection again.")
         }
-        var target = try self.target(url, place)
+        var target = try self.target(url, location)
         var fields = Self.fields(value["header"])
-        let (body, type) = try self.body(value["body"], place)
+        let (body, type) = try self.body(value["body"], location)
         if let type, !fields.contains(where: { $0.name.lowercased() == "content-type" }) {
             fields.append(HTTPMessage.Field("Content-Type", type))
         }
-        try authorize(value["auth"] ?? inherited, &fields, &target, place)
-        var filled: [HTTPMessage.Field] = []
+        try authorize(value["auth"] ?? inheritedAuth, &fields, &target, location)
+        var resolvedFields: [HTTPMessage.Field] = []
         for field in fields {
-            filled.append(
-                HTTPMessage.Field(field.name, try substituteVariables(field.value, place))
+            resolvedFields.append(
+                HTTPMessage.Field(field.name, try substituteVariables(field.value, location))
             )
         }
         return HTTPMessage.Request(
             method,
             target,
-            fields: filled,
-            body: Array(try substituteVariables(body, place).utf8)
+            fields: resolvedFields,
+            body: Array(try substituteVariables(body, location).utf8)
         )
     }
 
     /// Returns the path and query of a request URL.
     ///
     /// The host, which is usually a variable, is ignored.
-    private func target(_ url: JSONValue, _ place: String) throws(RecordingError) -> String {
+    private func target(_ url: JSONValue, _ location: String) throws(RecordingError) -> String {
         var raw = url.string ?? url["raw"]?.string ?? ""
         if raw.hasPrefix("{{"), let end = raw.firstRange(of: "}}") {
             raw = "http://host" + raw[end.upperBound...]
         }
         if !raw.hasPrefix("/"), raw.firstRange(of: "://") == nil { raw = "http://" + raw }
         guard let target = ImportReader.target(raw) else {
-            throw reader.fail(1, "\(place): '\(raw.prefix(80))' is not a URL", "Correct the URL.")
+            throw reader.fail(
+                1,
+                "\(location): '\(raw.prefix(80))' is not a URL",
+                "Correct the URL."
+            )
         }
-        let parts = try substituteVariables(target, place).split(
+        let parts = try substituteVariables(target, location).split(
             separator: "?",
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
         // Replaces path variables, as in `/users/:id`, with the values next to the URL.
-        let named = Self.pairs(url["variable"])
+        let pathVariables = Self.pairs(url["variable"])
         let path = parts[0].split(separator: "/", omittingEmptySubsequences: false)
             .map { part in
                 part.hasPrefix(":")
-                    ? named[String(part.dropFirst())].map(\.percentEncoded) ?? String(part)
+                    ? pathVariables[String(part.dropFirst())].map(\.percentEncoded) ?? String(part)
                     : String(part)
             }
         let disabled = Set(
@@ -185,8 +191,9 @@ private struct PostmanCollection {
         )
         let query = parts.dropFirst().first?.split(separator: "&")
             .filter { !disabled.contains(String($0)) }.joined(separator: "&")
-        let whole = path.joined(separator: "/") + (query.map { $0.isEmpty ? "" : "?" + $0 } ?? "")
-        return Self.percentEncodedTarget(whole)
+        let resolvedTarget =
+            path.joined(separator: "/") + (query.map { $0.isEmpty ? "" : "?" + $0 } ?? "")
+        return Self.percentEncodedTarget(resolvedTarget)
     }
 
     /// Percent-encodes the characters of a path and query that a request line cannot contain, as
@@ -202,7 +209,7 @@ private struct PostmanCollection {
 
     private func body(
         _ value: JSONValue?,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) -> (text: String, type: String?) {
         guard let value, let mode = value["mode"]?.string, value["disabled"]?.bool != true else {
             return ("", nil)
@@ -216,24 +223,27 @@ private struct PostmanCollection {
             let pairs = (value["urlencoded"]?.array ?? []).filter { $0["disabled"]?.bool != true }
             var texts: [String] = []
             for pair in pairs {
-                let name = try substituteVariables(pair["key"]?.string ?? "", place)
-                let text = try substituteVariables(pair["value"]?.string ?? "", place)
+                let name = try substituteVariables(pair["key"]?.string ?? "", location)
+                let text = try substituteVariables(pair["value"]?.string ?? "", location)
                 texts.append("\(name.percentEncoded)=\(text.percentEncoded)")
             }
             return (texts.joined(separator: "&"), "application/x-www-form-urlencoded")
         case "graphql":
             let query = value["graphql"]?["query"] ?? ""
-            let text = try substituteVariables(value["graphql"]?["variables"]?.string ?? "", place)
+            let text = try substituteVariables(
+                value["graphql"]?["variables"]?.string ?? "",
+                location
+            )
             guard let variables = try? JSONValue(parsing: Array((text.isEmpty ? "{}" : text).utf8))
             else {
-                throw reader.fail(1, "\(place): GraphQL variables are not JSON", "Correct them.")
+                throw reader.fail(1, "\(location): GraphQL variables are not JSON", "Correct them.")
             }
             let body: JSONValue = ["query": query, "variables": variables]
             return (body.text, "application/json")
         default:
             throw reader.fail(
                 1,
-                "\(place)/body has mode '\(mode.prefix(20))'; the collection does not contain the sent bytes",
+                "\(location)/body has mode '\(mode.prefix(20))'; the collection does not contain the sent bytes",
                 "Export the session as HAR, or as curl with -F."
             )
         }
@@ -243,7 +253,7 @@ private struct PostmanCollection {
         _ auth: JSONValue?,
         _ fields: inout [HTTPMessage.Field],
         _ target: inout String,
-        _ place: String
+        _ location: String
     ) throws(RecordingError) {
         guard let auth, !auth.isNull, let type = auth["type"]?.string, type != "noauth" else {
             return
@@ -254,15 +264,15 @@ private struct PostmanCollection {
             let token = values["token"] ?? ""
             fields.append(HTTPMessage.Field("Authorization", "Bearer " + token))
         case "basic":
-            let name = try substituteVariables(values["username"] ?? "", place)
-            let password = try substituteVariables(values["password"] ?? "", place)
+            let name = try substituteVariables(values["username"] ?? "", location)
+            let password = try substituteVariables(values["password"] ?? "", location)
             let text = Base64.text(Array("\(name):\(password)".utf8))
             fields.append(HTTPMessage.Field("Authorization", "Basic " + text))
         case "apikey":
             let (key, value) = (values["key"] ?? "", values["value"] ?? "")
             if values["in"] == "query" {
                 let text =
-                    "\(key.percentEncoded)=\(try substituteVariables(value, place).percentEncoded)"
+                    "\(key.percentEncoded)=\(try substituteVariables(value, location).percentEncoded)"
                 target += (target.contains("?") ? "&" : "?") + text
             } else {
                 fields.append(HTTPMessage.Field(key, value))
@@ -270,7 +280,7 @@ private struct PostmanCollection {
         default:
             throw reader.fail(
                 1,
-                "\(place) uses '\(type.prefix(20))'; the collection does not contain the sent credentials",
+                "\(location) uses '\(type.prefix(20))'; the collection does not contain the sent credentials",
                 "Export the session as HAR, or as curl with its headers."
             )
         }
@@ -279,7 +289,7 @@ private struct PostmanCollection {
     // MARK: Values
 
     /// Returns a string with every `{{name}}` replaced by the value of the collection's variable.
-    private func substituteVariables(_ text: String, _ place: String) throws(RecordingError)
+    private func substituteVariables(_ text: String, _ location: String) throws(RecordingError)
         -> String
     {
         var output = ""
@@ -291,7 +301,7 @@ private struct PostmanCollection {
             guard let value = variables[name] else {
                 throw reader.fail(
                     1,
-                    "\(place): the variable {{\(name.prefix(40))}} has no value",
+                    "\(location): the variable {{\(name.prefix(40))}} has no value",
                     "Set the variable in the collection, and export the collection again."
                 )
             }

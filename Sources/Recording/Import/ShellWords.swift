@@ -54,15 +54,15 @@ enum ShellWords {
             RecordingError(line: line, problem: problem, remedy: remedy)
         }
 
-        private mutating func take() -> Unicode.Scalar? {
+        private mutating func consume() -> Unicode.Scalar? {
             guard let scalar = rest.popFirst() else { return nil }
             if scalar == "\n" { line += 1 }
             return scalar
         }
 
-        private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        private mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
             guard rest.first == scalar else { return false }
-            _ = take()
+            _ = consume()
             return true
         }
 
@@ -110,15 +110,15 @@ enum ShellWords {
         }
 
         mutating func read() throws(RecordingError) {
-            while let scalar = take() {
+            while let scalar = consume() {
                 if words.isEmpty, word == nil, scalar != "\n" { start = line }
                 switch scalar {
                 case "\n", ";": try endCommand()
                 case "&":
-                    _ = take("&")
+                    _ = consume("&")
                     try endCommand()
                 case "|":
-                    if take("|") {
+                    if consume("|") {
                         try endCommand()
                     } else {
                         try endWord()
@@ -128,7 +128,7 @@ enum ShellWords {
                 case "(", ")", "`": throw substitutionError()
                 case "\\": readEscape()
                 case "#" where word == nil:
-                    while let next = rest.first, next != "\n" { _ = take() }
+                    while let next = rest.first, next != "\n" { _ = consume() }
                 case "'": try readQuote(line)
                 case "\"": try doubleQuote(line)
                 case "$": try readDollar()
@@ -144,7 +144,7 @@ enum ShellWords {
             // The number in `2>` is a file descriptor, not a word.
             if let word, word.allSatisfy(\.isNumber) { (self.word, unquotedWord) = (nil, "") }
             try endWord()
-            while let next = rest.first, [">", "&", "|"].contains(next) { _ = take() }
+            while let next = rest.first, [">", "&", "|"].contains(next) { _ = consume() }
             isRedirected = true
         }
 
@@ -157,40 +157,40 @@ enum ShellWords {
         }
 
         private mutating func readEscape() {
-            if rest.first == "\r", rest.dropFirst().first == "\n" { _ = take() }
-            guard let next = take(), next != "\n" else { return }
+            if rest.first == "\r", rest.dropFirst().first == "\n" { _ = consume() }
+            guard let next = consume(), next != "\n" else { return }
             append(next, isQuoted: true)
         }
 
-        private mutating func readQuote(_ opened: Int) throws(RecordingError) {
+        private mutating func readQuote(_ openingLine: Int) throws(RecordingError) {
             word = word ?? ""
-            while let next = take() {
+            while let next = consume() {
                 if next == "'" { return }
                 append(next, isQuoted: true)
             }
-            throw fail(opened, "a single quote is not closed", "Add the closing quote.")
+            throw fail(openingLine, "a single quote is not closed", "Add the closing quote.")
         }
 
-        private mutating func doubleQuote(_ opened: Int) throws(RecordingError) {
+        private mutating func doubleQuote(_ openingLine: Int) throws(RecordingError) {
             word = word ?? ""
-            while let next = take() {
+            while let next = consume() {
                 switch next {
                 case "\"": return
                 case "`": throw substitutionError()
-                case "$" where isName(rest.first): throw substitutionError()
+                case "$" where startsVariableName(rest.first): throw substitutionError()
                 case "\\":
-                    guard let escaped = take() else { break }
+                    guard let escaped = consume() else { break }
                     if escaped == "\n" { continue }
                     if !["$", "`", "\"", "\\"].contains(escaped) { append("\\", isQuoted: true) }
                     append(escaped, isQuoted: true)
                 default: append(next, isQuoted: true)
                 }
             }
-            throw fail(opened, "a double quote is not closed", "Add the closing quote.")
+            throw fail(openingLine, "a double quote is not closed", "Add the closing quote.")
         }
 
         /// Returns whether a `$` before the character starts a shell expansion, such as `$NAME`.
-        private func isName(_ scalar: Unicode.Scalar?) -> Bool {
+        private func startsVariableName(_ scalar: Unicode.Scalar?) -> Bool {
             guard let scalar else { return false }
             return scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
                 || "_{(@*#?!$-".unicodeScalars.contains(scalar)
@@ -198,26 +198,26 @@ enum ShellWords {
 
         private mutating func readDollar() throws(RecordingError) {
             if rest.first == "'" {
-                let opened = line
-                _ = take()
-                return try readANSIQuote(opened)
+                let openingLine = line
+                _ = consume()
+                return try readANSIQuote(openingLine)
             }
             // `$"…"` is the same as `"…"`, because no translation exists.
             if rest.first == "\"" { return }
-            if isName(rest.first) { throw substitutionError() }
+            if startsVariableName(rest.first) { throw substitutionError() }
             append("$", isQuoted: false)
         }
 
         // MARK: $'…'
 
-        private mutating func readANSIQuote(_ opened: Int) throws(RecordingError) {
+        private mutating func readANSIQuote(_ openingLine: Int) throws(RecordingError) {
             word = word ?? ""
             // Several escaped bytes may encode one character.
             var bytes: [UInt8] = []
-            while let next = take() {
+            while let next = consume() {
                 if next == "'" {
                     guard let text = String(validating: bytes, as: UTF8.self) else {
-                        throw fail(opened, "the quoted bytes are not UTF-8", "Use UTF-8.")
+                        throw fail(openingLine, "the quoted bytes are not UTF-8", "Use UTF-8.")
                     }
                     for scalar in text.unicodeScalars { append(scalar, isQuoted: true) }
                     return
@@ -228,14 +228,14 @@ enum ShellWords {
                     bytes += String(next).utf8
                 }
             }
-            throw fail(opened, "a single quote is not closed", "Add the closing quote.")
+            throw fail(openingLine, "a single quote is not closed", "Add the closing quote.")
         }
 
         private mutating func escapedBytes() -> [UInt8] {
             let simple: [Unicode.Scalar: UInt8] = [
                 "a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "e": 27, "E": 27,
             ]
-            guard let kind = take() else { return [UInt8(ascii: "\\")] }
+            guard let kind = consume() else { return [UInt8(ascii: "\\")] }
             if let byte = simple[kind] { return [byte] }
             switch kind {
             case "x":
@@ -266,7 +266,7 @@ enum ShellWords {
                 guard let next = rest.first,
                     let digit = Character(next).hexDigitValue.map(UInt32.init), digit < radix
                 else { break }
-                _ = take()
+                _ = consume()
                 value = (value ?? 0) &* radix &+ digit
             }
             return value
@@ -279,11 +279,11 @@ enum ShellWords {
         var commands: [Command] = []
         var rest = Array(text.replacing("\r\n", with: "\n").unicodeScalars)[...]
         var (line, start, isQuoted) = (1, 1, false)
-        var said = String.UnicodeScalarView()
+        var commandText = String.UnicodeScalarView()
         func end() {
-            let words = arguments(said)
+            let words = arguments(commandText)
             if !words.isEmpty { commands.append(Command(line: start, words: words)) }
-            said = String.UnicodeScalarView()
+            commandText = String.UnicodeScalarView()
             isQuoted = false
             start = line
         }
@@ -302,15 +302,15 @@ enum ShellWords {
                         break
                     }
                 }
-                said.append(next)
+                commandText.append(next)
             case "\"":
                 isQuoted.toggle()
-                said.append(scalar)
+                commandText.append(scalar)
             case "\n":
                 line += 1
                 end()
             case "&" where !isQuoted: end()
-            default: said.append(scalar)
+            default: commandText.append(scalar)
             }
         }
         end()
@@ -349,8 +349,8 @@ enum ShellWords {
             case " ", "\t":
                 if isQuoted {
                     append(scalar)
-                } else if let done = word {
-                    words.append(String(done))
+                } else if let finishedWord = word {
+                    words.append(String(finishedWord))
                     word = nil
                 }
             default: append(scalar)

@@ -16,7 +16,7 @@ struct CapturedBody {
     static let deferredBodyField = HTTPMessage.Field(":assay-later", "1")
 
     private let max: Int
-    private var kept: [UInt8] = []
+    private var keptBytes: [UInt8] = []
     private(set) var count = 0
     private var digest: Digest.Stream?
 
@@ -28,12 +28,12 @@ struct CapturedBody {
         count += buffer.readableBytes
         if digest == nil, count > max {
             var stream = Digest.Stream()
-            stream.update(kept)
-            kept = []
+            stream.update(keptBytes)
+            keptBytes = []
             digest = stream
         }
         if digest == nil {
-            kept += buffer.readableBytesView
+            keptBytes += buffer.readableBytesView
         } else {
             digest?.update(buffer.readableBytesView)
         }
@@ -44,7 +44,7 @@ struct CapturedBody {
     /// A body that was too long becomes a single zero byte, and an internal header that marks it is
     /// added.
     func result(_ fields: [HTTPMessage.Field]) -> (fields: [HTTPMessage.Field], body: [UInt8]) {
-        guard let digest else { return (fields, kept) }
+        guard let digest else { return (fields, keptBytes) }
         let omitted = HTTPMessage.Field(Self.omittedField, "\(count) \(digest.text)")
         return (fields + [omitted], [0])
     }

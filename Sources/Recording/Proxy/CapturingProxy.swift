@@ -97,15 +97,17 @@ package final class CapturingProxy: Sendable {
         let connections = OpenConnections()
         self.connections = connections
         do {
-            var trust = TLSConfiguration.makeClientConfiguration()
-            trust.additionalTrustRoots = context.target.authority.map { [.file($0)] } ?? []
+            var tlsConfiguration = TLSConfiguration.makeClientConfiguration()
+            tlsConfiguration.additionalTrustRoots =
+                context.target.authority.map { [.file($0)] } ?? []
             let tlsContext =
-                context.target.isSecure ? try NIOSSLContext(configuration: trust) : nil
+                context.target.isSecure ? try NIOSSLContext(configuration: tlsConfiguration) : nil
             channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 256)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelInitializer { channel in
-                    ConnectionOptions.accept(channel, options, report: report) { channel in
+                    ConnectionOptions.configureAcceptedConnection(channel, options, report: report)
+                    { channel in
                         let pipeline = channel.pipeline.syncOperations
                         let codec = HTTPHandlers.server()
                         try pipeline.addHandler(HTTP2Refusal())
@@ -261,7 +263,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     private var backendCodec: [HTTPHandlers.Handler] = []
     /// Whether the connection has become a tunnel, so that its traffic is no longer requests and
     /// responses.
-    private var isTunnel = false
+    private var isTunnelOpen = false
 
     init(
         _ context: CapturingProxy.Context,
@@ -342,13 +344,13 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
             return ["gzip", "x-gzip", "deflate", "identity", ""].contains(name)
         }
         guard accepted.contains(where: { !isReadable($0) }) else { return nil }
-        let kept = accepted.filter(isReadable)
-        return kept.isEmpty ? "identity" : kept.joined(separator: ", ")
+        let keptEncodings = accepted.filter(isReadable)
+        return keptEncodings.isEmpty ? "identity" : keptEncodings.joined(separator: ", ")
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         fail(.closed, "the caller disconnected", respondsToCaller: false)
-        if !isTunnel { backend?.close(promise: nil) }
+        if !isTunnelOpen { backend?.close(promise: nil) }
         context.fireChannelInactive()
     }
 
@@ -427,17 +429,17 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     }
 
     private func connect() {
-        if let backend, backend.isActive { return release() }
+        if let backend, backend.isActive { return sendHeldParts() }
         guard !isConnecting, let caller else { return }
         isConnecting = true
         let loop = caller.eventLoop
-        let me = NIOLoopBound(self, eventLoop: loop)
+        let boundSelf = NIOLoopBound(self, eventLoop: loop)
         let target = context.target
         let tlsContext = tlsContext
         ClientBootstrap(group: loop)
             .connectTimeout(.seconds(5))
             .channelInitializer { channel in
-                ConnectionOptions.prepare(channel, [.noDelay]) { channel in
+                ConnectionOptions.configureConnection(channel, [.noDelay]) { channel in
                     let pipeline = channel.pipeline.syncOperations
                     if let tlsContext {
                         try pipeline.addHandler(
@@ -449,8 +451,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                     }
                     let codec = HTTPHandlers.client()
                     try pipeline.addHandlers(codec)
-                    let handler = BackendHandler(me.value)
-                    me.value.backendCodec = codec + [handler]
+                    let handler = BackendHandler(boundSelf.value)
+                    boundSelf.value.backendCodec = codec + [handler]
                     try pipeline.addHandler(handler)
                 }
             }
@@ -465,7 +467,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                         return
                     }
                     backend = channel
-                    release()
+                    sendHeldParts()
                 case .failure(let error):
                     // All attempts fail for the same reason, and the library's error text is for
                     // programmers.
@@ -479,7 +481,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
             }
     }
 
-    private func release() {
+    private func sendHeldParts() {
         guard let backend, let heldParts = exchangeInProgress?.heldParts else { return }
         exchangeInProgress?.heldParts = []
         for part in heldParts { backend.write(part, promise: nil) }
@@ -502,24 +504,27 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
             exchangeInProgress?.response.append(buffer)
             caller.write(HTTPServerResponsePart.body(.byteBuffer(buffer)), promise: nil)
         case .end(let trailers):
-            guard let done = exchangeInProgress, let head = done.responseHead else { return }
-            complete(done, head)
+            guard let completedExchange = exchangeInProgress,
+                let head = completedExchange.responseHead
+            else { return }
+            complete(completedExchange, head)
             exchangeInProgress = nil
-            if head.status == .switchingProtocols, let sequence = done.sequence {
+            if head.status == .switchingProtocols, let sequence = completedExchange.sequence {
                 caller.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
                 return tunnel(sequence)
             }
             // A server may stop reading requests after an upgrade request.
             let keepsAlive =
-                head.isKeepAlive && done.head.isKeepAlive && done.isRequestComplete
-                && !done.head.headers.contains(name: "upgrade")
+                head.isKeepAlive && completedExchange.head.isKeepAlive
+                && completedExchange.isRequestComplete
+                && !completedExchange.head.headers.contains(name: "upgrade")
             if !keepsAlive {
                 backend?.close(promise: nil)
                 backend = nil
             }
-            let closing = caller
+            let callerToClose = caller
             caller.writeAndFlush(HTTPServerResponsePart.end(trailers)).whenComplete { _ in
-                if !keepsAlive { closing.close(promise: nil) }
+                if !keepsAlive { callerToClose.close(promise: nil) }
             }
         }
     }
@@ -528,12 +533,12 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// unchanged.
     private func tunnel(_ sequence: Int) {
         guard let caller, let backend else { return }
-        isTunnel = true
+        isTunnelOpen = true
         let context = context
         func recordMessage(_ party: Exchange.Party) -> (WebSocketMessageParser.Message) -> Void {
             { message in
                 let (fields, body) = message.body.result([])
-                context.journal.said(
+                context.journal.recordWebSocketMessage(
                     WebSocketMessage(
                         sequence: sequence,
                         from: party,
@@ -574,9 +579,9 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         HTTPHandlers.remove(codec + [self], from: caller)
     }
 
-    private func complete(_ done: ExchangeInProgress, _ head: HTTPResponseHead) {
-        guard let sequence = done.sequence else { return }
-        let (fields, body) = done.response.result(Self.fields(head.headers))
+    private func complete(_ completedExchange: ExchangeInProgress, _ head: HTTPResponseHead) {
+        guard let sequence = completedExchange.sequence else { return }
+        let (fields, body) = completedExchange.response.result(Self.fields(head.headers))
         context.journal.complete(
             sequence,
             .answered(
@@ -604,13 +609,13 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// the proxy. If the backend cannot be reached at all, the caller gets a response with status
     /// 502 and the reason.
     private func fail(_ failure: Exchange.Failure, _ text: String, respondsToCaller: Bool = true) {
-        guard let failed = exchangeInProgress else { return }
+        guard let failedExchange = exchangeInProgress else { return }
         exchangeInProgress = nil
-        if let sequence = failed.sequence {
+        if let sequence = failedExchange.sequence {
             context.journal.complete(sequence, .failed(failure, text))
         }
         guard respondsToCaller, let caller else { return }
-        guard failure == .refused, failed.responseHead == nil else {
+        guard failure == .refused, failedExchange.responseHead == nil else {
             caller.close(promise: nil)
             return
         }

@@ -94,8 +94,8 @@ final class WebSocketMessageParser {
             default: continue
             }
             incompleteMessage?.body.append(frame.unmaskedData)
-            if frame.fin, let whole = incompleteMessage {
-                recordMessage(whole)
+            if frame.fin, let completeMessage = incompleteMessage {
+                recordMessage(completeMessage)
                 incompleteMessage = nil
             }
         }

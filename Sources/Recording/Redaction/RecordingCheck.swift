@@ -52,9 +52,9 @@ package enum RecordingCheck {
     }
 
     private static func findings(in exchange: Exchange, _ clean: Exchange) -> [Finding] {
-        var places: [(String, String)] = []
+        var changedValues: [(String, String)] = []
         func compare(_ place: String, _ before: String, _ after: String) {
-            if before != after { places.append((place, kind(of: after, beyond: before))) }
+            if before != after { changedValues.append((place, kind(of: after, beyond: before))) }
         }
         func compare(_ side: String, _ before: [HTTPMessage.Field], _ after: [HTTPMessage.Field]) {
             for (before, after) in zip(before, after) {
@@ -87,7 +87,7 @@ package enum RecordingCheck {
         for (before, after) in zip(exchange.effects, clean.effects) {
             compare("message", before.content.bytes, after.content.bytes)
         }
-        return places.map { place, kind in
+        return changedValues.map { place, kind in
             Finding(
                 sequence: exchange.sequence,
                 request: "\(clean.request.method) \(clean.request.target)",

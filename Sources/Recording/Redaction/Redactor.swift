@@ -16,10 +16,10 @@ package struct Redactor: Sendable {
         var placeholders: [String: String] = [:]
         var known = KnownSecrets(countMax: knownSecretMax)
         /// Headers that contain no secret, cached because most headers repeat within a session.
-        var clean: Set<HTTPMessage.Field> = []
+        var cleanFields: Set<HTTPMessage.Field> = []
         /// The kind of secret that a header, JSON member or parameter holds, by its name; nil when
         /// it holds none.
-        var kinds: [SecretNames.Position: [String: String?]] = [:]
+        var kindByNameAndPosition: [SecretNames.Position: [String: String?]] = [:]
     }
 
     /// The maximum number of secrets that are searched for in every line of the recording.
@@ -64,16 +64,23 @@ package struct Redactor: Sendable {
     }
 
     private var redaction: Redaction {
-        let declared = Redaction.lookup(names)
+        let lookUpDeclaredKind = Redaction.lookup(names)
         return Redaction(
             kind: { name, place in
-                if let found = tables.withLock({ $0.kinds[place]?[name] }) { return found }
-                let kind = declared(name, place)
+                if let found = tables.withLock({ $0.kindByNameAndPosition[place]?[name] }) {
+                    return found
+                }
+                let kind = lookUpDeclaredKind(name, place)
                 tables.withLock { tables in
-                    guard tables.kinds[place, default: [:]].count < Self.nameCountMax else {
+                    guard
+                        tables.kindByNameAndPosition[place, default: [:]].count < Self.nameCountMax
+                    else {
                         return
                     }
-                    tables.kinds[place, default: [:]].updateValue(kind, forKey: name)
+                    tables.kindByNameAndPosition[place, default: [:]].updateValue(
+                        kind,
+                        forKey: name
+                    )
                 }
                 return kind
             },
@@ -88,22 +95,23 @@ package struct Redactor: Sendable {
             // The placeholder keeps the prefix of a key, such as `rk_live_`, which identifies its
             // service.
             let prefix = SecretPatterns.prefix(of: value).map { "." + $0 } ?? ""
-            let made = "‹\(kind):\(fingerprint)\(prefix)›"
+            let newPlaceholder = "‹\(kind):\(fingerprint)\(prefix)›"
             if tables.placeholders.count >= 4 * Self.knownSecretMax {
                 tables.placeholders.removeAll()
             }
-            tables.placeholders[value] = made
-            if value.utf8.count >= Self.knownSecretLengthMin, isKept || Self.isUnlikely(value) {
-                tables.known.add(value, made, isKept: isKept)
+            tables.placeholders[value] = newPlaceholder
+            if value.utf8.count >= Self.knownSecretLengthMin, isKept || Self.isUnlikelySecret(value)
+            {
+                tables.known.add(value, newPlaceholder, isKept: isKept)
             }
-            return made
+            return newPlaceholder
         }
     }
 
     /// Returns whether a secret is distinctive enough to be searched for in every line.
     ///
     /// A secret of lowercase letters, underscores and hyphens could be an ordinary word elsewhere.
-    private static func isUnlikely(_ value: String) -> Bool {
+    private static func isUnlikelySecret(_ value: String) -> Bool {
         !value.utf8.allSatisfy { (97...122).contains($0) || $0 == 0x5f || $0 == 0x2d }
     }
 
@@ -121,7 +129,7 @@ package struct Redactor: Sendable {
     ///
     /// It is used for binary data, in which a secret cannot be replaced.
     package func isSecret(_ bytes: [UInt8]) -> Bool {
-        tables.withLock { $0.known.occur(in: bytes) }
+        tables.withLock { $0.known.areContained(in: bytes) }
     }
 
     // MARK: Messages
@@ -134,12 +142,14 @@ package struct Redactor: Sendable {
             guard field.value.utf8.count <= Self.cleanLengthMax else {
                 return redaction.fields([field])[0]
             }
-            if tables.withLock({ $0.clean.contains(field) }) { return field }
+            if tables.withLock({ $0.cleanFields.contains(field) }) { return field }
             let redacted = redaction.fields([field])[0]
             if redacted == field {
                 tables.withLock { tables in
-                    if tables.clean.count >= Self.nameCountMax { tables.clean.removeAll() }
-                    tables.clean.insert(field)
+                    if tables.cleanFields.count >= Self.nameCountMax {
+                        tables.cleanFields.removeAll()
+                    }
+                    tables.cleanFields.insert(field)
                 }
             }
             return redacted

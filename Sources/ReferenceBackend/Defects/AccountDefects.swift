@@ -52,7 +52,7 @@ extension Defect {
             "a new user of a phone gets the identity of the previous user",
             breaks: "A-05"
         ) {
-            let correct = $0.registration.upsert
+            let correctRule = $0.registration.upsert
             $0.registration.upsert = { store, db, registration, id in
                 let owner = try User.fetchOne(
                     db,
@@ -60,7 +60,7 @@ extension Defect {
                     arguments: [registration.deviceId]
                 )
                 guard try store.user(db, known: id) == nil, let ownerID = owner?.id else {
-                    return try correct(store, db, registration, id)
+                    return try correctRule(store, db, registration, id)
                 }
                 try store.linkAlias(db, id, to: ownerID)
                 return nil
@@ -133,18 +133,18 @@ extension Defect {
             "a registration reads and inserts the user in two transactions",
             breaks: "S-22"
         ) {
-            let correct = $0.registration.perform
-            let others = Rendezvous()
+            let correctRule = $0.registration.perform
+            let rendezvous = Rendezvous()
             $0.registration.perform = { store, registration, id in
                 let isKnown = try await store.pool.read { db in try store.user(db, known: id) != nil
                 }
                 if !isKnown {
-                    await others.meet(id)
+                    await rendezvous.meet(id)
                     try await store.pool.write { db in
                         _ = try store.insert(db, id, source: registration.source ?? "new")
                     }
                 }
-                return try await correct(store, registration, id)
+                return try await correctRule(store, registration, id)
             }
         },
         Defect("login-without-password", "a login accepts any password", breaks: "S-25") {
@@ -155,10 +155,10 @@ extension Defect {
             "a login with an unknown account gets status 404",
             breaks: "S-25"
         ) {
-            let correct = $0.accounts.isCorrectPassword
+            let correctRule = $0.accounts.isCorrectPassword
             $0.accounts.isCorrectPassword = { computedHash, hash in
                 guard hash != nil else { throw HTTPError(.notFound, message: "unknown account") }
-                return try correct(computedHash, hash)
+                return try correctRule(computedHash, hash)
             }
         },
         Defect(
@@ -182,17 +182,17 @@ extension Defect {
             "an account can claim a user ID of another account",
             breaks: "S-26"
         ) {
-            let correct = $0.accounts.linkAccount
+            let correctRule = $0.accounts.linkAccount
             $0.accounts.linkAccount = { db, accountID, userID in
                 try Accounts.unlink(db, userID)
-                return try correct(db, accountID, userID)
+                return try correctRule(db, accountID, userID)
             }
         },
         Defect("claim-nothing", "a login without a user ID claims the ID 'null'", breaks: "S-26") {
-            let correct = $0.accounts.claim
+            let correctRule = $0.accounts.claim
             $0.accounts.claim = { accounts, db, login in
                 login.currentAppUserID == nil
-                    ? .claimed(appUserID: "null") : try correct(accounts, db, login)
+                    ? .claimed(appUserID: "null") : try correctRule(accounts, db, login)
             }
         },
         Defect(
@@ -200,11 +200,11 @@ extension Defect {
             "an account can claim a user ID that was never registered",
             breaks: "S-26"
         ) {
-            let correct = $0.accounts.claim
+            let correctRule = $0.accounts.claim
             $0.accounts.claim = { accounts, db, login in
                 guard let id = login.currentAppUserID, try accounts.store.user(db, known: id) == nil
                 else {
-                    return try correct(accounts, db, login)
+                    return try correctRule(accounts, db, login)
                 }
                 return .claimed(appUserID: id)
             }
@@ -214,9 +214,9 @@ extension Defect {
             "a login that claims a user ID returns another, new ID",
             breaks: "S-26"
         ) {
-            let correct = $0.accounts.claim
+            let correctRule = $0.accounts.claim
             $0.accounts.claim = { accounts, db, login in
-                let result = try correct(accounts, db, login)
+                let result = try correctRule(accounts, db, login)
                 guard case .claimed = result else { return result }
                 return .claimed(appUserID: UUID().uuidString)
             }
@@ -226,14 +226,14 @@ extension Defect {
             "a login checks and claims a user ID in two steps",
             breaks: "S-27"
         ) {
-            let others = Rendezvous()
+            let rendezvous = Rendezvous()
             $0.accounts.completeLogin = { accounts, login in
                 guard let id = login.currentAppUserID,
                     let user = try await accounts.userWithoutAccount(id)
                 else {
                     return .conflict
                 }
-                await others.meet(id)
+                await rendezvous.meet(id)
                 try await accounts.store.pool.write { db in
                     try db.execute(
                         sql: "UPDATE accounts SET userID = ? WHERE accountID = ?",
@@ -248,15 +248,15 @@ extension Defect {
             "a login reads the account's user before its transaction",
             breaks: "S-27"
         ) {
-            let others = Rendezvous()
+            let rendezvous = Rendezvous()
             $0.accounts.completeLogin = { accounts, login in
                 let store = accounts.store
-                let userOwned = try await store.pool.read { db in
-                    try accounts.userOwned(db, by: login.accountID)
+                let ownedUser = try await store.pool.read { db in
+                    try accounts.ownedUser(db, by: login.accountID)
                 }
-                await others.meet(login.accountID)
+                await rendezvous.meet(login.accountID)
                 return try await store.pool.write { db in
-                    if let userOwned { return try accounts.recover(db, userOwned, login) }
+                    if let ownedUser { return try accounts.recover(db, ownedUser, login) }
                     return try store.policies.accounts.claim(accounts, db, login)
                 }
             }
@@ -278,9 +278,9 @@ extension Defect {
             "a login to an existing account returns the device's user ID",
             breaks: "S-28"
         ) {
-            let correct = $0.accounts.completeLogin
+            let correctRule = $0.accounts.completeLogin
             $0.accounts.completeLogin = { accounts, login in
-                let result = try await correct(accounts, login)
+                let result = try await correctRule(accounts, login)
                 guard case .recovered(let id) = result else { return result }
                 return .recovered(appUserID: login.currentAppUserID ?? id)
             }
@@ -332,15 +332,15 @@ extension Defect {
             "events for a device's old user ID are lost after a login",
             breaks: "S-28"
         ) {
-            let correct = $0.accounts.inheritPurchases
-            let retired = NIOLockedValueBox<Set<Int64>>([])
+            let correctRule = $0.accounts.inheritPurchases
+            let retiredUserIDs = NIOLockedValueBox<Set<Int64>>([])
             $0.accounts.inheritPurchases = { store, db, previous, account in
-                try correct(store, db, previous, account)
-                retired.withLockedValue { _ = $0.insert(previous) }
+                try correctRule(store, db, previous, account)
+                retiredUserIDs.withLockedValue { _ = $0.insert(previous) }
             }
             $0.afterApplyingEvent { db, event in
                 guard let userID = try Defect.userID(db, event),
-                    retired.withLockedValue({ $0.contains(userID) })
+                    retiredUserIDs.withLockedValue({ $0.contains(userID) })
                 else { return }
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID = ?",
@@ -353,7 +353,7 @@ extension Defect {
             "a login that sends the account's own user ID is refused",
             breaks: "A-08"
         ) {
-            let correct = $0.accounts.completeLogin
+            let correctRule = $0.accounts.completeLogin
             $0.accounts.completeLogin = { accounts, login in
                 let hasAccount = try await accounts.store.pool.read { db in
                     let user = try login.currentAppUserID.flatMap {
@@ -361,7 +361,7 @@ extension Defect {
                     }
                     return try accounts.owner(db, of: user?.id) != nil
                 }
-                return hasAccount ? .conflict : try await correct(accounts, login)
+                return hasAccount ? .conflict : try await correctRule(accounts, login)
             }
         },
         Defect(
@@ -369,7 +369,7 @@ extension Defect {
             "a new user on a phone with an account becomes the account's user",
             breaks: "S-29"
         ) {
-            let correct = $0.registration.upsert
+            let correctRule = $0.registration.upsert
             $0.registration.upsert = { store, db, registration, id in
                 let owner = try User.fetchOne(
                     db,
@@ -378,7 +378,7 @@ extension Defect {
                     arguments: [registration.deviceId]
                 )
                 guard try store.user(db, known: id) == nil, let ownerID = owner?.id else {
-                    return try correct(store, db, registration, id)
+                    return try correctRule(store, db, registration, id)
                 }
                 try store.linkAlias(db, id, to: ownerID)
                 return nil
@@ -390,15 +390,15 @@ extension Defect {
             breaks: "S-25"
         ) {
             let failures = NIOLockedValueBox<[Data: Int]>([:])
-            let correct = $0.accounts.isCorrectPassword
+            let correctRule = $0.accounts.isCorrectPassword
             $0.accounts.isCorrectPassword = { computedHash, hash in
-                guard let hash else { return try correct(computedHash, hash) }
+                guard let hash else { return try correctRule(computedHash, hash) }
                 guard failures.withLockedValue({ $0[hash, default: 0] }) < 8 else {
                     throw HTTPError(.tooManyRequests, message: "too many attempts")
                 }
-                let isRight = try correct(computedHash, hash)
-                if !isRight { failures.withLockedValue { $0[hash, default: 0] += 1 } }
-                return isRight
+                let isCorrect = try correctRule(computedHash, hash)
+                if !isCorrect { failures.withLockedValue { $0[hash, default: 0] += 1 } }
+                return isCorrect
             }
         },
         Defect(
@@ -406,10 +406,10 @@ extension Defect {
             "a registration that cannot be stored gets no response",
             breaks: "S-33"
         ) {
-            let correct = $0.registration.perform
+            let correctRule = $0.registration.perform
             $0.registration.perform = { store, registration, id in
                 do {
-                    return try await correct(store, registration, id)
+                    return try await correctRule(store, registration, id)
                 } catch {
                     for await _ in AsyncStream<Void>.makeStream().stream {}
                     throw error
@@ -428,16 +428,16 @@ extension Defect {
             "any issued device token proves the ownership of any user ID",
             breaks: "S-26"
         ) {
-            let correct = $0.registration.token
-            let handedOut = NIOLockedValueBox<Set<String>>([])
+            let correctRule = $0.registration.token
+            let issuedTokens = NIOLockedValueBox<Set<String>>([])
             $0.registration.token = { known, user in
-                let token = correct(known, user)
-                if let token { handedOut.withLockedValue { _ = $0.insert(token) } }
+                let token = correctRule(known, user)
+                if let token { issuedTokens.withLockedValue { _ = $0.insert(token) } }
                 return token
             }
             $0.accounts.mayClaim = { user, token in
                 guard user.deviceToken != nil, let token else { return false }
-                return handedOut.withLockedValue { $0.contains(token) }
+                return issuedTokens.withLockedValue { $0.contains(token) }
             }
         },
         Defect(
@@ -445,14 +445,16 @@ extension Defect {
             "a login takes purchases that already moved to another account",
             breaks: "S-28"
         ) {
-            let correct = $0.accounts.inheritPurchases
-            let heirs = NIOLockedValueBox<[Int64: Int64]>([:])
+            let correctRule = $0.accounts.inheritPurchases
+            let heirsByPreviousUserID = NIOLockedValueBox<[Int64: Int64]>([:])
             $0.accounts.inheritPurchases = { store, db, previous, account in
-                if let heir = heirs.withLockedValue({ $0[previous] }), heir != account {
+                if let heir = heirsByPreviousUserID.withLockedValue({ $0[previous] }),
+                    heir != account
+                {
                     try store.move(db, from: heir, to: account)
                 }
-                try correct(store, db, previous, account)
-                heirs.withLockedValue { $0[previous] = account }
+                try correctRule(store, db, previous, account)
+                heirsByPreviousUserID.withLockedValue { $0[previous] = account }
             }
         },
         Defect(
@@ -479,9 +481,9 @@ extension Defect {
             "the deletion of an account deletes other users' transferred purchases",
             breaks: "A-11"
         ) {
-            let correct = $0.accounts.erasePersonalData
+            let correctRule = $0.accounts.erasePersonalData
             $0.accounts.erasePersonalData = { db, user in
-                try correct(db, user)
+                try correctRule(db, user)
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID IN "
                         + "(SELECT target FROM transfers WHERE source = ?)",
@@ -494,10 +496,10 @@ extension Defect {
             "after an account's deletion, events are acknowledged but not stored",
             breaks: "S-04"
         ) {
-            let correct = $0.accounts.erasePersonalData
+            let correctRule = $0.accounts.erasePersonalData
             let isClosed = NIOLockedValueBox(false)
             $0.accounts.erasePersonalData = { db, user in
-                try correct(db, user)
+                try correctRule(db, user)
                 isClosed.withLockedValue { $0 = true }
             }
             $0.ignoreEvents { _ in isClosed.withLockedValue { $0 } }

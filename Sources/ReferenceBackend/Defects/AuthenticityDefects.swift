@@ -19,8 +19,9 @@ extension Defect {
             "a request without an Authorization header is accepted",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isAuthorized
-            $0.authenticity.isAuthorized = { value, secret in value == nil || correct(value, secret)
+            let correctRule = $0.authenticity.isAuthorized
+            $0.authenticity.isAuthorized = { value, secret in
+                value == nil || correctRule(value, secret)
             }
         },
         Defect(
@@ -28,11 +29,11 @@ extension Defect {
             "an Authorization header with a prefix of the secret is accepted",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isAuthorized
+            let correctRule = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
-                let isHalf =
+                let matchesHalfOfSecret =
                     value.map { $0.count > secret.count / 2 && secret.hasPrefix($0) } ?? false
-                return isHalf || correct(value, secret)
+                return matchesHalfOfSecret || correctRule(value, secret)
             }
         },
         Defect(
@@ -40,9 +41,9 @@ extension Defect {
             "an Authorization header with extra characters is accepted",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isAuthorized
+            let correctRule = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
-                value?.hasPrefix(secret) == true || correct(value, secret)
+                value?.hasPrefix(secret) == true || correctRule(value, secret)
             }
         },
         Defect(
@@ -50,9 +51,9 @@ extension Defect {
             "the Authorization header is compared without regard to case",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isAuthorized
+            let correctRule = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
-                correct(value?.lowercased(), secret.lowercased())
+                correctRule(value?.lowercased(), secret.lowercased())
             }
         },
         Defect(
@@ -60,9 +61,9 @@ extension Defect {
             "an Authorization header with only the word Bearer is accepted",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isAuthorized
+            let correctRule = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
-                value == "Bearer" || correct(value, secret)
+                value == "Bearer" || correctRule(value, secret)
             }
         },
         Defect("signature-ignored", "the signature of an event is not checked", breaks: "S-01") {
@@ -73,9 +74,9 @@ extension Defect {
             "a request without a signature is accepted",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isSigned
-            $0.authenticity.isSigned = { header, body, key, ageMax in
-                header == nil || correct(header, body, key, ageMax)
+            let correctRule = $0.authenticity.isSigned
+            $0.authenticity.isSigned = { header, body, key, ageMaxInSeconds in
+                header == nil || correctRule(header, body, key, ageMaxInSeconds)
             }
         },
         Defect(
@@ -84,9 +85,9 @@ extension Defect {
             breaks: "S-01",
             "S-08"
         ) {
-            let correct = $0.authenticity.isSigned
-            $0.authenticity.isSigned = { header, body, key, ageMax in
-                correct(header, RawEvent.escapingNonASCII(body), key, ageMax)
+            let correctRule = $0.authenticity.isSigned
+            $0.authenticity.isSigned = { header, body, key, ageMaxInSeconds in
+                correctRule(header, RawEvent.escapingNonASCII(body), key, ageMaxInSeconds)
             }
         },
         Defect(
@@ -94,17 +95,19 @@ extension Defect {
             "the age of an event's signature is not checked",
             breaks: "S-01"
         ) {
-            $0.authenticity.ageMax = .max
+            $0.authenticity.ageMaxInSeconds = .max
         },
         Defect(
             "signature-once",
             "a retry of an event with a fresh signature is refused",
             breaks: "S-01"
         ) {
-            let correct = $0.authenticity.isSigned
+            let correctRule = $0.authenticity.isSigned
             let seen = NIOLockedValueBox<[Data: String]>([:])
-            $0.authenticity.isSigned = { header, body, key, ageMax in
-                guard correct(header, body, key, ageMax), let header else { return false }
+            $0.authenticity.isSigned = { header, body, key, ageMaxInSeconds in
+                guard correctRule(header, body, key, ageMaxInSeconds), let header else {
+                    return false
+                }
                 let first = seen.withLockedValue { seen in
                     seen[body] = seen[body] ?? header
                     return seen[body]

@@ -34,7 +34,8 @@ extension Defect: Hashable, CaseIterable {
     ///
     /// A later defect sees the effect of an earlier defect.
     package static let allCases =
-        authenticity + delivery + tolerance + identity + entitlement + reconciling + notification
+        authenticity + delivery + tolerance + identity + entitlement + reconciliationDefects
+        + notification
         + accounts + tokens + purchasely
 
     package init?(rawValue: String) {

@@ -43,10 +43,10 @@ extension Defect {
             breaks: "S-09",
             "S-12"
         ) {
-            let others = Rendezvous()
+            let rendezvous = Rendezvous()
             $0.delivery.perform = { steps in
                 let known = try await steps.subscriptions()
-                if let id = steps.event.appUserID, !known.isEmpty { await others.meet(id) }
+                if let id = steps.event.appUserID, !known.isEmpty { await rendezvous.meet(id) }
                 let subscribers = try await steps.read()
                 return try await steps.store.pool.write { db in
                     guard try steps.markProcessed(db) else { return .duplicate }
@@ -63,13 +63,13 @@ extension Defect {
             "an event is dropped while another event creates its user",
             breaks: "S-21"
         ) {
-            let others = Rendezvous()
-            let correct = $0.delivery.perform
+            let rendezvous = Rendezvous()
+            let correctRule = $0.delivery.perform
             $0.delivery.perform = { steps in
                 let event = steps.event
                 guard let id = event.appUserID, try await steps.isUnknownUser(id),
-                    await others.meet(id), event.type != "INITIAL_PURCHASE"
-                else { return try await correct(steps) }
+                    await rendezvous.meet(id), event.type != "INITIAL_PURCHASE"
+                else { return try await correctRule(steps) }
                 _ = try await steps.store.pool.write { db in try steps.markProcessed(db) }
                 return .applied
             }
@@ -122,10 +122,10 @@ extension Defect {
             "duplicates are recognized by event type and transaction ID",
             breaks: "S-03"
         ) {
-            let correct = $0.delivery.key
+            let correctRule = $0.delivery.key
             $0.delivery.key = { event, body in
                 RawEvent(body).text("transaction_id").map { "\(event.type) \($0)" }
-                    ?? correct(event, body)
+                    ?? correctRule(event, body)
             }
         },
         Defect(
@@ -133,9 +133,9 @@ extension Defect {
             "duplicates are recognized by the transaction ID",
             breaks: "S-03"
         ) {
-            let correct = $0.delivery.key
+            let correctRule = $0.delivery.key
             $0.delivery.key = { event, body in
-                RawEvent(body).text("transaction_id") ?? correct(event, body)
+                RawEvent(body).text("transaction_id") ?? correctRule(event, body)
             }
         },
         Defect(
@@ -145,16 +145,18 @@ extension Defect {
             "S-04",
             "A-01"
         ) {
-            let correct = $0.route.truncatedRequestResponse
+            let correctRule = $0.route.truncatedRequestResponse
             $0.route.truncatedRequestResponse = { receivedPart, store in
                 await Defect.markTruncatedEventProcessed(receivedPart, store)
-                return await correct(receivedPart, store)
+                return await correctRule(receivedPart, store)
             }
         },
         Defect("duplicate-rejected", "a duplicate of an event gets status 409", breaks: "S-03") {
-            let correct = $0.route.successResponse
+            let correctRule = $0.route.successResponse
             $0.route.successResponse = { outcome, event, outbox in
-                guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
+                guard outcome == .duplicate else {
+                    return await correctRule(outcome, event, outbox)
+                }
                 return JSON.response(.conflict, ["error": "duplicate"])
             }
         },
@@ -163,9 +165,11 @@ extension Defect {
             "a duplicate of an event gets no response",
             breaks: "S-33"
         ) {
-            let correct = $0.route.successResponse
+            let correctRule = $0.route.successResponse
             $0.route.successResponse = { outcome, event, outbox in
-                guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
+                guard outcome == .duplicate else {
+                    return await correctRule(outcome, event, outbox)
+                }
                 return Response(status: .ok, body: ResponseBody { _ in throw CancellationError() })
             }
         },
@@ -184,26 +188,28 @@ extension Defect {
             "a late production event is ordered together with sandbox events",
             breaks: "S-19"
         ) {
-            let correct = $0.delivery.applyLateEvent
+            let correctRule = $0.delivery.applyLateEvent
             let entitlement = $0.entitlement
-            $0.delivery.applyLateEvent = { history, db, line in
-                try correct(history, db, line)
+            $0.delivery.applyLateEvent = { history, db, purchaseKey in
+                try correctRule(history, db, purchaseKey)
                 let other = EventHistory.PurchaseKey(
-                    userID: line.userID,
-                    productID: line.productID,
-                    isSandbox: !line.isSandbox
+                    userID: purchaseKey.userID,
+                    productID: purchaseKey.productID,
+                    isSandbox: !purchaseKey.isSandbox
                 )
-                let isSandbox = line.isSandbox
+                let isSandbox = purchaseKey.isSandbox
                 guard
-                    var told = try history.store.fetchSubscription(
+                    var otherSubscription = try history.store.fetchSubscription(
                         db,
-                        line.userID,
-                        line.productID,
+                        purchaseKey.userID,
+                        purchaseKey.productID,
                         isSandbox
                     )
                 else { return }
-                for event in try history.events(db, other) { entitlement.apply(event, to: &told) }
-                try told.save(db, onConflict: .replace)
+                for event in try history.events(db, other) {
+                    entitlement.apply(event, to: &otherSubscription)
+                }
+                try otherSubscription.save(db, onConflict: .replace)
             }
         },
         Defect(
@@ -298,9 +304,9 @@ extension Defect {
             "an event that changes nothing gets status 204",
             breaks: "S-07"
         ) {
-            let correct = $0.route.successResponse
+            let correctRule = $0.route.successResponse
             $0.route.successResponse = { outcome, event, outbox in
-                let successResponse = await correct(outcome, event, outbox)
+                let successResponse = await correctRule(outcome, event, outbox)
                 return event.concernsPurchase ? successResponse : Response(status: .noContent)
             }
         },
@@ -310,7 +316,7 @@ extension Defect {
             breaks: "S-06",
             "S-04"
         ) {
-            let correct = $0.route.successResponse
+            let correctRule = $0.route.successResponse
             $0.route.successResponse = { outcome, event, outbox in
                 guard let message = Defect.message(outcome, event, outbox) else {
                     return JSON.response(.ok, ["received": true])
@@ -338,9 +344,9 @@ extension Defect {
             }
         },
         Defect("secret-shown", "a response contains the backend's OneSignal key", breaks: "O-02") {
-            let correct = $0.route.successResponse
+            let correctRule = $0.route.successResponse
             $0.route.successResponse = { outcome, event, outbox in
-                _ = await correct(outcome, event, outbox)
+                _ = await correctRule(outcome, event, outbox)
                 return JSON.response(.ok, ["received": true, "notifier": outbox.service.apiKey])
             }
         },
@@ -349,7 +355,7 @@ extension Defect {
             "an event waits while the queue of pushes is full",
             breaks: "S-06"
         ) {
-            let correct = $0.delivery.perform
+            let correctRule = $0.delivery.perform
             $0.delivery.perform = { steps in
                 func waitingCount() async throws -> Int {
                     try await steps.store.pool.read { db in
@@ -359,7 +365,7 @@ extension Defect {
                 while try await waitingCount() >= 8 {
                     try await Task.sleep(for: .milliseconds(50))
                 }
-                return try await correct(steps)
+                return try await correctRule(steps)
             }
         },
     ]

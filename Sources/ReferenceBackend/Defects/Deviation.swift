@@ -51,9 +51,9 @@ extension Policies {
     mutating func addEffectToIgnoredEvents(
         _ work: @escaping @Sendable (Store, Database, WebhookEvent) throws -> Void
     ) {
-        let correct = delivery.ignore
+        let correctRule = delivery.ignore
         delivery.ignore = { store, db, event in
-            try correct(store, db, event)
+            try correctRule(store, db, event)
             try work(store, db, event)
         }
     }
@@ -62,7 +62,7 @@ extension Policies {
     mutating func afterApplyingEvent(
         _ work: @escaping @Sendable (Database, WebhookEvent) throws -> Void
     ) {
-        let correct = delivery.perform
+        let correctRule = delivery.perform
         delivery.perform = { steps in
             let (apply, event) = (steps.apply, steps.event)
             var steps = steps
@@ -70,33 +70,33 @@ extension Policies {
                 try apply(db, subscribers)
                 try work(db, event)
             }
-            return try await correct(steps)
+            return try await correctRule(steps)
         }
     }
 
     /// Ignores events of one type that should start a paid period.
     mutating func ignorePeriodStart(_ type: String) {
-        let correct = entitlement.begin
-        entitlement.begin = { if $1.type != type { correct(&$0, $1) } }
+        let correctRule = entitlement.begin
+        entitlement.begin = { if $1.type != type { correctRule(&$0, $1) } }
     }
 
     /// Changes the purchases that a reconciliation receives from RevenueCat.
     mutating func changeReconciledPurchases(
         _ change: @escaping @Sendable (inout [Subscriber.SubscriberPurchase]) -> Void
     ) {
-        let correct = reconciliation.repair
+        let correctRule = reconciliation.repair
         reconciliation.repair = { store, db, subscriber, id in
-            var items = subscriber.items
-            change(&items)
-            try correct(store, db, Subscriber(items: items), id)
+            var currentPurchases = subscriber.currentPurchases
+            change(&currentPurchases)
+            try correctRule(store, db, Subscriber(currentPurchases: currentPurchases), id)
         }
     }
 
     /// Changes the body of the requests to OneSignal.
     mutating func changePushBody(_ change: @escaping @Sendable (inout [String: Any]) -> Void) {
-        let correct = outbox.body
+        let correctRule = outbox.body
         outbox.body = { message, service in
-            var body = correct(message, service)
+            var body = correctRule(message, service)
             change(&body)
             return body
         }
@@ -106,10 +106,10 @@ extension Policies {
     mutating func beforeStoringRegistration(
         _ work: @escaping @Sendable (Store, Database, Registration, String) throws -> Void
     ) {
-        let correct = registration.upsert
+        let correctRule = registration.upsert
         registration.upsert = { store, db, body, id in
             try work(store, db, body, id)
-            return try correct(store, db, body, id)
+            return try correctRule(store, db, body, id)
         }
     }
 
@@ -117,21 +117,23 @@ extension Policies {
     mutating func ignoreEventsAfterRegistration(
         _ condition: @escaping @Sendable (User?, Registration) -> Bool
     ) {
-        let retired = NIOLockedValueBox<Set<String>>([])
+        let retiredUserIDs = NIOLockedValueBox<Set<String>>([])
         beforeStoringRegistration { store, db, registration, id in
             guard condition(try store.user(db, known: id), registration) else { return }
-            retired.withLockedValue { _ = $0.insert(id) }
+            retiredUserIDs.withLockedValue { _ = $0.insert(id) }
         }
-        ignoreEvents { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
+        ignoreEvents { event in
+            retiredUserIDs.withLockedValue { $0.contains(event.appUserID ?? "") }
+        }
     }
 
     /// Adds changes to the update of a user by a registration.
     mutating func changeRegistrationUpdate(
         _ change: @escaping @Sendable (inout User, Registration) -> Void
     ) {
-        let correct = registration.update
+        let correctRule = registration.update
         registration.update = { user, registration in
-            correct(&user, registration)
+            correctRule(&user, registration)
             change(&user, registration)
         }
     }
@@ -140,10 +142,10 @@ extension Policies {
     mutating func acceptUnverifiedTokens(
         _ condition: @escaping @Sendable (TokenVerifier.Token) -> Bool
     ) {
-        let correct = tokens.isSigned
+        let correctRule = tokens.isSigned
         tokens.isSigned = { verifier, token in
             if verifier.keysURL != nil, condition(token) { return true }
-            return await correct(verifier, token)
+            return await correctRule(verifier, token)
         }
     }
 
@@ -171,11 +173,11 @@ extension Policies {
         _ work:
             @escaping @Sendable (Database, inout PurchaselyWebhookRoute.GrantChange) throws -> Void
     ) {
-        let correct = purchasely.write
+        let correctRule = purchasely.write
         purchasely.write = { store, db, change in
             var change = change
             try work(db, &change)
-            try correct(store, db, change)
+            try correctRule(store, db, change)
         }
     }
 }

@@ -20,11 +20,11 @@ extension Defect {
                 else { return }
                 last.withLockedValue { $0["\(userID)/\(productID)"] = event.type }
             }
-            let correct = $0.entitlement.givesAccess
+            let correctRule = $0.entitlement.givesAccess
             $0.entitlement.givesAccess = { subscription, now in
                 let key = "\(subscription.userID)/\(subscription.productID)"
                 return last.withLockedValue { $0[key] }.map(begin.contains)
-                    ?? correct(subscription, now)
+                    ?? correctRule(subscription, now)
             }
         },
         Defect(
@@ -34,12 +34,12 @@ extension Defect {
             "S-11",
             "S-12"
         ) {
-            let decided = NIOLockedValueBox<[Subscription: Bool]>([:])
-            let correct = $0.entitlement.givesAccess
+            let cachedDecisions = NIOLockedValueBox<[Subscription: Bool]>([:])
+            let correctRule = $0.entitlement.givesAccess
             $0.entitlement.givesAccess = { subscription, now in
-                decided.withLockedValue { decided in
-                    let answer = decided[subscription] ?? correct(subscription, now)
-                    decided[subscription] = answer
+                cachedDecisions.withLockedValue { cachedDecisions in
+                    let answer = cachedDecisions[subscription] ?? correctRule(subscription, now)
+                    cachedDecisions[subscription] = answer
                     return answer
                 }
             }
@@ -51,8 +51,8 @@ extension Defect {
             "S-17"
         ) {
             $0.cacheSubscriptionProbes { event in
-                let buys = ["INITIAL_PURCHASE", "RENEWAL"].contains(event.type)
-                return buys ? [event.appUserID].compactMap { $0 } : []
+                let startsPeriod = ["INITIAL_PURCHASE", "RENEWAL"].contains(event.type)
+                return startsPeriod ? [event.appUserID].compactMap { $0 } : []
             }
         },
         Defect(
@@ -71,9 +71,9 @@ extension Defect {
             $0.entitlement.givesAccess = { subscription, _ in !subscription.hasEnded }
         },
         Defect("cancellation-revokes", "CANCELLATION ends access at once", breaks: "S-11") {
-            let correct = $0.entitlement.cancel
+            let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.hasEnded = true
             }
         },
@@ -82,11 +82,11 @@ extension Defect {
             "a refund without an expiration date is ignored",
             breaks: "S-11"
         ) {
-            let correct = $0.entitlement.cancel
+            let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
-                let isDated = event.expiresAt != nil
-                if event.cancelReason != "CUSTOMER_SUPPORT" || isDated {
-                    correct(&subscription, event)
+                let hasExpiryDate = event.expiresAt != nil
+                if event.cancelReason != "CUSTOMER_SUPPORT" || hasExpiryDate {
+                    correctRule(&subscription, event)
                 }
             }
         },
@@ -112,19 +112,19 @@ extension Defect {
             }
         },
         Defect("refund-keeps-access", "a refund does not end access", breaks: "S-11") {
-            let correct = $0.entitlement.cancel
+            let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
                 let before = subscription
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 guard event.cancelReason == "CUSTOMER_SUPPORT" else { return }
                 subscription.expiresAt = before.expiresAt
                 subscription.graceEndsAt = before.graceEndsAt
             }
         },
         Defect("billing-issue-revokes", "BILLING_ISSUE ends access", breaks: "S-12") {
-            let correct = $0.entitlement.recordFailedPayment
+            let correctRule = $0.entitlement.recordFailedPayment
             $0.entitlement.recordFailedPayment = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.hasEnded = true
             }
         },
@@ -139,9 +139,9 @@ extension Defect {
             "the CANCELLATION with a billing issue clears the billing issue",
             breaks: "S-12"
         ) {
-            let correct = $0.entitlement.cancel
+            let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.billingIssue = false
             }
         },
@@ -150,10 +150,10 @@ extension Defect {
             "a RENEWAL clears neither the cancellation nor the billing issue",
             breaks: "S-13"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 let before = subscription
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.willRenew = before.willRenew
                 subscription.billingIssue = before.billingIssue
                 subscription.pendingProductID = before.pendingProductID
@@ -198,9 +198,9 @@ extension Defect {
             "the new product of a product change stays pending after its renewal",
             breaks: "S-14"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 if event.type == "RENEWAL" { subscription.pendingProductID = event.productID }
             }
         },
@@ -209,10 +209,10 @@ extension Defect {
             "a product change stays pending after a renewal of the old product",
             breaks: "S-14"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 let pending = subscription.pendingProductID
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 if event.type == "RENEWAL", pending != event.productID {
                     subscription.pendingProductID = pending
                 }
@@ -223,8 +223,8 @@ extension Defect {
             "the purchase event of a family member is ignored",
             breaks: "S-10"
         ) {
-            let correct = $0.delivery.unlocksAccess
-            $0.delivery.unlocksAccess = { !$0.isFamilyShared && correct($0) }
+            let correctRule = $0.delivery.unlocksAccess
+            $0.delivery.unlocksAccess = { !$0.isFamilyShared && correctRule($0) }
         },
         Defect(
             "one-time-means-once",
@@ -238,9 +238,9 @@ extension Defect {
             "a PRODUCT_CHANGE changes the current product at once",
             breaks: "S-14"
         ) {
-            let correct = $0.entitlement.changeProduct
+            let correctRule = $0.entitlement.changeProduct
             $0.entitlement.changeProduct = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.productID = event.newProductID ?? subscription.productID
             }
         },
@@ -257,9 +257,9 @@ extension Defect {
             "the renewal that completes a product change is ignored",
             breaks: "S-14"
         ) {
-            let correct = $0.delivery.isStale
+            let correctRule = $0.delivery.isStale
             $0.delivery.isStale = { event, known in
-                known == nil && event.type == "RENEWAL" || correct(event, known)
+                known == nil && event.type == "RENEWAL" || correctRule(event, known)
             }
         },
         Defect(
@@ -326,16 +326,16 @@ extension Defect {
             $0.delivery.unlocksAccess = { _ in true }
         },
         Defect("lifetime-expires", "an expiry of null is read as the year 1970", breaks: "S-16") {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.expiresAt = subscription.expiresAt ?? 0
             }
         },
         Defect("promotion-for-ever", "access from a promotional grant never ends", breaks: "S-16") {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 if event.isPromotion { subscription.expiresAt = nil }
             }
         },
@@ -361,13 +361,13 @@ extension Defect {
             $0.ignorePeriodStart("TEMPORARY_ENTITLEMENT_GRANT")
         },
         Defect("refund-is-final", "after a refund no event grants access again", breaks: "S-11") {
-            let correct = $0.entitlement.begin
-            $0.entitlement.begin = { if !$0.refunded { correct(&$0, $1) } }
+            let correctRule = $0.entitlement.begin
+            $0.entitlement.begin = { if !$0.refunded { correctRule(&$0, $1) } }
         },
         Defect("renewal-keeps-expiry", "a RENEWAL does not change the expiry", breaks: "S-10") {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                guard event.type == "RENEWAL" else { return correct(&subscription, event) }
+                guard event.type == "RENEWAL" else { return correctRule(&subscription, event) }
                 subscription.willRenew = true
             }
         },
@@ -376,18 +376,18 @@ extension Defect {
             "a RENEWAL does not end the grace period",
             breaks: "S-13"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 let grace = subscription.graceEndsAt
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 if event.type == "RENEWAL" { subscription.graceEndsAt = grace }
             }
         },
         Defect("refund-keeps-grace", "a refund does not end the grace period", breaks: "S-11") {
-            let correct = $0.entitlement.cancel
+            let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
                 let grace = subscription.graceEndsAt
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.graceEndsAt = grace
             }
         },
@@ -396,10 +396,10 @@ extension Defect {
             "a new INITIAL_PURCHASE does not clear the flags of the earlier one",
             breaks: "S-10"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 let (renews, issue) = (subscription.willRenew, subscription.billingIssue)
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 guard event.type == "INITIAL_PURCHASE" else { return }
                 (subscription.willRenew, subscription.billingIssue) = (renews, issue)
             }
@@ -417,16 +417,16 @@ extension Defect {
             breaks: "S-32",
             "S-10"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 subscription.expiresAt = subscription.expiresAt.map { $0 / 86_400_000 * 86_400_000 }
             }
         },
         Defect("local-time", "times are read in the server's time zone", breaks: "S-32") {
-            let correct = $0.probes.subscriptionFields
+            let correctRule = $0.probes.subscriptionFields
             $0.probes.subscriptionFields = { subscription, givesAccess in
-                var answer = correct(subscription, givesAccess)
+                var answer = correctRule(subscription, givesAccess)
                 if let moment = subscription.expiresAt {
                     var (seconds, local) = (time_t(moment / 1000), tm())
                     localtime_r(&seconds, &local)
@@ -440,9 +440,9 @@ extension Defect {
             "a purchase without an end cannot be refunded",
             breaks: "S-11"
         ) {
-            let correct = $0.entitlement.cancel
+            let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
-                if subscription.expiresAt != nil { correct(&subscription, event) }
+                if subscription.expiresAt != nil { correctRule(&subscription, event) }
             }
         },
         Defect(
@@ -465,10 +465,10 @@ extension Defect {
             "access from an extension ends with the earlier grace period",
             breaks: "S-12"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 let grace = subscription.graceEndsAt
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 guard event.type == "SUBSCRIPTION_EXTENDED", let grace else { return }
                 subscription.expiresAt = grace
             }
@@ -479,9 +479,9 @@ extension Defect {
             breaks: "S-13",
             "S-14"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 guard event.type == "SUBSCRIPTION_EXTENDED" else { return }
                 subscription.willRenew = true
                 subscription.billingIssue = false
@@ -493,10 +493,10 @@ extension Defect {
             "a REFUND_REVERSED event does not undo the EXPIRATION after the refund",
             breaks: "S-10"
         ) {
-            let correct = $0.entitlement.begin
+            let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 let hadEnded = subscription.hasEnded
-                correct(&subscription, event)
+                correctRule(&subscription, event)
                 if event.type == "REFUND_REVERSED" { subscription.hasEnded = hadEnded }
             }
         },
@@ -523,16 +523,16 @@ extension Policies {
     fileprivate mutating func cacheSubscriptionProbes(
         until clearedUserIDs: @escaping @Sendable (WebhookEvent) -> [String]
     ) {
-        let kept = NIOLockedValueBox<[String: Response]>([:])
-        probes.probeResponse = { kind, id, make in
-            guard kind == .subscription else { return try await make() }
-            if let response = kept.withLockedValue({ $0[id] }) { return response }
-            let response = try await make()
-            kept.withLockedValue { $0[id] = response }
+        let cachedResponses = NIOLockedValueBox<[String: Response]>([:])
+        probes.probeResponse = { kind, id, makeResponse in
+            guard kind == .subscription else { return try await makeResponse() }
+            if let response = cachedResponses.withLockedValue({ $0[id] }) { return response }
+            let response = try await makeResponse()
+            cachedResponses.withLockedValue { $0[id] = response }
             return response
         }
         afterApplyingEvent { _, event in
-            kept.withLockedValue { for id in clearedUserIDs(event) { $0[id] = nil } }
+            cachedResponses.withLockedValue { for id in clearedUserIDs(event) { $0[id] = nil } }
         }
     }
 }

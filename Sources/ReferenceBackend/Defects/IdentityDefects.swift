@@ -52,7 +52,7 @@ extension Defect {
             "a purchase whose event arrives after its TRANSFER stays with the buyer",
             breaks: "S-17"
         ) {
-            $0.identity.currentOwner = { _, userID, _ in userID }
+            $0.identity.currentOwnerID = { _, userID, _ in userID }
         },
         Defect(
             "transfer-from-stranger-forgotten",
@@ -173,22 +173,23 @@ extension Defect {
             breaks: "S-21"
         ) {
             $0.identity.createUnknownUser = { _, _, _ in throw DefectRefusal(.notFound) }
-            let correct = $0.route.serverErrorResponse
-            $0.route.serverErrorResponse = { ($0 as? DefectRefusal)?.response ?? correct($0) }
+            let correctRule = $0.route.serverErrorResponse
+            $0.route.serverErrorResponse = { ($0 as? DefectRefusal)?.response ?? correctRule($0) }
         },
         Defect(
             "unknown-user-kept",
             "a 404 response for an unknown user is cached after the user is created",
             breaks: "S-21"
         ) {
-            let missing = NIOLockedValueBox<[String: Response]>([:])
-            $0.probes.probeResponse = { kind, id, make in
-                if kind == .user, let response = missing.withLockedValue({ $0[id] }) {
+            let cachedMissingResponses = NIOLockedValueBox<[String: Response]>([:])
+            $0.probes.probeResponse = { kind, id, makeResponse in
+                if kind == .user, let response = cachedMissingResponses.withLockedValue({ $0[id] })
+                {
                     return response
                 }
-                let response = try await make()
+                let response = try await makeResponse()
                 if kind == .user, response.status == .notFound {
-                    missing.withLockedValue { $0[id] = response }
+                    cachedMissingResponses.withLockedValue { $0[id] = response }
                 }
                 return response
             }
@@ -204,9 +205,9 @@ extension Defect {
             breaks: "S-23",
             "S-21"
         ) {
-            let correct = $0.identity.isValid
-            $0.identity.isValid = { id in
-                Identity.blockedIDs.contains(id.lowercased()) || correct(id)
+            let correctRule = $0.identity.isValidUserID
+            $0.identity.isValidUserID = { id in
+                Identity.blockedIDs.contains(id.lowercased()) || correctRule(id)
             }
         },
         Defect(
@@ -214,8 +215,8 @@ extension Defect {
             "user IDs with more than 100 characters are accepted",
             breaks: "S-23"
         ) {
-            let correct = $0.identity.isValid
-            $0.identity.isValid = { id in id.count > 100 || correct(id) }
+            let correctRule = $0.identity.isValidUserID
+            $0.identity.isValidUserID = { id in id.count > 100 || correctRule(id) }
         },
         Defect(
             "transfer-needs-environment",
@@ -234,8 +235,8 @@ extension Defect {
             breaks: "S-17"
         ) {
             $0.afterApplyingEvent { db, event in
-                guard event.type == "TRANSFER", let loser = event.transferredFrom.first,
-                    let winner = event.transferredTo.first
+                guard event.type == "TRANSFER", let previousOwnerID = event.transferredFrom.first,
+                    let newOwnerID = event.transferredTo.first
                 else { return }
                 try db.execute(
                     sql: "UPDATE OR REPLACE subscriptions "
@@ -243,7 +244,7 @@ extension Defect {
                         + "WHERE userID IN (SELECT target FROM transfers "
                         + "JOIN aliases ON aliases.userID = transfers.source "
                         + "WHERE aliases.alias = ?)",
-                    arguments: [winner, loser]
+                    arguments: [newOwnerID, previousOwnerID]
                 )
             }
         },
@@ -252,14 +253,14 @@ extension Defect {
             "a merge of two user records loses transferred purchases",
             breaks: "S-20"
         ) {
-            let correct = $0.identity.mergeUsers
+            let correctRule = $0.identity.mergeUsers
             $0.identity.mergeUsers = { store, db, other, userID in
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID = ? "
                         + "AND userID IN (SELECT target FROM transfers)",
                     arguments: [other.id]
                 )
-                try correct(store, db, other, userID)
+                try correctRule(store, db, other, userID)
             }
         },
     ]

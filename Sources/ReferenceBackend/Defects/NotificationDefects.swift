@@ -15,17 +15,18 @@ extension Defect {
             "users are notified of events that are older than the known state",
             breaks: "S-31"
         ) {
-            let correct = $0.notification.shouldNotify
-            $0.notification.shouldNotify = { event, _ in correct(event, false) }
+            let correctRule = $0.notification.shouldNotify
+            $0.notification.shouldNotify = { event, _ in correctRule(event, false) }
         },
         Defect(
             "billing-announced-twice",
             "a failed payment causes two notifications",
             breaks: "S-31"
         ) {
-            let correct = $0.notification.text
+            let correctRule = $0.notification.text
             $0.notification.text = { event in
-                event.cancelReason == "BILLING_ERROR" ? Notification.cancelledText : correct(event)
+                event.cancelReason == "BILLING_ERROR"
+                    ? Notification.cancelledText : correctRule(event)
             }
         },
         Defect(
@@ -33,16 +34,17 @@ extension Defect {
             "the push about a refund has the text of a cancellation",
             breaks: "S-31"
         ) {
-            let correct = $0.notification.text
+            let correctRule = $0.notification.text
             $0.notification.text = { event in
                 event.cancelReason == "CUSTOMER_SUPPORT"
-                    ? Notification.cancelledText : correct(event)
+                    ? Notification.cancelledText : correctRule(event)
             }
         },
         Defect("one-text-for-all", "the pushes about all events have the same text", breaks: "S-31")
         {
-            let correct = $0.notification.text
-            $0.notification.text = { event in correct(event).map { _ in Notification.cancelledText }
+            let correctRule = $0.notification.text
+            $0.notification.text = { event in
+                correctRule(event).map { _ in Notification.cancelledText }
             }
         },
         Defect(
@@ -58,12 +60,12 @@ extension Defect {
             breaks: "S-30",
             "A-01"
         ) {
-            let correct = $0.outbox.nextAction
+            let correctRule = $0.outbox.nextAction
             $0.outbox.nextAction = { result, attemptCount in
                 if case .failed = result {
                     .finish("ignored")
                 } else {
-                    correct(result, attemptCount)
+                    correctRule(result, attemptCount)
                 }
             }
         },
@@ -72,13 +74,13 @@ extension Defect {
             "the seconds in a Retry-After header are read as milliseconds",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.nextAction
+            let correctRule = $0.outbox.nextAction
             $0.outbox.nextAction = { result, attemptCount in
                 guard case .failed(let retryAfter?) = result else {
-                    return correct(result, attemptCount)
+                    return correctRule(result, attemptCount)
                 }
                 // The defective outbox waits for at least 1.1 seconds.
-                return correct(.failed(retryAfter: max(retryAfter / 1000, 1100)), attemptCount)
+                return correctRule(.failed(retryAfter: max(retryAfter / 1000, 1100)), attemptCount)
             }
         },
         Defect(
@@ -86,9 +88,9 @@ extension Defect {
             "a 200 response of OneSignal with an empty ID counts as sent",
             breaks: "S-30"
         ) {
-            let correct = $0.outbox.result
+            let correctRule = $0.outbox.result
             $0.outbox.result = { message, answer in
-                (200..<300).contains(answer.status) ? .accepted : correct(message, answer)
+                (200..<300).contains(answer.status) ? .accepted : correctRule(message, answer)
             }
         },
         Defect(
@@ -107,8 +109,8 @@ extension Defect {
             }
             $0.outbox.body = { message, service in
                 var message = message
-                let isAgain = retry.withLockedValue { $0.contains(message.id) }
-                if isAgain { message.key = UUID().uuidString.lowercased() }
+                let isRetry = retry.withLockedValue { $0.contains(message.id) }
+                if isRetry { message.key = UUID().uuidString.lowercased() }
                 return body(message, service)
             }
         },
@@ -141,10 +143,10 @@ extension Defect {
             "the Retry-After header of OneSignal is ignored",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.nextAction
+            let correctRule = $0.outbox.nextAction
             $0.outbox.nextAction = { result, attemptCount in
-                guard case .failed = result else { return correct(result, attemptCount) }
-                return correct(.failed(retryAfter: nil), attemptCount)
+                guard case .failed = result else { return correctRule(result, attemptCount) }
+                return correctRule(.failed(retryAfter: nil), attemptCount)
             }
         },
         Defect(
@@ -152,12 +154,12 @@ extension Defect {
             "a push that OneSignal refuses permanently is retried forever",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.nextAction
+            let correctRule = $0.outbox.nextAction
             $0.outbox.nextAction = { result, attemptCount in
                 if case .refused = result {
                     .retry(after: 100)
                 } else {
-                    correct(result, attemptCount)
+                    correctRule(result, attemptCount)
                 }
             }
         },
@@ -182,9 +184,9 @@ extension Defect {
             "the backend overwrites the OneSignal tags that RevenueCat maintains",
             breaks: "O-05"
         ) {
-            let correct = $0.outbox.sendOnce
+            let correctRule = $0.outbox.sendOnce
             $0.outbox.sendOnce = { outbox, message, timeout in
-                let result = await correct(outbox, message, timeout)
+                let result = await correctRule(outbox, message, timeout)
                 if case .accepted = result { await outbox.writeTags(message) }
                 return result
             }
@@ -194,10 +196,10 @@ extension Defect {
             "Retry-After is obeyed only after the first attempt of a push",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.nextAction
+            let correctRule = $0.outbox.nextAction
             $0.outbox.nextAction = { result, attemptCount in
                 if case .failed(_?) = result, attemptCount > 1 { return .retry(after: 0) }
-                return correct(result, attemptCount)
+                return correctRule(result, attemptCount)
             }
         },
         Defect(
@@ -205,11 +207,11 @@ extension Defect {
             "all pushes with the same text to one user share an idempotency key",
             breaks: "O-03"
         ) {
-            let correct = $0.outbox.persist
+            let correctRule = $0.outbox.persist
             $0.outbox.persist = { db, draft in
                 var draft = draft
                 draft.key = Outbox.key(for: draft.recipient + "/" + draft.text)
-                try correct(db, draft)
+                try correctRule(db, draft)
             }
         },
         Defect(
@@ -217,11 +219,12 @@ extension Defect {
             "a user gets each kind of push about a product only once",
             breaks: "S-31"
         ) {
-            let correct = $0.notification.isMessageTrue
-            $0.notification.isMessageTrue = { store, db, event, user in
-                let isMessageTrue = try correct(store, db, event, user)
-                guard isMessageTrue, ["BILLING_ISSUE", "EXPIRATION"].contains(event.type) else {
-                    return isMessageTrue
+            let correctRule = $0.notification.isMessageStillTrue
+            $0.notification.isMessageStillTrue = { store, db, event, user in
+                let isMessageStillTrue = try correctRule(store, db, event, user)
+                guard isMessageStillTrue, ["BILLING_ISSUE", "EXPIRATION"].contains(event.type)
+                else {
+                    return isMessageStillTrue
                 }
                 try db.execute(
                     sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
@@ -238,18 +241,20 @@ extension Defect {
             "the text of a push depends only on the event, not on the user's access",
             breaks: "S-31"
         ) {
-            $0.notification.isMessageTrue = { _, _, _, _ in true }
+            $0.notification.isMessageStillTrue = { _, _, _, _ in true }
         },
         Defect(
             "recipient-encoded",
             "the user ID in a push is percent-encoded",
             breaks: "O-01"
         ) {
-            let correct = $0.notification.recipient
+            let correctRule = $0.notification.recipient
             $0.notification.recipient = { user, event in
-                let id = correct(user, event)
-                let plain = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-_.~"))
-                return id.addingPercentEncoding(withAllowedCharacters: plain) ?? id
+                let id = correctRule(user, event)
+                let unreservedCharacters = CharacterSet.alphanumerics.union(
+                    CharacterSet(charactersIn: "-_.~")
+                )
+                return id.addingPercentEncoding(withAllowedCharacters: unreservedCharacters) ?? id
             }
         },
     ]

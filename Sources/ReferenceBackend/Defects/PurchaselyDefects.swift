@@ -20,10 +20,10 @@ extension Defect {
             "the deprecated Purchasely signature, which does not cover the body, is accepted",
             breaks: "P-01"
         ) {
-            let correct = $0.purchasely.isSigned
-            $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                guard let time = signature.time, let hmac = signature.deprecated else {
-                    return correct(signature, body, secret, ageMax)
+            let correctRule = $0.purchasely.isSigned
+            $0.purchasely.isSigned = { signature, body, secret, ageMaxInSeconds in
+                guard let time = signature.time, let hmac = signature.deprecatedHMAC else {
+                    return correctRule(signature, body, secret, ageMaxInSeconds)
                 }
                 return hmac == Authenticity.hmac(of: Data((secret + time).utf8), key: secret)
             }
@@ -33,7 +33,7 @@ extension Defect {
             "the age of a Purchasely signature is not checked",
             breaks: "P-02"
         ) {
-            $0.purchasely.ageMax = .max
+            $0.purchasely.ageMaxInSeconds = .max
         },
         Defect(
             "purchasely-age-of-event",
@@ -61,10 +61,10 @@ extension Defect {
             $0.purchasely.serverErrorResponse = { _ in JSON.response(.ok, ["received": true]) }
         },
         Defect("purchasely-answers-201", "a new Purchasely event gets status 201", breaks: "P-04") {
-            let correct = $0.purchasely.successResponse
-            $0.purchasely.successResponse = { isNew, outbox in
-                let successResponse = await correct(isNew, outbox)
-                return isNew ? JSON.response(.created, ["received": true]) : successResponse
+            let correctRule = $0.purchasely.successResponse
+            $0.purchasely.successResponse = { isNewEvent, outbox in
+                let successResponse = await correctRule(isNewEvent, outbox)
+                return isNewEvent ? JSON.response(.created, ["received": true]) : successResponse
             }
         },
         Defect(
@@ -72,10 +72,10 @@ extension Defect {
             "the response to a Purchasely event waits for the push",
             breaks: "P-04"
         ) {
-            let correct = $0.purchasely.successResponse
-            $0.purchasely.successResponse = { isNew, outbox in
-                if isNew { await outbox.sendAll() }
-                return await correct(isNew, outbox)
+            let correctRule = $0.purchasely.successResponse
+            $0.purchasely.successResponse = { isNewEvent, outbox in
+                if isNewEvent { await outbox.sendAll() }
+                return await correctRule(isNewEvent, outbox)
             }
         },
         Defect(
@@ -90,16 +90,16 @@ extension Defect {
             "a RENEWAL_DISABLED event of Purchasely ends access",
             breaks: "P-05"
         ) {
-            let correct = $0.purchasely.effect
-            $0.purchasely.effect = { $0.name == "RENEWAL_DISABLED" ? .revoke : correct($0) }
+            let correctRule = $0.purchasely.effect
+            $0.purchasely.effect = { $0.name == "RENEWAL_DISABLED" ? .revoke : correctRule($0) }
         },
         Defect(
             "purchasely-any-event-grants",
             "every Purchasely event except DEACTIVATE grants access",
             breaks: "P-05"
         ) {
-            let correct = $0.purchasely.effect
-            $0.purchasely.effect = { correct($0) == .revoke ? .revoke : .grant }
+            let correctRule = $0.purchasely.effect
+            $0.purchasely.effect = { correctRule($0) == .revoke ? .revoke : .grant }
         },
         Defect(
             "purchasely-null-rejected",
@@ -200,9 +200,9 @@ extension Defect {
             "Purchasely access ends at next_renewal_at, the theoretical renewal",
             breaks: "P-09"
         ) {
-            let correct = $0.purchasely.read
+            let correctRule = $0.purchasely.read
             $0.purchasely.read = { body in
-                var event = try correct(body)
+                var event = try correctRule(body)
                 let raw = try JSONSerialization.jsonObject(with: body) as? [String: Any]
                 event.expiresAt = (raw?["next_renewal_at_ms"] as? NSNumber)?.int64Value
                 return event
@@ -220,9 +220,9 @@ extension Defect {
             "one-time purchases of Purchasely move together with the subscription",
             breaks: "P-10"
         ) {
-            let correct = $0.purchasely.write
+            let correctRule = $0.purchasely.write
             $0.purchasely.write = { store, db, change in
-                try correct(store, db, change)
+                try correctRule(store, db, change)
                 let id = change.event.subscriptionID
                 guard change.isActive, change.event.userID != nil, id.hasPrefix("subs_") else {
                     return
@@ -245,12 +245,12 @@ extension Defect {
             let (isSigned, read, markProcessed) = (
                 $0.purchasely.isSigned, $0.purchasely.read, $0.purchasely.markProcessed
             )
-            $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                let passes = isSigned(signature, body, secret, ageMax)
-                if !passes, let event = try? read(body) {
+            $0.purchasely.isSigned = { signature, body, secret, ageMaxInSeconds in
+                let hasValidSignature = isSigned(signature, body, secret, ageMaxInSeconds)
+                if !hasValidSignature, let event = try? read(body) {
                     refused.withLockedValue { _ = $0.insert(event.id) }
                 }
-                return passes
+                return hasValidSignature
             }
             $0.purchasely.markProcessed = { db, event in
                 try markProcessed(db, event) && !refused.withLockedValue { $0.contains(event.id) }
@@ -278,8 +278,8 @@ extension Defect {
             $0.purchasely.read = { body in
                 var event = try read(body)
                 let raw = try JSONSerialization.jsonObject(with: body) as? [String: Any]
-                let purchased = (raw?["purchased_at_ms"] as? NSNumber)?.int64Value
-                event.timestamp = purchased ?? event.timestamp
+                let purchasedAt = (raw?["purchased_at_ms"] as? NSNumber)?.int64Value
+                event.timestamp = purchasedAt ?? event.timestamp
                 return event
             }
         },
@@ -300,10 +300,16 @@ extension Defect {
             "a Purchasely signature from the future is accepted",
             breaks: "P-02"
         ) {
-            let correct = $0.purchasely.isSigned
-            $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                let isAhead = (signature.time.flatMap(Int64.init) ?? 0) > WallClock.now() / 1000
-                return correct(signature, body, secret, isAhead ? .max : ageMax)
+            let correctRule = $0.purchasely.isSigned
+            $0.purchasely.isSigned = { signature, body, secret, ageMaxInSeconds in
+                let isTimestampInFuture =
+                    (signature.time.flatMap(Int64.init) ?? 0) > WallClock.now() / 1000
+                return correctRule(
+                    signature,
+                    body,
+                    secret,
+                    isTimestampInFuture ? .max : ageMaxInSeconds
+                )
             }
         },
         Defect(
@@ -311,9 +317,9 @@ extension Defect {
             "Purchasely's signature is checked over re-encoded JSON",
             breaks: "P-01"
         ) {
-            let correct = $0.purchasely.isSigned
-            $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                correct(signature, RawEvent.escapingNonASCII(body), secret, ageMax)
+            let correctRule = $0.purchasely.isSigned
+            $0.purchasely.isSigned = { signature, body, secret, ageMaxInSeconds in
+                correctRule(signature, RawEvent.escapingNonASCII(body), secret, ageMaxInSeconds)
             }
         },
         Defect(

@@ -3,7 +3,7 @@ internal import Foundation
 /// Built-in defects of the reference backend in reads from RevenueCat's REST API, and in the use of
 /// their results.
 extension Defect {
-    static let reconciling: [Defect] = [
+    static let reconciliationDefects: [Defect] = [
         Defect(
             "reconcile-ignored",
             "reconciliation does nothing",
@@ -19,7 +19,7 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.reconciliation.handleUnreadableCustomer = { Subscriber(items: []) }
+            $0.reconciliation.handleUnreadableCustomer = { Subscriber(currentPurchases: []) }
         },
         Defect(
             "reconcile-adds-only",
@@ -35,9 +35,9 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            let correct = $0.reconciliation.repair
+            let correctRule = $0.reconciliation.repair
             $0.reconciliation.repair = { store, db, subscriber, id in
-                try correct(store, db, subscriber, id)
+                try correctRule(store, db, subscriber, id)
                 let text = "Your subscription was checked."
                 try Outbox.enqueue(store, db, UUID().uuidString, recipient: id, text: text)
             }
@@ -48,8 +48,8 @@ extension Defect {
             breaks: "S-19",
             style: .sync
         ) {
-            $0.changeReconciledPurchases { items in
-                for index in items.indices { items[index].isSandbox = false }
+            $0.changeReconciledPurchases { currentPurchases in
+                for index in currentPurchases.indices { currentPurchases[index].isSandbox = false }
             }
         },
         Defect(
@@ -58,7 +58,9 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.changeReconciledPurchases { items in items.removeAll { $0.expiresAt == nil } }
+            $0.changeReconciledPurchases { currentPurchases in
+                currentPurchases.removeAll { $0.expiresAt == nil }
+            }
         },
         Defect(
             "reconcile-without-base-plan",
@@ -66,10 +68,10 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.changeReconciledPurchases { items in
-                for index in items.indices {
-                    let parts = items[index].productID.split(separator: ":")
-                    items[index].productID = parts.first.map(String.init) ?? ""
+            $0.changeReconciledPurchases { currentPurchases in
+                for index in currentPurchases.indices {
+                    let parts = currentPurchases[index].productID.split(separator: ":")
+                    currentPurchases[index].productID = parts.first.map(String.init) ?? ""
                 }
             }
         },

@@ -17,19 +17,21 @@ actor Rendezvous {
             return true
         }
         ticket += 1
-        let mine = ticket
-        let alarm = Task {
+        let ownTicket = ticket
+        let timeoutTask = Task {
             try? await Task.sleep(for: Self.settleTimeout)
-            timeOut(key, mine)
+            timeOut(key, ownTicket)
         }
-        let hasMet = await withCheckedContinuation { waitingRequests[key] = (mine, $0) }
-        alarm.cancel()
+        let hasMet = await withCheckedContinuation { waitingRequests[key] = (ownTicket, $0) }
+        timeoutTask.cancel()
         return hasMet
     }
 
     private func timeOut(_ key: String, _ ticket: Int) {
-        guard let (known, alone) = waitingRequests[key], known == ticket else { return }
+        guard let (waitingTicket, waitingContinuation) = waitingRequests[key],
+            waitingTicket == ticket
+        else { return }
         waitingRequests[key] = nil
-        alone.resume(returning: false)
+        waitingContinuation.resume(returning: false)
     }
 }

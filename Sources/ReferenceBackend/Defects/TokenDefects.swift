@@ -8,19 +8,19 @@ internal import NIOConcurrencyHelpers
 extension Defect {
     static let tokens: [Defect] = [
         Defect("token-missing-500", "a request without a token gets status 500", breaks: "F-01") {
-            let correct = $0.session.currentUserResponse
+            let correctRule = $0.session.currentUserResponse
             $0.session.currentUserResponse = { routes, authorization in
-                guard authorization.isEmpty else { return await correct(routes, authorization) }
+                guard authorization.isEmpty else { return await correctRule(routes, authorization) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
         Defect("token-malformed-500", "a malformed token gets status 500", breaks: "F-01") {
-            let correct = $0.session.currentUserResponse
+            let correctRule = $0.session.currentUserResponse
             $0.session.currentUserResponse = { routes, authorization in
                 let isBroken =
                     authorization.hasPrefix("Bearer ")
                     && authorization.count(where: { $0 == "." }) != 2
-                guard isBroken else { return await correct(routes, authorization) }
+                guard isBroken else { return await correctRule(routes, authorization) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
@@ -86,8 +86,8 @@ extension Defect {
             "every token is accepted while Firebase's keys are unavailable",
             breaks: "F-06"
         ) {
-            let correct = $0.tokens.isSigned
-            $0.tokens.isSigned = { verifier, token in await correct(verifier, token) ?? true }
+            let correctRule = $0.tokens.isSigned
+            $0.tokens.isSigned = { verifier, token in await correctRule(verifier, token) ?? true }
             $0.tokens.isSessionValid = { _, _, _ in true }
         },
         Defect(
@@ -102,8 +102,8 @@ extension Defect {
             "a token's email address identifies the user instead of its subject",
             breaks: "F-08"
         ) {
-            let correct = $0.tokens.subject
-            $0.tokens.subject = { claims in correct(claims).map { claims.email ?? $0 } }
+            let correctRule = $0.tokens.subject
+            $0.tokens.subject = { claims in correctRule(claims).map { claims.email ?? $0 } }
         },
         Defect(
             "token-future-accepted",
@@ -126,9 +126,9 @@ extension Defect {
             "anonymous Firebase sessions are accepted where an account is required",
             breaks: "F-10"
         ) {
-            let correct = $0.session.verificationResponse
+            let correctRule = $0.session.verificationResponse
             $0.session.verificationResponse = { result in
-                guard case .accepted(let subject, _) = result else { return correct(result) }
+                guard case .accepted(let subject, _) = result else { return correctRule(result) }
                 return JSON.response(.ok, ["appUserId": subject])
             }
         },
@@ -137,13 +137,15 @@ extension Defect {
             "an accepted token is never verified again",
             breaks: "F-02"
         ) {
-            let correct = $0.session.currentUserResponse
-            let good = NIOLockedValueBox<[String: Response]>([:])
+            let correctRule = $0.session.currentUserResponse
+            let cachedSuccessResponses = NIOLockedValueBox<[String: Response]>([:])
             $0.session.currentUserResponse = { routes, authorization in
-                if let known = good.withLockedValue({ $0[authorization] }) { return known }
-                let response = await correct(routes, authorization)
+                if let known = cachedSuccessResponses.withLockedValue({ $0[authorization] }) {
+                    return known
+                }
+                let response = await correctRule(routes, authorization)
                 if response.status == .ok {
-                    good.withLockedValue { $0[authorization] = response }
+                    cachedSuccessResponses.withLockedValue { $0[authorization] = response }
                 }
                 return response
             }
@@ -153,11 +155,11 @@ extension Defect {
             "a token with an invalid base64url signature gets status 500",
             breaks: "F-01"
         ) {
-            let correct = $0.session.currentUserResponse
+            let correctRule = $0.session.currentUserResponse
             $0.session.currentUserResponse = { routes, authorization in
                 let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
                 guard parts.count == 3, authorization.count > 100, parts[2].contains("*") else {
-                    return await correct(routes, authorization)
+                    return await correctRule(routes, authorization)
                 }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
@@ -167,10 +169,10 @@ extension Defect {
             "a token that cannot be verified without keys gets status 401",
             breaks: "F-06"
         ) {
-            let correct = $0.session.verificationResponse
+            let correctRule = $0.session.verificationResponse
             $0.session.verificationResponse = { result in
-                if case .unavailable = result { return correct(.refused) }
-                return correct(result)
+                if case .unavailable = result { return correctRule(.refused) }
+                return correctRule(result)
             }
         },
         Defect(
@@ -178,7 +180,7 @@ extension Defect {
             "an anonymous session is accepted if its user ID is registered",
             breaks: "F-10"
         ) {
-            let correct = $0.session.currentUserResponse
+            let correctRule = $0.session.currentUserResponse
             $0.session.currentUserResponse = { routes, authorization in
                 let store = routes.accounts.store
                 if authorization.hasPrefix("Bearer "),
@@ -188,7 +190,7 @@ extension Defect {
                 {
                     return JSON.response(.ok, ["appUserId": subject])
                 }
-                return await correct(routes, authorization)
+                return await correctRule(routes, authorization)
             }
         },
         Defect(
@@ -216,19 +218,19 @@ extension Defect {
             "the Google ID instead of the token's subject identifies a user",
             breaks: "A-04"
         ) {
-            let correct = $0.tokens.subject
-            $0.tokens.subject = { claims in correct(claims).map { claims.googleID ?? $0 } }
+            let correctRule = $0.tokens.subject
+            $0.tokens.subject = { claims in correctRule(claims).map { claims.googleID ?? $0 } }
         },
         Defect(
             "token-revoked-for-good",
             "a user whose session was revoked is refused forever",
             breaks: "F-07"
         ) {
-            let correct = $0.tokens.isSessionValid
+            let correctRule = $0.tokens.isSessionValid
             let refused = NIOLockedValueBox<Set<String>>([])
             $0.tokens.isSessionValid = { verifier, subject, claims in
                 if refused.withLockedValue({ $0.contains(subject) }) { return false }
-                let isSessionValid = await correct(verifier, subject, claims)
+                let isSessionValid = await correctRule(verifier, subject, claims)
                 if isSessionValid == false { refused.withLockedValue { _ = $0.insert(subject) } }
                 return isSessionValid
             }

@@ -7,9 +7,9 @@ internal import Hummingbird
 extension Defect {
     static let tolerance: [Defect] = [
         Defect("malformed-500", "a body that is not an event gets status 500", breaks: "S-02") {
-            let correct = $0.route.unreadableBodyResponse
+            let correctRule = $0.route.unreadableBodyResponse
             $0.route.unreadableBodyResponse = { error in
-                guard error is WebhookEvent.Malformed else { return correct(error) }
+                guard error is WebhookEvent.MalformedEventError else { return correctRule(error) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
@@ -20,9 +20,10 @@ extension Defect {
         },
         Defect("malformed-accepted", "a body that is not an event gets status 200", breaks: "S-02")
         {
-            let correct = $0.route.unreadableBodyResponse
+            let correctRule = $0.route.unreadableBodyResponse
             $0.route.unreadableBodyResponse = { error in
-                error is WebhookEvent.Malformed ? JSON.response(.ok, [:]) : correct(error)
+                error is WebhookEvent.MalformedEventError
+                    ? JSON.response(.ok, [:]) : correctRule(error)
             }
         },
         Defect(

@@ -28,10 +28,10 @@ package enum AppPreflight {
         phone.vault = [.id: "{{user.preflight}}"]
         await PhoneExecution.carryOut(.phone(phone), by: &scenario)
         await PhoneExecution.carryOut(.app(AppAction(.launch)), by: &scenario)
-        let trouble = scenario.state.withLock { $0.trouble }
+        let runProblem = scenario.state.withLock { $0.runProblem }
         let seen = await PageInspection(scenario)
         await scenario.close()
-        if case .pageUnusable(let text)? = trouble { return .unreachable(text) }
+        if case .pageUnusable(let text)? = runProblem { return .unreachable(text) }
         return outcome(seen, setting.profile)
     }
 
@@ -86,7 +86,7 @@ package enum AppPreflight {
         let app = profile.app
         var problems: [String] = []
         var notes: [String] = []
-        if app.taps.isEmpty {
+        if app.tapSelectors.isEmpty {
             problems.append(
                 "the profile names no elements to tap: add "
                     + "'app: {taps: {upgrade: \"#…\", restore: …, login: …, logout: …, status: …}}'"
@@ -117,7 +117,7 @@ package enum AppPreflight {
             case .absent, .hidden, .there: break
             }
         }
-        problems += registration(seen, profile) + vault(seen, app)
+        problems += registrationProblems(seen, profile) + vault(seen, app)
         return problems.isEmpty ? .ready(notes: notes) : .profile(problems)
     }
 
@@ -133,7 +133,8 @@ package enum AppPreflight {
         Set(names).sorted().joined(separator: ", ")
     }
 
-    private static func registration(_ seen: PageInspection, _ profile: Profile) -> [String] {
+    private static func registrationProblems(_ seen: PageInspection, _ profile: Profile) -> [String]
+    {
         let calls = seen.timeline.registrations
         if let refusal = seen.registrationRefusals.first, !calls.contains(where: \.isAcknowledged) {
             return [
@@ -142,12 +143,12 @@ package enum AppPreflight {
         }
         guard calls.isEmpty, let endpoint = profile.endpoints["register"] else { return [] }
         // A page that sends only GET requests has not tried to register a user.
-        let strays = sortedList(
+        let unexpectedRequests = sortedList(
             seen.timeline.unroutedRequests.map(\.text).filter { !$0.hasPrefix("GET ") }
         )
-        guard !strays.isEmpty else { return [] }
+        guard !unexpectedRequests.isEmpty else { return [] }
         return [
-            "the page called \(strays), but the profile sets 'endpoints: register' to "
+            "the page called \(unexpectedRequests), but the profile sets 'endpoints: register' to "
                 + "\(endpoint.method) \(endpoint.path)"
         ]
     }
@@ -156,11 +157,11 @@ package enum AppPreflight {
         let keys = seen.timeline.commands.compactMap { command in
             ["readvault", "setvault"].contains(command.bridge.scheme) ? command.bridge["key"] : nil
         }
-        let wanted = app.vaultKeys[.id] ?? ""
-        guard !keys.isEmpty, !keys.contains(wanted) else { return [] }
+        let expectedKey = app.vaultKeys[.id] ?? ""
+        guard !keys.isEmpty, !keys.contains(expectedKey) else { return [] }
         return [
             "the page uses these keys of the phone's vault: \(sortedList(keys)); but the profile sets "
-                + "'app: vault: id' to '\(wanted)'"
+                + "'app: vault: id' to '\(expectedKey)'"
         ]
     }
 }
@@ -168,19 +169,19 @@ package enum AppPreflight {
 extension Profile.App {
     /// All CSS selectors in the profile, each with its profile key.
     package var selectors: [(key: String, selector: String)] {
-        let taps = taps.sorted { $0.key < $1.key }.compactMap { name, path in
+        let tapSelectors = tapSelectors.sorted { $0.key < $1.key }.compactMap { name, path in
             path.first.map { (key: "app: taps: \(name)", selector: $0) }
         }
-        let later = self.taps.sorted { $0.key < $1.key }.flatMap { name, path in
+        let later = self.tapSelectors.sorted { $0.key < $1.key }.flatMap { name, path in
             path.dropFirst().map { (key: "app: taps: \(name), later", selector: $0) }
         }
-        let inputs = inputs.sorted { $0.key < $1.key }.map {
+        let inputSelectors = inputSelectors.sorted { $0.key < $1.key }.map {
             (key: "app: inputs: \($0.key)", selector: $0.value)
         }
-        let shows = shows.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+        let elementSelectors = elementSelectors.sorted { $0.key.rawValue < $1.key.rawValue }.map {
             (key: "app: shows: \($0.key.rawValue)", selector: $0.value)
         }
-        let agree = agree.map { [(key: "app: agree", selector: $0)] } ?? []
-        return taps + later + inputs + shows + agree
+        let agreementSelector = agreementSelector.map { [(key: "app: agree", selector: $0)] } ?? []
+        return tapSelectors + later + inputSelectors + elementSelectors + agreementSelector
     }
 }

@@ -50,23 +50,23 @@ package final class BrowserAdmission: Sendable {
     /// If the task is canceled, the scenario is admitted at once, so that it can end.
     package func waitForAdmission() async -> Int {
         while true {
-            if let number = admitIfPossible(anyway: Task.isCancelled) { return number }
+            if let number = admitIfPossible(isForced: Task.isCancelled) { return number }
             await clock.pause(Self.pollInterval)
         }
     }
 
     /// Admits one more scenario and returns its number; nil if none may begin now.
     ///
-    /// - Parameter anyway: Whether the scenario is admitted in any case.
+    /// - Parameter isForced: Whether the scenario is admitted in any case.
     /// - Returns: The number of the scenario; nil if none may begin now.
-    package func admitIfPossible(anyway: Bool = false) -> Int? {
+    package func admitIfPossible(isForced: Bool = false) -> Int? {
         let now = clock.now
-        let isFaultFree = slowdown() < Self.slowdownMax
+        let isBelowSlowdownMax = slowdown() < Self.slowdownMax
         return state.withLock { state in
             state.loadStartTimes = state.loadStartTimes.filter { now - $0.value < Self.loadTimeMax }
             let isFree = state.loadStartTimes.count < concurrentLoadMax
-            let hasTime = isFaultFree || state.runningCount < concurrentLoadMax
-            guard anyway || isFree && hasTime else { return nil }
+            let hasTime = isBelowSlowdownMax || state.runningCount < concurrentLoadMax
+            guard isForced || isFree && hasTime else { return nil }
             state.number += 1
             state.loadStartTimes[state.number] = now
             state.runningCount += 1

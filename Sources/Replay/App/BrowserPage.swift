@@ -9,9 +9,9 @@ final class BrowserPage: Sendable {
     /// The script that Assay injects into the page calls it.
     static let binding = "__assaySay"
 
-    let ref: PhoneRef
+    let pageRef: PhoneRef
     let session: String
-    private let target: String
+    private let targetID: String
     private let devTools: DevTools
     /// The IDs of the requests that the browser holds until Assay lets them pass, responds to them,
     /// or fails them.
@@ -22,30 +22,30 @@ final class BrowserPage: Sendable {
     /// - Parameters:
     ///   - devTools: The connection to the browser.
     ///   - context: The ID of the browser context.
-    ///   - ref: The name of the simulated phone that the page belongs to, and the number of this
+    ///   - pageRef: The name of the simulated phone that the page belongs to, and the number of this
     ///     load of the app.
     /// - Throws: `DevTools.CallError` when the browser refuses a command or does not respond.
     init(
         _ devTools: DevTools,
         context: String,
-        ref: PhoneRef
+        pageRef: PhoneRef
     ) async throws(DevTools.CallError) {
         self.devTools = devTools
-        self.ref = ref
-        let made = try await devTools.send(
+        self.pageRef = pageRef
+        let creationResult = try await devTools.send(
             "Target.createTarget",
             ["url": "about:blank", "browserContextId": .string(context)]
         )
-        target = made["targetId"]?.string ?? ""
+        targetID = creationResult["targetId"]?.string ?? ""
         let attached = try await devTools.send(
             "Target.attachToTarget",
-            ["targetId": .string(target), "flatten": true]
+            ["targetId": .string(targetID), "flatten": true]
         )
         session = attached["sessionId"]?.string ?? ""
     }
 
     /// The name of the simulated phone that the page belongs to.
-    var phone: String { ref.name }
+    var phone: String { pageRef.name }
 
     var events: AsyncStream<DevTools.Event> { devTools.events(of: session) }
 
@@ -140,7 +140,7 @@ final class BrowserPage: Sendable {
                 ["requestId": .string(number), "errorReason": "Aborted"]
             )
         }
-        devTools.sendWithoutReply("Target.closeTarget", ["targetId": .string(target)])
+        devTools.sendWithoutReply("Target.closeTarget", ["targetId": .string(targetID)])
     }
 
     /// Returns a screenshot of the page, as a Base64-encoded PNG.

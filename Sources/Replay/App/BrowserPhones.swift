@@ -14,15 +14,15 @@ extension BrowserScenario: PhoneExecutor {
     }
 
     package func fail(_ text: String) {
-        state.withLock { $0.trouble = $0.trouble ?? .faultMissed(text) }
+        state.withLock { $0.runProblem = $0.runProblem ?? .faultMissed(text) }
     }
 
     /// Records that the page cannot be opened, which ends the scenario.
     private func recordOpenFailure(_ text: String) {
-        state.withLock { $0.trouble = $0.trouble ?? .pageUnusable(text) }
+        state.withLock { $0.runProblem = $0.runProblem ?? .pageUnusable(text) }
     }
 
-    package func note(_ userAction: UserAction, on phone: String) {
+    package func recordUserAction(_ userAction: UserAction, on phone: String) {
         edit { state, time in state.world.write(userAction, on: phone, at: time) }
     }
 
@@ -38,7 +38,7 @@ extension BrowserScenario: PhoneExecutor {
     }
 
     package func end(_ action: AppAction) async {
-        if action.agrees, let selector = profile.app.agree {
+        if action.agrees, let selector = profile.app.agreementSelector {
             _ = await page(action.phone)?.evaluate(Self.clickExpression(selector))
             await settle(after: action)
         }
@@ -60,19 +60,25 @@ extension BrowserScenario: PhoneExecutor {
         if case .login(let account, let password, _) = tap {
             await fill(["account": account, "password": password], on: page(phone))
         }
-        guard let path = profile.app.taps[tap.name], let selector = path.last else {
-            return note(UserAction(tap.name, missing: "app: taps: \(tap.name)"), on: phone)
+        guard let path = profile.app.tapSelectors[tap.name], let selector = path.last else {
+            return recordUserAction(
+                UserAction(tap.name, missingElement: "app: taps: \(tap.name)"),
+                on: phone
+            )
         }
         guard let page = page(phone) else {
-            return note(UserAction(tap.name, missing: selector), on: phone)
+            return recordUserAction(UserAction(tap.name, missingElement: selector), on: phone)
         }
         // A tap on the menu would close it if it is already open.
         let isOpen = await elementStates([selector], on: page)?.first == .there
-        for opener in path.dropLast() where !isOpen {
-            guard await waitForElement(opener, on: page) else {
-                return note(UserAction(tap.name, missing: opener), on: phone)
+        for menuSelector in path.dropLast() where !isOpen {
+            guard await waitForElement(menuSelector, on: page) else {
+                return recordUserAction(
+                    UserAction(tap.name, missingElement: menuSelector),
+                    on: phone
+                )
             }
-            _ = await page.evaluate(Self.clickExpression(opener))
+            _ = await page.evaluate(Self.clickExpression(menuSelector))
             // The second step of a login may have separate input fields.
             if case .login(let account, let password, _) = tap {
                 _ = await waitForElement(selector, on: page)
@@ -82,10 +88,10 @@ extension BrowserScenario: PhoneExecutor {
         // Some menus add their entries to the page only when they open.
         if path.count > 1 { _ = await waitForElement(selector, on: page) }
         let skipReason = await skipReason(to: selector, for: tap, on: page)
-        note(UserAction(tap.name, missing: skipReason), on: phone)
+        recordUserAction(UserAction(tap.name, missingElement: skipReason), on: phone)
         if skipReason != nil { return }
         if await page.evaluate(Self.clickExpression(selector)) == nil {
-            note(.pageError("the page does not react to a tap"), on: phone)
+            recordUserAction(.pageError("the page does not react to a tap"), on: phone)
         }
     }
 
@@ -123,7 +129,7 @@ extension BrowserScenario: PhoneExecutor {
                 state.lastActivityTime = time
                 return state.world.launch(phone, isReload: isReload, at: time)
             }
-            let page = try await BrowserPage(devTools, context: context, ref: launch.page)
+            let page = try await BrowserPage(devTools, context: context, pageRef: launch.page)
             let events = page.events
             let task = clock.task { [weak self] in
                 for await event in events {
@@ -143,7 +149,7 @@ extension BrowserScenario: PhoneExecutor {
                 ),
                 userAgent: launch.userAgent
             )
-            let time = profile.app.startup + .seconds(10) * setting.waitFactor
+            let time = profile.app.startupTimeout + .seconds(10) * setting.waitFactor
             if let text = await page.open(setting.url, within: time) {
                 // A page that was killed while it loaded has not failed to load.
                 let isOpen = state.withLock { $0.pages[phone]?.contains { $0 === page } ?? false }
@@ -161,11 +167,12 @@ extension BrowserScenario: PhoneExecutor {
     /// If they take too long, the scenario ends.
     private func waitForScripts(_ page: BrowserPage) async {
         let settleTimeout = SettleTimeout(Self.loadTimeMax, setting.heartbeat, clock)
-        let (phone, load) = (page.phone, page.ref.load)
+        let (phone, load) = (page.phone, page.pageRef.load)
         while !settleTimeout.isOver, !Task.isCancelled {
             let isOver = state.withLock { state in
                 let isOpen = state.pages[phone]?.contains { $0 === page } ?? false
-                return !isOpen || state.trouble != nil || state.loaded.contains(page.session)
+                return !isOpen || state.runProblem != nil
+                    || state.loadedSessions.contains(page.session)
                     || state.world.exchanges[state.actionStartIndex...].contains {
                         $0.from == .app && $0.phone?.name == phone && $0.phone?.load == load
                     }
@@ -178,13 +185,13 @@ extension BrowserScenario: PhoneExecutor {
     }
 
     private func context(_ phone: String) async throws(DevTools.CallError) -> String {
-        if let known = state.withLock({ $0.contexts[phone] }) { return known }
-        let made = try await devTools.send(
+        if let existingContext = state.withLock({ $0.contextIDs[phone] }) { return existingContext }
+        let creationResult = try await devTools.send(
             "Target.createBrowserContext",
             ["disposeOnDetach": true]
         )
-        let context = made["browserContextId"]?.string ?? ""
-        state.withLock { $0.contexts[phone] = context }
+        let context = creationResult["browserContextId"]?.string ?? ""
+        state.withLock { $0.contextIDs[phone] = context }
         return context
     }
 
@@ -195,7 +202,7 @@ extension BrowserScenario: PhoneExecutor {
 
     package func removeApp(_ phone: String) async {
         await closePages(of: phone)
-        let context = state.withLock { $0.contexts.removeValue(forKey: phone) }
+        let context = state.withLock { $0.contextIDs.removeValue(forKey: phone) }
         if let context { await closeContext(context) }
     }
 
@@ -222,7 +229,7 @@ extension BrowserScenario: PhoneExecutor {
     /// The effect of a launch, for example, is that the backend acknowledges the registration of
     /// the phone. The wait ends at the latest when no further effect can be expected.
     package func settle(after action: AppAction) async {
-        let startup = profile.app.startup.microseconds
+        let startupTimeout = profile.app.startupTimeout.microseconds
         let reactionLimit = SettleTimeout(
             .microseconds(Self.reactionLimit),
             setting.heartbeat,
@@ -235,11 +242,11 @@ extension BrowserScenario: PhoneExecutor {
         switch action.name {
         case .launch, .launchTwice, .reload:
             let isNative = edit { state, _ in state.world.isNative(action.phone) }
-            await wait(atMost: isNative ? startup + 500_000 : 800_000) { state, _ in
+            await wait(atMost: isNative ? startupTimeout + 500_000 : 800_000) { state, _ in
                 isMet(state) { $0.registrations.contains { $0.isAcknowledged } }
             }
         case .login, .logout, .restore:
-            await wait(atMost: startup + 500_000) { state, _ in
+            await wait(atMost: startupTimeout + 500_000) { state, _ in
                 isMet(state) { timeline in
                     if timeline.registrations.contains(where: \.isAcknowledged) { return true }
                     return reactionLimit.isOver && !timeline.hasUnansweredRead
@@ -250,7 +257,7 @@ extension BrowserScenario: PhoneExecutor {
                 isMet(state) { $0.commands.contains(where: \.isPaywall) }
             }
         case .status:
-            await wait(atMost: startup) { state, _ in
+            await wait(atMost: startupTimeout) { state, _ in
                 isMet(state) { !$0.hasUnansweredRead && silence.isOver }
             }
         case .callback, .refresh: await wait(atMost: Self.reactionLimit)

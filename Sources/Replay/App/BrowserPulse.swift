@@ -11,14 +11,14 @@ internal import FakeServers
 package final class BrowserPulse: Sendable {
     private struct State {
         /// The shortest measured time for the work, in milliseconds.
-        var bestTime = Double.infinity
+        var bestTimeInMilliseconds = Double.infinity
         var slowdown = 1.0
     }
 
     /// The pause between two measurements of the slowdown.
     private static let pollInterval: Duration = .milliseconds(400)
     /// The longest normal time for a message to the browser and back, in milliseconds.
-    private static let roundTripTimeMax = 100.0
+    private static let roundTripMillisecondsMax = 100.0
     /// The smallest slowdown that counts as lost time.
     ///
     /// A smaller slowdown is normal, because JavaScript engines vary and the page shares the
@@ -57,39 +57,39 @@ package final class BrowserPulse: Sendable {
 
     private func measureSlowdown(_ session: String) async {
         let start = clock.now
-        let answer = try? await devTools.send(
+        let response = try? await devTools.send(
             "Runtime.evaluate",
-            ["expression": .string(Self.work), "returnByValue": true],
+            ["expression": .string(Self.workExpression), "returnByValue": true],
             session: session
         )
         let now = clock.now
-        let took = Double((now - start).microseconds) / 1000
+        let roundTripMilliseconds = Double((now - start).microseconds) / 1000
         let slowdown = state.withLock { state in
             // Without a response, the time until the call ended counts as the time for the work.
-            var worked = took
-            if let time = answer?["result"]?["value"]?.int64 {
-                worked = max(0.1, Double(time) / 1000)
-                state.bestTime = min(state.bestTime, worked)
+            var workMilliseconds = roundTripMilliseconds
+            if let time = response?["result"]?["value"]?.int64 {
+                workMilliseconds = max(0.1, Double(time) / 1000)
+                state.bestTimeInMilliseconds = min(state.bestTimeInMilliseconds, workMilliseconds)
             }
             state.slowdown = max(
                 1,
-                worked / min(worked, state.bestTime),
-                took / (worked + Self.roundTripTimeMax)
+                workMilliseconds / min(workMilliseconds, state.bestTimeInMilliseconds),
+                roundTripMilliseconds / (workMilliseconds + Self.roundTripMillisecondsMax)
             )
             return state.slowdown
         }
         guard slowdown >= Self.slowdownMin else { return }
-        let share = 1 - 1 / slowdown
-        let length = now - start + Self.pollInterval
+        let lostShare = 1 - 1 / slowdown
+        let measuredPeriod = now - start + Self.pollInterval
         heartbeat.recordLostTime(
-            .microseconds(Int64(Double(length.microseconds) * share)),
-            during: length
+            .microseconds(Int64(Double(measuredPeriod.microseconds) * lostShare)),
+            during: measuredPeriod
         )
     }
 
     /// A JavaScript expression that does a few milliseconds of work and returns its duration in
     /// microseconds.
-    private static let work =
+    private static let workExpression =
         "(function () { function piece() { var sum = 0; "
         + "for (var turn = 0; turn < 300000; turn += 1) sum += turn % 7; return sum; } "
         // A JavaScript engine runs new code more slowly at first.

@@ -60,12 +60,12 @@ package final class BrowserScenario: Sendable {
 
         /// The factor by which waits are extended while pages have too little processor time; 1
         /// means unchanged.
-        var waitFactor: Int { min(SettleTimeout.stretchMax, Int(pulse.slowdown)) }
+        var waitFactor: Int { min(SettleTimeout.stretchFactorMax, Int(pulse.slowdown)) }
     }
 
     struct State {
         var world: SimulatedPhones
-        var contexts: [String: String] = [:]
+        var contextIDs: [String: String] = [:]
         var pages: [String: [BrowserPage]] = [:]
         var tasks: [Task<Void, Never>] = []
         /// The calls from pages to the backend that have no outcome yet, by journal number.
@@ -79,22 +79,22 @@ package final class BrowserScenario: Sendable {
         /// Whether a wait ended early because the machine was too busy.
         var hasEndedWaitEarly = false
         /// The browser sessions of the pages that have loaded.
-        var loaded: Set<String> = []
+        var loadedSessions: Set<String> = []
         /// The time of the last activity of a page, in microseconds since the scenario began.
         ///
         /// The next value is the time when the last reply of the native runtime reaches the page,
         /// on the same scale.
         var lastActivityTime: Int64 = 0
         var lastReplyTime: Int64 = 0
-        var kills = KillWatch()
+        var kills = KillPointTracker()
         /// The number of entries in the journal when the current user action began.
         var actionStartIndex = 0
         var agrees = false
-        var trouble: RunRecord.RunProblem?
+        var runProblem: RunRecord.RunProblem?
         /// The journal numbers of calls that were passed on to the page's own backend.
         ///
         /// The key is the page session and the browser's request ID.
-        var forwardedCalls: [String: Int] = [:]
+        var forwardedCallSequences: [String: Int] = [:]
     }
 
     let setting: Configuration
@@ -128,7 +128,7 @@ package final class BrowserScenario: Sendable {
                     seed: generator.next(),
                     // A delayed reply comes after the app itself has given up waiting for it, not
                     // only its client library.
-                    late: setting.profile.app.startup + .seconds(2)
+                    late: setting.profile.app.startupTimeout + .seconds(2)
                 )
             )
         )
@@ -188,15 +188,15 @@ package final class BrowserScenario: Sendable {
     ) async -> RunRecord {
         var executor = self
         for step in plan.steps {
-            if Task.isCancelled || state.withLock({ $0.trouble }) != nil { break }
+            if Task.isCancelled || state.withLock({ $0.runProblem }) != nil { break }
             await PhoneExecution.carryOut(step, by: &executor)
         }
-        await wait(atMost: profile.app.startup.microseconds) { state, _ in
+        await wait(atMost: profile.app.startupTimeout.microseconds) { state, _ in
             state.lastReplyTime == 0
         }
         var record = await currentRecord(plan)
-        let settleTimeout = SettleTimeout(profile.app.startup, setting.heartbeat, clock)
-        while record.trouble == nil, mayResolveWithLongerWait(record), !settleTimeout.isOver,
+        let settleTimeout = SettleTimeout(profile.app.startupTimeout, setting.heartbeat, clock)
+        while record.runProblem == nil, mayResolveWithLongerWait(record), !settleTimeout.isOver,
             !Task.isCancelled
         {
             await clock.pause(.milliseconds(60))
@@ -214,9 +214,11 @@ package final class BrowserScenario: Sendable {
     private func currentRecord(_ plan: RunPlan) async -> RunRecord {
         for phone in state.withLock({ $0.pages.keys.sorted() }) {
             guard let page = page(phone) else { continue }
-            let shown = await screen(page)
+            let screenContent = await screen(page)
             edit { state, time in
-                if let shown { state.world.recordScreen(shown, of: phone, at: time) }
+                if let screenContent {
+                    state.world.recordScreen(screenContent, of: phone, at: time)
+                }
             }
         }
         return edit { state, time in
@@ -228,8 +230,8 @@ package final class BrowserScenario: Sendable {
                 began: setting.base,
                 ended: state.world.instant(time),
                 exchanges: state.world.exchanges,
-                settling: .window(.microseconds(Self.quietTime)),
-                trouble: state.trouble
+                settleEvidence: .window(.microseconds(Self.quietTime)),
+                runProblem: state.runProblem
             )
             // Waits do not count time in which pages had no processor time, so only a wait that was
             // cut short is in doubt.
@@ -243,13 +245,13 @@ package final class BrowserScenario: Sendable {
     }
 
     func close() async {
-        let (pages, contexts, tasks) = state.withLock { state in
+        let (pages, contextIDs, tasks) = state.withLock { state in
             defer { state.pages = [:] }
-            return (state.pages.values.flatMap { $0 }, state.contexts.values, state.tasks)
+            return (state.pages.values.flatMap { $0 }, state.contextIDs.values, state.tasks)
         }
         for page in pages { page.close() }
         for task in tasks { task.cancel() }
-        for context in contexts { await closeContext(context) }
+        for context in contextIDs { await closeContext(context) }
     }
 
     func closeContext(_ context: String) async {
@@ -275,7 +277,8 @@ package final class BrowserScenario: Sendable {
                 let isQuiet =
                     !state.open.values.contains(true) && now >= state.lastActivityTime + quietTime
                     && now >= state.lastReplyTime
-                return state.trouble != nil || settleTimeout.isOver || isQuiet && isMet(state, now)
+                return state.runProblem != nil || settleTimeout.isOver
+                    || isQuiet && isMet(state, now)
             }
             if isOver {
                 if settleTimeout.isCut { state.withLock { $0.hasEndedWaitEarly = true } }

@@ -9,13 +9,13 @@ extension BrowserScenario {
     /// An upgrade button that is hidden or disabled counts as locked. Other hidden elements are
     /// tapped anyway. Apps have very different menus, but their menu entries do the same things.
     func skipReason(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
-        let found = await page.evaluate(
-            "(function () { var found = document.querySelector(\(Self.quoted(selector))); "
+        let returnValue = await page.evaluate(
+            "(function () { var found = document.querySelector(\(Self.javaScriptString(selector))); "
                 + "return found === null ? 'absent' : found.disabled ? 'disabled' : "
                 + "found.checkVisibility({opacityProperty: true, visibilityProperty: true}) "
                 + "? 'there' : 'hidden'; })()"
         )
-        return switch found?.string {
+        return switch returnValue?.string {
         case "absent": selector
         case "hidden" where tap == .upgrade: "\(selector) (it is hidden)"
         case "disabled" where tap == .upgrade: "\(selector) (it is disabled)"
@@ -33,15 +33,15 @@ extension BrowserScenario {
         .ElementState]?
     {
         let list = JSONValue.array(selectors.map(JSONValue.string)).text
-        let found = await page.evaluate(
+        let returnValue = await page.evaluate(
             "(function (list) { return JSON.stringify(list.map(function (selector) { "
                 + "try { var found = document.querySelector(selector); "
                 + "return found === null ? 'absent' : found.checkVisibility("
                 + "{opacityProperty: true, visibilityProperty: true}) ? 'there' : 'hidden'; } "
                 + "catch (error) { return 'invalid'; } })); })(\(list))"
         )
-        let answers = found?.string.flatMap { try? JSONValue(parsing: $0) }?.array
-        return answers?.map { AppPreflight.ElementState(rawValue: $0.string ?? "") ?? .absent }
+        let states = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }?.array
+        return states?.map { AppPreflight.ElementState(rawValue: $0.string ?? "") ?? .absent }
     }
 
     /// Waits for an element that appears only after an earlier tap, and returns whether it
@@ -63,7 +63,7 @@ extension BrowserScenario {
     /// Returns the elements of the page that can be tapped, as CSS selectors that a person would
     /// write.
     func tappableElements(on page: BrowserPage) async -> [String] {
-        let found = await page.evaluate(
+        let returnValue = await page.evaluate(
             "JSON.stringify(Array.prototype.slice.call(document.querySelectorAll("
                 + "'button, [role=button], a, input[type=submit], input[type=button]'), 0, 12)"
                 + ".map(function (found) { return found.id ? '#' + found.id : "
@@ -73,45 +73,45 @@ extension BrowserScenario {
                 + "found.className.trim().split(/\\s+/).join('.') : '') + ' (\"' + "
                 + "(found.textContent || '').trim().slice(0, 20) + '\")'; }))"
         )
-        let list = found?.string.flatMap { try? JSONValue(parsing: $0) }
+        let list = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }
         return (list?.array ?? []).compactMap(\.string)
     }
 
     /// Returns a JavaScript expression that taps an element if it is on the page.
     static func clickExpression(_ selector: String) -> String {
-        "(function () { var found = document.querySelector(\(quoted(selector))); "
+        "(function () { var found = document.querySelector(\(javaScriptString(selector))); "
             + "if (found) found.click(); return found !== null; })()"
     }
 
     /// Fills in the input fields for which the profile has selectors: `account` and `password`.
     func fill(_ values: [String: String], on page: BrowserPage?) async {
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            guard let selector = profile.app.inputs[name] else { continue }
+            guard let selector = profile.app.inputSelectors[name] else { continue }
             // Web frameworks notice a new value only if it is set with the setter of the element's
             // class.
             _ = await page?.evaluate(
-                "(function () { var found = document.querySelector(\(Self.quoted(selector))); "
+                "(function () { var found = document.querySelector(\(Self.javaScriptString(selector))); "
                     + "if (!found) return false; Object.getOwnPropertyDescriptor("
                     + "Object.getPrototypeOf(found), 'value').set.call(found, "
-                    + "\(Self.quoted(value))); "
+                    + "\(Self.javaScriptString(value))); "
                     + "found.dispatchEvent(new Event('input', {bubbles: true})); "
                     + "found.dispatchEvent(new Event('change', {bubbles: true})); return true; })()"
             )
         }
     }
 
-    private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
+    private static func javaScriptString(_ text: String) -> String { JSONValue.string(text).text }
 
     /// Returns the contents of the page elements for which the profile has selectors.
     ///
     /// Returns nil if the page does not respond.
     func screen(_ page: BrowserPage) async -> JSONValue? {
         let selectors = JSONObject(
-            members: profile.app.shows.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            members: profile.app.elementSelectors.sorted { $0.key.rawValue < $1.key.rawValue }.map {
                 .init(key: $0.key.rawValue, value: .string($0.value))
             }
         )
-        let found = await page.evaluate(
+        let returnValue = await page.evaluate(
             "(function (names) { var shown = {}; Object.keys(names).forEach(function (name) { "
                 + "var element = document.querySelector(names[name]); "
                 + "var isVisible = !!element && element.getClientRects().length > 0 && "
@@ -119,18 +119,19 @@ extension BrowserScenario {
                 + "shown[name] = isVisible ? (element.textContent || '').trim() : null; }); "
                 + "return JSON.stringify(shown); })(\(JSONValue.object(selectors).text))"
         )
-        guard let text = found?.string, let shown = try? JSONValue(parsing: text) else {
+        guard let text = returnValue?.string, let screenContent = try? JSONValue(parsing: text)
+        else {
             return nil
         }
         var result = JSONObject()
-        for member in shown.object?.members ?? [] {
+        for member in screenContent.object?.members ?? [] {
             switch AppExpectation.Screen.Element(rawValue: member.key) {
             case .loading, .access, .error: result[member.key] = .bool(!member.value.isNull)
             case .status: result[member.key] = status(member.value)
             case .product:
                 let text = member.value.string ?? ""
-                let named = profile.app.productNames.first { text.contains($0.value) }
-                result[member.key] = named.map { .string($0.key) } ?? member.value
+                let productEntry = profile.app.productNames.first { text.contains($0.value) }
+                result[member.key] = productEntry.map { .string($0.key) } ?? member.value
             case nil: result[member.key] = member.value
             }
         }

@@ -14,9 +14,9 @@ extension BrowserScenario {
         switch event.method {
         case "Runtime.bindingCalled":
             guard let text = parameters["payload"]?.string,
-                let content = try? JSONValue(parsing: text)
+                let messageContent = try? JSONValue(parsing: text)
             else { return }
-            handleMessage(content, page)
+            handleMessage(messageContent, page)
         case "Fetch.requestPaused":
             guard let request = PageRequest(parameters) else { return }
             page.holdRequest(request.number)
@@ -40,7 +40,7 @@ extension BrowserScenario {
             if let number { setting.admission.isOpen(number) }
             edit { state, time in
                 state.lastActivityTime = time
-                state.loaded.insert(page.session)
+                state.loadedSessions.insert(page.session)
                 state.world.write(.pageLoaded, on: page.phone, at: time)
             }
         case "Network.loadingFailed":
@@ -59,26 +59,30 @@ extension BrowserScenario {
         }
     }
 
-    private func handleMessage(_ content: JSONValue, _ page: BrowserPage) {
-        switch content["kind"]?.string {
+    private func handleMessage(_ messageContent: JSONValue, _ page: BrowserPage) {
+        switch messageContent["kind"]?.string {
         case "start":
             edit { state, time in
                 state.lastActivityTime = time
                 state.world.write(.pageStarted, on: page.phone, at: time)
             }
         case "command":
-            command(content["command"]?.string ?? "", time: content["page"]?.int64 ?? 0, page)
+            command(
+                messageContent["command"]?.string ?? "",
+                time: messageContent["page"]?.int64 ?? 0,
+                page
+            )
         case "called":
             edit { state, time in
                 let call = UserAction.called(
-                    content["name"]?.string ?? "",
-                    exists: content["exists"] == true
+                    messageContent["name"]?.string ?? "",
+                    exists: messageContent["exists"] == true
                 )
                 state.world.write(call, on: page.phone, at: time)
             }
         case "error":
             edit { state, time in
-                let text = content["text"]?.string ?? ""
+                let text = messageContent["text"]?.string ?? ""
                 state.world.write(.pageError(text), on: page.phone, at: time)
             }
         // Every script of the page can call this function, but only the script that Assay injects
@@ -91,7 +95,7 @@ extension BrowserScenario {
         if killIfDue(from) { return }
         let (reply, isKilled) = edit { state, time -> (JSONValue, Bool) in
             state.lastActivityTime = time
-            let reply = state.world.command(text, from: from.ref, pageTime: page, at: time)
+            let reply = state.world.command(text, from: from.pageRef, pageTime: page, at: time)
             let delays = (reply["replies"]?.array ?? []).compactMap { $0["delay"]?.int64 }
             if let last = delays.max() {
                 state.lastReplyTime = max(state.lastReplyTime, time + last * 1000 + 50_000)
@@ -105,7 +109,7 @@ extension BrowserScenario {
 
     /// Kills the page if a planned kill is due now, and returns whether it was killed.
     private func killIfDue(_ page: BrowserPage) -> Bool {
-        let killIfDue = state.withLock { $0.kills.isDying(page.phone) }
+        let killIfDue = state.withLock { $0.kills.isBeingKilled(page.phone) }
         if killIfDue { kill(page) }
         return killIfDue
     }
@@ -152,10 +156,10 @@ extension BrowserScenario {
             let (sequence, answer): (Int, AppBackend.Answer?)
             if profile.app.usesOwnBackend {
                 (sequence, answer) =
-                    state.world.recordCall(route, request.message, from: page.ref, at: time)
+                    state.world.recordCall(route, request.message, from: page.pageRef, at: time)
             } else {
                 (sequence, answer) =
-                    state.world.call(route, request.message, from: page.ref, at: time)
+                    state.world.call(route, request.message, from: page.pageRef, at: time)
             }
             // A call that never gets a response is not waited for.
             state.open[sequence] = answer != .never
@@ -166,7 +170,7 @@ extension BrowserScenario {
         }
         switch answer {
         case nil:
-            state.withLock { $0.forwardedCalls[page.session + request.number] = sequence }
+            state.withLock { $0.forwardedCallSequences[page.session + request.number] = sequence }
             page.postMethod(
                 "Fetch.continueRequest",
                 ["requestId": .string(request.number), "interceptResponse": true]
@@ -251,14 +255,15 @@ extension BrowserScenario {
 
     /// Responds to a CORS preflight request of a page whose origin is not that of the backend.
     private func respondToPreflight(_ request: PageRequest, _ page: BrowserPage) {
-        let wanted = request.message[field: "access-control-request-headers"] ?? "content-type"
+        let requestedHeaders =
+            request.message[field: "access-control-request-headers"] ?? "content-type"
         fulfillRequest(
             request,
             HTTPMessage.Response(
                 204,
                 fields: [
                     HTTPMessage.Field("access-control-allow-methods", "GET, POST, PUT, DELETE"),
-                    HTTPMessage.Field("access-control-allow-headers", wanted),
+                    HTTPMessage.Field("access-control-allow-headers", requestedHeaders),
                 ]
             ),
             page
@@ -268,17 +273,17 @@ extension BrowserScenario {
     /// Records a response that the page's own backend has sent, and passes it on to the page.
     private func answered(_ request: PageRequest, _ page: BrowserPage) async {
         let sequence = state.withLock {
-            $0.forwardedCalls.removeValue(forKey: page.session + request.number)
+            $0.forwardedCallSequences.removeValue(forKey: page.session + request.number)
         }
         if let sequence {
             if let status = request.responseStatus {
-                let held = await page.callMethod(
+                let bodyResult = await page.callMethod(
                     "Fetch.getResponseBody",
                     ["requestId": .string(request.number)]
                 )
-                let text = held?["body"]?.string ?? ""
+                let text = bodyResult?["body"]?.string ?? ""
                 let body =
-                    held?["base64Encoded"] == true
+                    bodyResult?["base64Encoded"] == true
                     ? Base64.bytes(text) ?? [] : Array(text.utf8)
                 finish(
                     sequence,

@@ -19,18 +19,18 @@ extension CaseExecution {
             services.keepsEvents = true
             services.firebase.settings.project = profile.firebaseProject
         }
-        var target = live.target ?? openedTarget()
+        var target = live.target ?? makeScriptedTarget()
         target.world.namespace = namespace
         target.world.now = now
         await PhoneExecution.carryOut(step, by: &target)
         namespace = target.world.namespace
-        if let text = target.trouble { trouble = .actFailed(text) }
+        if let text = target.runProblem { runProblem = .actionFailed(text) }
         live.target = target
         collectEvents()
         registerUserIDs()
     }
 
-    private func openedTarget() -> ScriptedTarget<LivePhoneEnvironment> {
+    private func makeScriptedTarget() -> ScriptedTarget<LivePhoneEnvironment> {
         var generator = SeededGenerator(seed: 0, text: namespace.name)
         let environment = LivePhoneEnvironment(
             world: world,
@@ -42,7 +42,7 @@ extension CaseExecution {
             firstSequence: firstSequence,
             defects: run.appDefects,
             token: { [run, world] spec, user in
-                run.forge.text(spec, user: user, at: world.now)
+                run.tokenForge.text(spec, user: user, at: world.now)
             }
         )
         return ScriptedTarget(environment, defects: run.clientDefects, seed: generator.next())
@@ -69,10 +69,11 @@ extension CaseExecution {
     mutating func told(_ type: String) -> [UInt8] {
         guard let index = live.events.firstIndex(where: { $0["type"]?.string == type })
         else {
-            let known = live.events.compactMap { $0["type"]?.string }
-            trouble = .faultMissed(
+            let knownEventTypes = live.events.compactMap { $0["type"]?.string }
+            runProblem = .faultMissed(
                 "the simulated store sent no \(type) event"
-                    + (known.isEmpty ? "" : "; it sent \(known.joined(separator: ", "))")
+                    + (knownEventTypes.isEmpty
+                        ? "" : "; it sent \(knownEventTypes.joined(separator: ", "))")
             )
             return []
         }

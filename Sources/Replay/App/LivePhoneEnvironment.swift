@@ -25,7 +25,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     /// A phone without an entry runs a page or no app.
     var accountApps: [String: AccountApp] = [:]
     /// The kind of app that was launched last on each phone.
-    private var running: [String: AppAction.App] = [:]
+    private var launchedApps: [String: AppAction.App] = [:]
     /// The purchases of each phone's store account, for an app that is installed again.
     private var receipts: [String: [AccountApp.Receipt]] = [:]
     private var installCount = 0
@@ -55,7 +55,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         self.token = token
     }
 
-    var record: [Exchange] {
+    var recordedExchanges: [Exchange] {
         world.journal.read { $0.exchanges(in: namespace.name, from: firstSequence) }
     }
 
@@ -77,7 +77,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     }
 
     mutating func recordPhoneData(_ phone: String, at time: Int64) {
-        add(.observation(of: phone, show(phone), namespace: namespace.name, at: now))
+        add(.observation(of: phone, deviceStateJSON(phone), namespace: namespace.name, at: now))
     }
 
     private func add(_ exchange: Exchange) {
@@ -87,7 +87,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     // MARK: Apps
 
     func app(for action: AppAction) -> AppAction.App {
-        action.name.isLaunch ? action.app : running[action.phone] ?? .despia
+        action.name.isLaunch ? action.app : launchedApps[action.phone] ?? .despia
     }
 
     mutating func performAccountAction(_ action: AppAction) async -> String? {
@@ -96,7 +96,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             return "\(Executor.accountApp) on \(phone) does not support "
                 + "'app: \(action.name.rawValue)'"
         }
-        if action.name.isLaunch { running[phone] = .accounts }
+        if action.name.isLaunch { launchedApps[phone] = .accounts }
         var app = accountApps[phone] ?? install(on: phone)
         write(UserAction(action.name.rawValue), on: phone, at: 0)
         var act = AccountApp.AccountAction(action.name)
@@ -107,12 +107,12 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         act.product = action.product ?? act.product
         var call = app.begin(act)
         while let next = call, !Task.isCancelled {
-            call = app.take(await make(next, phone))
+            call = app.take(await performCall(next, phone))
         }
         accountApps[phone] = app
         receipts[phone] = app.receipts
         // From now on, the user names in the contract stand for these IDs.
-        if let name = action.anonymous { assign(app.revenueCatID, to: name) }
+        if let name = action.anonymousUser { assign(app.revenueCatID, to: name) }
         // An account belongs to one person, so the first ID that it got stays.
         if let account = action.account, let uid = app.uid, namespace.assigned[account] == nil {
             assign(uid, to: account)
@@ -133,7 +133,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         )
     }
 
-    private mutating func make(
+    private mutating func performCall(
         _ call: AccountApp.Call,
         _ phone: String
     ) async -> HTTPMessage.Response? {
@@ -167,7 +167,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         var spec = TokenSpec()
         // The session of the user is not older than the account.
         for claim in ["iat", "auth_time"] { spec.claims[claim] = .integer(world.now.seconds) }
-        let signed = route == "delete-account" ? self.token(spec, values["id"] ?? "") : nil
+        let signedToken = route == "delete-account" ? self.token(spec, values["id"] ?? "") : nil
         // Calls of the backend that name this ID belong to this run.
         if let id = values["id"] { world.assignUserIDs([id], namespace: namespace.name) }
         let (_, outcome) = await send(
@@ -175,7 +175,9 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             values,
             route,
             from: PhoneRef(phone),
-            fields: (signed ?? token).map { [HTTPMessage.Field("authorization", "Bearer " + $0)] }
+            fields: (signedToken ?? token).map {
+                [HTTPMessage.Field("authorization", "Bearer " + $0)]
+            }
                 ?? []
         )
         if case .answered(let response) = outcome { return response }
@@ -185,17 +187,18 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     // MARK: The page
 
     mutating func launch(_ phone: String, isReload: Bool, at time: Int64) -> PhoneLaunch {
-        running[phone] = .despia
+        launchedApps[phone] = .despia
         // The state of the phone before its first launch shows later what the app changed.
         if loads[phone] == nil { recordPhoneData(phone, at: time) }
         loads[phone, default: 0] += 1
-        let device = show(phone)
+        let device = deviceStateJSON(phone)
         write(UserAction(isReload ? "reload" : "launch"), on: phone, at: time)
         return PhoneLaunch(page: PhoneRef(phone, load: "\(loads[phone] ?? 1)"), device: device)
     }
 
-    private func show(_ phone: String) -> JSONValue {
-        world.edit(namespace.name) { services, _ in services.despia.show(phone) } ?? .null
+    private func deviceStateJSON(_ phone: String) -> JSONValue {
+        world.edit(namespace.name) { services, _ in services.despia.deviceStateJSON(phone) }
+            ?? .null
     }
 
     mutating func command(
@@ -228,12 +231,12 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         at time: Int64
     ) async -> (sequence: Int, answer: AppBackend.Answer)? {
         guard let endpoint = profile.appEndpoint(route) else { return nil }
-        let planned = plan.takeNext(route) ?? .ok
+        let plannedResponse = plan.takeNext(route) ?? .ok
         // The planned error status that the app gets; the real response of the backend is then
         // lost.
         var lost: Int?
         var delay = Duration.zero
-        switch planned {
+        switch plannedResponse {
         case .reset: return (-1, .reset)
         case .never: return (-1, .never)
         case .status(let status): lost = status
@@ -246,7 +249,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             values,
             route,
             from: page,
-            losesAnswer: lost != nil
+            losesResponse: lost != nil
         )
         if let lost {
             let answer = HTTPMessage.Response(lost, json: ["error": "planned"])
@@ -271,16 +274,16 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     ) -> HTTPMessage.Response {
         let body = (try? JSONValue(parsing: response.body)) ?? .null
         if route == "access" {
-            let place = profile.app.access?.body?.templatePlaces["access"]
-            let told: JSONValue? = place.map { ["access": body[$0] ?? .null] }
-            return HTTPMessage.Response(response.status, json: told ?? body)
+            let pointer = profile.app.access?.body?.templatePointersInJSON["access"]
+            let accessBody: JSONValue? = pointer.map { ["access": body[$0] ?? .null] }
+            return HTTPMessage.Response(response.status, json: accessBody ?? body)
         }
         // The ID moves from its field in the backend's response to the field that the scripted app
         // reads.
-        let place =
-            endpoint.answerID ?? profile.places(in: route)["id"]
+        let pointer =
+            endpoint.responseIDPointer ?? profile.templatePointers(in: route)["id"]
             ?? JSONPointer(tokens: ["appUserId"])
-        let id = body[place]?.string ?? (route == "register" ? values["id"] : nil)
+        let id = body[pointer]?.string ?? (route == "register" ? values["id"] : nil)
         return HTTPMessage.Response(
             response.status,
             json: id.map { ["appUserId": .string($0)] } ?? body
@@ -294,11 +297,11 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         _ route: String,
         from phone: PhoneRef,
         fields: [HTTPMessage.Field] = [],
-        losesAnswer: Bool = false
+        losesResponse: Bool = false
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
-        var all = values
-        all["timestamp"] = world.now.description
-        let request = endpoint.request(all, idForm: profile.idForm, fields: fields)
+        var allValues = values
+        allValues["timestamp"] = world.now.description
+        let request = endpoint.request(allValues, idForm: profile.idForm, fields: fields)
         let sequence = world.journal.begin(
             Exchange(
                 from: .app,
@@ -311,7 +314,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             )
         )
         let outcome = await client.send(request, within: .seconds(30))
-        if losesAnswer, case .answered(let response) = outcome {
+        if losesResponse, case .answered(let response) = outcome {
             world.journal.complete(sequence, .answerLost(response))
         } else {
             world.journal.complete(sequence, outcome)
@@ -326,7 +329,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         switch change.act {
         case .reinstall:
             if let app = accountApps.removeValue(forKey: phone) { receipts[phone] = app.receipts }
-            running[phone] = nil
+            launchedApps[phone] = nil
         case .secondPhone:
             // The two phones share one store account.
             if let app = accountApps["phone"] { receipts[phone] = app.receipts }
@@ -347,11 +350,12 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     /// Stores the phone's OneSignal subscription ID in the customer attributes of RevenueCat, as
     /// the SDK does.
     private func storeSubscriptionID(of phone: String) {
-        let device = show(phone)
-        guard let player = device["playerId"]?.string, let buyer = device["externalId"]?.string
+        let device = deviceStateJSON(phone)
+        guard let subscriptionID = device["playerId"]?.string,
+            let buyerID = device["externalId"]?.string
         else { return }
-        var action = StoreAction(.setAttributes, user: buyer)
-        action.attributes = ["$onesignalId": .string(player)]
+        var action = StoreAction(.setAttributes, user: buyerID)
+        action.attributes = ["$onesignalId": .string(subscriptionID)]
         let attributes = action
         world.edit(namespace.name) { services, now in
             try? services.revenueCat.carryOut(attributes, at: now)
@@ -366,7 +370,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
 
     mutating func take(_ plan: AppBackendPlan) {
         self.plan.answers.merge(plan.answers) { $1 }
-        self.plan.isPermanent = plan.isPermanent
+        self.plan.repeatsLastResponse = plan.repeatsLastResponse
     }
 
     mutating func carryOut(_ act: FakeStoreAction) -> String? {

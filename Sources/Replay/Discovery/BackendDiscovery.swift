@@ -15,7 +15,7 @@ package struct BackendDiscovery: Sendable {
     /// The discoveries and the unresolved questions, as text for the user.
     package private(set) var notes: [ProfileNote] = []
     /// The result of the checks of `assay doctor` with the discovered profile.
-    package private(set) var examination = Examination()
+    package private(set) var doctorChecks = DoctorChecks()
 
     /// A message to the user about a discovery or an unresolved question.
     package struct ProfileNote: Hashable, Sendable {
@@ -69,9 +69,9 @@ package struct BackendDiscovery: Sendable {
         await discovery.findUsers(session)
         await discovery.findProbes(session)
         let executor = discovery.executor(session)
-        discovery.examination = await Examination.examine(executor, name: name + "-x")
+        discovery.doctorChecks = await DoctorChecks.checkBackend(executor, name: name + "-x")
         discovery.noteMissingEffects()
-        discovery.noteCallsElsewhere(session)
+        discovery.noteCallsToFixedHosts(session)
         return (discovery, session)
     }
 
@@ -97,7 +97,7 @@ package struct BackendDiscovery: Sendable {
     // MARK: Start
 
     /// A way in which the sender of webhooks and the backend share the same token.
-    private struct SharedSecretVariable {
+    private struct SharedSecretOption {
         /// The value of the environment variable from which the backend reads the token.
         let variable: String
         /// The value of the Authorization header that the sender of webhooks uses.
@@ -110,8 +110,8 @@ package struct BackendDiscovery: Sendable {
     private mutating func open(
         _ open: SessionOpener
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
-        let standard = ReplaySession.standardNames(profile)
-        let guess = EnvironmentGuess(survey, standard: standard)
+        let standardNames = ReplaySession.standardNames(profile)
+        let guess = EnvironmentGuess(survey, standardNames: standardNames)
         if let entitlement = guess.entitlement { profile.entitlement = entitlement }
         if survey.usesTokens, !survey.readsKeyAddresses {
             profile.idForm = .firebase
@@ -149,30 +149,30 @@ package struct BackendDiscovery: Sendable {
                 isOpen: true
             )
         }
-        let bare = Self.token
-        let bearer = "Bearer " + bare
-        var sharings = [
-            SharedSecretVariable(variable: bearer, header: bearer),
-            SharedSecretVariable(variable: bare, header: bearer),
-            SharedSecretVariable(variable: bare, header: bare),
+        let bareToken = Self.token
+        let bearerToken = "Bearer " + bareToken
+        var sharedSecretOptions = [
+            SharedSecretOption(variable: bearerToken, header: bearerToken),
+            SharedSecretOption(variable: bareToken, header: bearerToken),
+            SharedSecretOption(variable: bareToken, header: bareToken),
         ]
-        if survey.prependsBearer { sharings.swapAt(0, 1) }
+        if survey.prependsBearer { sharedSecretOptions.swapAt(0, 1) }
         // If no environment variable holds the token, there is only one way to share it.
         if guess.authorization == nil {
-            sharings = [SharedSecretVariable(variable: "", header: bearer)]
+            sharedSecretOptions = [SharedSecretOption(variable: "", header: bearerToken)]
         }
-        for (index, sharing) in sharings.enumerated() {
+        for (index, sharedSecretOption) in sharedSecretOptions.enumerated() {
             if let variable = guess.authorization {
-                profile.start?.environment[variable] = sharing.variable
+                profile.start?.environment[variable] = sharedSecretOption.variable
             }
-            profile.secrets[Self.sharedSecret] = Secret(sharing.header)
-            let session = try await opened(open, standard)
-            let isTaken = await findWebhook(session)
-            if isTaken || index == sharings.count - 1 {
+            profile.secrets[Self.sharedSecretName] = Secret(sharedSecretOption.header)
+            let session = try await opened(open, standardNames)
+            let isTokenAccepted = await findWebhook(session)
+            if isTokenAccepted || index == sharedSecretOptions.count - 1 {
                 await findReadiness(session)
                 return session
             }
-            notes.removeAll { $0.key == Self.webhookKey }
+            notes.removeAll { $0.key == Self.webhookNoteKey }
             await session.close()
         }
         return try await open(profile)
@@ -188,7 +188,7 @@ package struct BackendDiscovery: Sendable {
     /// backend is started again.
     private mutating func opened(
         _ open: SessionOpener,
-        _ standard: Set<String>
+        _ standardNames: Set<String>
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
         for _ in 0..<Self.missingVariableMax {
             do throws(ReplaySession.OpenError) {
@@ -197,14 +197,20 @@ package struct BackendDiscovery: Sendable {
                 // A backend that is running or does not respond may warn about a variable that it
                 // does not need.
                 guard error.hasEnded else { throw error }
-                let given = Set((profile.start?.environment ?? [:]).keys).union(standard)
+                let givenNames = Set((profile.start?.environment ?? [:]).keys).union(standardNames)
                 let variables = MissingVariables.named(in: error.description)
-                    .filter { !given.contains($0.name) }
-                let guess = EnvironmentGuess(survey, standard: standard, variables: variables)
-                let shared = guess.authorization.map {
-                    ($0, profile.secrets[Self.sharedSecret]?.exposed ?? Self.token)
+                    .filter { !givenNames.contains($0.name) }
+                let guess = EnvironmentGuess(
+                    survey,
+                    standardNames: standardNames,
+                    variables: variables
+                )
+                let sharedSecretEntry = guess.authorization.map {
+                    ($0, profile.secrets[Self.sharedSecretName]?.exposed ?? Self.token)
                 }
-                guard let (name, value) = shared ?? guess.values.min(by: { $0.key < $1.key })
+                guard
+                    let (name, value) = sharedSecretEntry
+                        ?? guess.values.min(by: { $0.key < $1.key })
                 else { throw error }
                 profile.start?.environment[name] = value
                 note(
@@ -220,7 +226,7 @@ package struct BackendDiscovery: Sendable {
 
     /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
     private mutating func noteMissingEffects() {
-        if !examination.sight.seesEffects, takesEvents, survey.hasCode,
+        if !doctorChecks.sight.arePushesObservable, takesEvents, survey.hasCode,
             !survey.mentionedProviders.contains(.oneSignal)
         {
             profile.unsupported.insert(.push)
@@ -228,7 +234,7 @@ package struct BackendDiscovery: Sendable {
                 "features",
                 "the backend sends no push: a purchase led to none, and no file mentions OneSignal"
             )
-        } else if !examination.sight.seesEffects {
+        } else if !doctorChecks.sight.arePushesObservable {
             note(
                 "features",
                 "a purchase led to no push; if the backend sends none by design, write "
@@ -236,8 +242,9 @@ package struct BackendDiscovery: Sendable {
                 isOpen: true
             )
         }
-        if !examination.sight.readsSubscribers, examination.sight.seesState, survey.hasCode,
-            !usesRevenueCatAPI
+        if !doctorChecks.sight.readsSubscribers, doctorChecks.sight.areProbeChangesObservable,
+            survey.hasCode,
+            !readsPurchaseState
         {
             profile.unsupported.insert(.readsSubscriberOnEvent)
             note(
@@ -260,20 +267,20 @@ package struct BackendDiscovery: Sendable {
     }
     /// The hosts that are fixed in the backend's files and belong to a service for which Assay has
     /// a fake.
-    private var hardcodedServices: [(fixed: SourceSurvey.FixedHost, title: String)] {
-        survey.fixedHosts.compactMap { fixed in
-            Services.providers.first { $0.exclusiveHosts.contains(fixed.host) }.map {
-                (fixed, $0.title)
+    private var hardcodedServices: [(fixedHost: SourceSurvey.FixedHost, title: String)] {
+        survey.fixedHosts.compactMap { fixedHost in
+            Services.providers.first { $0.exclusiveHosts.contains(fixedHost.host) }.map {
+                (fixedHost, $0.title)
             }
         }
     }
 
     /// Adds notes about calls to hosts that are fixed in the backend's code, and about refused
     /// calls.
-    private mutating func noteCallsElsewhere(_ session: ReplaySession) {
+    private mutating func noteCallsToFixedHosts(_ session: ReplaySession) {
         let isIntercepted = profile.start?.isIntercepted == true
-        for (fixed, title) in hardcodedServices {
-            let names = "\(fixed.place) contains the fixed host \(fixed.host)"
+        for (fixedHost, title) in hardcodedServices {
+            let names = "\(fixedHost.place) contains the fixed host \(fixedHost.host)"
             if isIntercepted {
                 note("start: intercept", "\(names); Assay redirects its calls to the fake \(title)")
             } else {

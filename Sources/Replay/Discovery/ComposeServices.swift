@@ -23,36 +23,36 @@ struct ComposeServices {
         guard let first = lines.firstIndex(where: { $0.indent == 0 && $0.text == "services:" })
         else { return }
         let services = lines[(first + 1)...].prefix { $0.indent > 0 }
-        guard let level = services.first?.indent else { return }
+        guard let indentLevel = services.first?.indent else { return }
         var block: [(indent: Int, text: Substring, number: Int)] = []
         for line in services {
-            if line.indent == level {
-                take(block)
+            if line.indent == indentLevel {
+                readService(block)
                 block = []
             } else {
                 block.append(line)
             }
         }
-        take(block)
+        readService(block)
     }
 
     /// Reads the lines of one service.
     ///
     /// Services with a prebuilt image are ignored.
-    private mutating func take(_ block: [(indent: Int, text: Substring, number: Int)]) {
-        guard let level = block.first?.indent,
-            block.contains(where: { $0.indent == level && $0.text.hasPrefix("build:") })
+    private mutating func readService(_ block: [(indent: Int, text: Substring, number: Int)]) {
+        guard let indentLevel = block.first?.indent,
+            block.contains(where: { $0.indent == indentLevel && $0.text.hasPrefix("build:") })
         else { return }
-        var isEnvironment = false
+        var isInEnvironment = false
         for line in block {
-            if line.indent == level, !line.text.hasPrefix("- ") {
-                isEnvironment = line.text == "environment:"
+            if line.indent == indentLevel, !line.text.hasPrefix("- ") {
+                isInEnvironment = line.text == "environment:"
                 if line.text.hasPrefix("command: "), !line.text.contains("[") {
                     commands.append(Self.unquoted(line.text.dropFirst("command: ".count)))
                 }
                 continue
             }
-            guard isEnvironment else { continue }
+            guard isInEnvironment else { continue }
             let entry = line.text.hasPrefix("- ") ? line.text.dropFirst(2) : line.text
             let plain = Self.unquoted(entry)
             guard let end = plain.firstIndex(where: { $0 == "=" || $0 == ":" }) else { continue }
@@ -67,8 +67,8 @@ struct ComposeServices {
     /// Returns the string without surrounding blanks and quotation marks.
     private static func unquoted(_ text: Substring) -> String {
         var text = text.trimmed
-        for mark in ["\"", "'"] where text.count > 1 && text.hasPrefix(mark) && text.hasSuffix(mark)
-        {
+        for quotationMark in ["\"", "'"]
+        where text.count > 1 && text.hasPrefix(quotationMark) && text.hasSuffix(quotationMark) {
             text = String(text.dropFirst().dropLast())
         }
         return text

@@ -21,29 +21,29 @@ struct EnvironmentGuess: Sendable {
     ///
     /// - Parameters:
     ///   - survey: The facts found in the backend's files.
-    ///   - standard: The names of the variables that every started backend gets.
+    ///   - standardNames: The names of the variables that every started backend gets.
     ///   - variables: The variables to guess; nil for all variables that the files read.
     init(
         _ survey: SourceSurvey,
-        standard: Set<String>,
+        standardNames: Set<String>,
         variables: [SourceSurvey.Variable]? = nil
     ) {
         for variable in variables ?? survey.variables {
-            let parts = Set(variable.name.split(separator: "_").map(String.init))
-            if parts.contains("ENTITLEMENT") || parts.contains("ENTITLEMENTS") {
+            let nameParts = Set(variable.name.split(separator: "_").map(String.init))
+            if nameParts.contains("ENTITLEMENT") || nameParts.contains("ENTITLEMENTS") {
                 entitlement = entitlement ?? variable.fallback
                 continue
             }
             if let provider = Self.provider(of: variable) {
-                take(
+                guessValue(
                     variable,
-                    parts,
+                    nameParts,
                     provider,
                     survey,
-                    isStandard: standard.contains(variable.name)
+                    isStandard: standardNames.contains(variable.name)
                 )
-            } else if !standard.contains(variable.name) {
-                take(variable, parts)
+            } else if !standardNames.contains(variable.name) {
+                guessValue(variable, nameParts)
             }
         }
     }
@@ -70,9 +70,9 @@ struct EnvironmentGuess: Sendable {
         }
     }
 
-    private mutating func take(
+    private mutating func guessValue(
         _ variable: SourceSurvey.Variable,
-        _ parts: Set<String>,
+        _ nameParts: Set<String>,
         _ provider: ProviderEntry,
         _ survey: SourceSurvey,
         isStandard: Bool
@@ -81,20 +81,20 @@ struct EnvironmentGuess: Sendable {
         let party = provider.party.description
         if let value = provider.hints.values.first(where: { name.contains($0.key) })?.value {
             if !isStandard { values[name] = value }
-        } else if !parts.isDisjoint(with: Self.secretWords) {
-            let isHook = !parts.isDisjoint(with: Self.webhookWords)
-            let signs =
-                !parts.isDisjoint(with: Self.signingWords)
-                || survey.usesHMAC && parts.contains("SECRET")
-            if isHook, signs, provider.party.secret("signing") != nil {
+        } else if !nameParts.isDisjoint(with: Self.secretWords) {
+            let isWebhookVariable = !nameParts.isDisjoint(with: Self.webhookWords)
+            let isSigningSecret =
+                !nameParts.isDisjoint(with: Self.signingWords)
+                || survey.usesHMAC && nameParts.contains("SECRET")
+            if isWebhookVariable, isSigningSecret, provider.party.secret("signing") != nil {
                 values[name] = "{{secret.\(party)-signing}}"
-            } else if isHook, provider.party.secret("authorization") != nil {
+            } else if isWebhookVariable, provider.party.secret("authorization") != nil {
                 authorization = authorization ?? name
             } else if provider.party.secret("key") != nil, !isStandard {
                 values[name] = "{{secret.\(party)-key}}"
             }
         } else if variable.fallback?.isAddress == true
-            || !parts.isDisjoint(with: Self.addressWords)
+            || !nameParts.isDisjoint(with: Self.addressWords)
         {
             guard !isStandard else { return }
             let path = (variable.fallback ?? "").dropFirst(
@@ -106,14 +106,15 @@ struct EnvironmentGuess: Sendable {
 
     /// Guesses the value of a variable that belongs to no provider (no service for which Assay has
     /// a fake).
-    private mutating func take(_ variable: SourceSurvey.Variable, _ parts: Set<String>) {
+    private mutating func guessValue(_ variable: SourceSurvey.Variable, _ nameParts: Set<String>) {
         let name = variable.name
-        let isSecret = !parts.isDisjoint(with: Self.secretWords)
-        if isSecret, !parts.isDisjoint(with: Self.webhookWords) {
+        let isSecret = !nameParts.isDisjoint(with: Self.secretWords)
+        if isSecret, !nameParts.isDisjoint(with: Self.webhookWords) {
             authorization = authorization ?? name
-        } else if !parts.isDisjoint(with: ["DATA", "DB", "DATABASE", "STORE", "SQLITE", "STORAGE"])
-        {
-            take(store: variable, parts)
+        } else if !nameParts.isDisjoint(with: [
+            "DATA", "DB", "DATABASE", "STORE", "SQLITE", "STORAGE",
+        ]) {
+            guessValue(store: variable, nameParts)
         } else if isSecret, variable.fallback == nil {
             // The backend may not start without this variable, and no fake checks its value.
             values[name] = "assay-test"
@@ -122,15 +123,18 @@ struct EnvironmentGuess: Sendable {
 
     /// Guesses the location of the backend's data: a folder of the run, not the developer's own
     /// data.
-    private mutating func take(store variable: SourceSurvey.Variable, _ parts: Set<String>) {
+    private mutating func guessValue(
+        store variable: SourceSurvey.Variable,
+        _ nameParts: Set<String>
+    ) {
         let name = variable.name
-        let usual = variable.fallback?.split(separator: "/").last.map(String.init)
-        if parts.contains("DIR") || parts.contains("FOLDER") {
+        let usualFileName = variable.fallback?.split(separator: "/").last.map(String.init)
+        if nameParts.contains("DIR") || nameParts.contains("FOLDER") {
             values[name] = "{{data}}"
-        } else if !parts.isDisjoint(with: ["PATH", "FILE", "FILENAME", "LOCATION"]) {
-            values[name] = "{{data}}/" + (usual ?? name.lowercased())
+        } else if !nameParts.isDisjoint(with: ["PATH", "FILE", "FILENAME", "LOCATION"]) {
+            values[name] = "{{data}}/" + (usualFileName ?? name.lowercased())
         } else if variable.fallback?.hasPrefix("sqlite:") == true {
-            values[name] = "sqlite:///{{data}}/" + (usual ?? "data.db")
+            values[name] = "sqlite:///{{data}}/" + (usualFileName ?? "data.db")
         } else {
             open.append(variable)
         }

@@ -2,21 +2,23 @@
 enum MissingVariables {
     /// Lowercase words that occur in messages about missing variables, in any programming
     /// language.
-    private static let words = [
+    private static let messageWords = [
         "env", "missing", "require", "not set", "unset", "undefined", "must be", "keyerror",
         "not found", "not provided", "empty",
     ]
     /// Prefixes of uppercase names in error messages that are not environment variables, such as
     /// error codes.
-    private static let others = ["ERR_", "SIG", "HTTP_", "UV_"]
+    private static let nonVariablePrefixes = ["ERR_", "SIG", "HTTP_", "UV_"]
 
     static func named(in output: String) -> [SourceSurvey.Variable] {
         output.split(separator: "\n").flatMap { line in
-            let plain = line.lowercased()
-            guard words.contains(where: plain.contains) else { return [SourceSurvey.Variable]() }
+            let lowercaseLine = line.lowercased()
+            guard messageWords.contains(where: lowercaseLine.contains) else {
+                return [SourceSurvey.Variable]()
+            }
             return SourceSurvey.captures(#"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"#, String(line))
                 .map { $0[0] }
-                .filter { name in !others.contains(where: name.hasPrefix) }
+                .filter { name in !nonVariablePrefixes.contains(where: name.hasPrefix) }
                 .map { SourceSurvey.Variable(name: $0, fallback: nil, place: "its output") }
         }
     }

@@ -4,7 +4,7 @@ internal import Providers
 
 /// Searches for routes that show the state of a user, which become the probes of the profile.
 extension BackendDiscovery {
-    static let usualProbes = [
+    static let commonProbePaths = [
         "/users/{{id}}", "/api/users/{{id}}", "/users/{{id}}/subscription",
         "/api/users/{{id}}/subscription", "/subscriptions/{{id}}", "/api/subscriptions/{{id}}",
         "/api/user/access/{{id}}", "/test/users/{{id}}", "/test/subscriptions/{{id}}",
@@ -16,11 +16,19 @@ extension BackendDiscovery {
         guard !candidates.isEmpty else { return }
         let executor = executor(session) { $0.probes = candidates }
         let namespace = name + "-s"
-        let wanted = RunRecord.Observability(seesEffects: true, seesState: true, latency: .zero)
-        _ = await Sentinel(run: executor).observePurchase(namespace, wait: .seconds(3), wanted)
+        let expectedObservability = RunRecord.Observability(
+            arePushesObservable: true,
+            areProbeChangesObservable: true,
+            latency: .zero
+        )
+        _ = await Sentinel(run: executor).observePurchase(
+            namespace,
+            wait: .seconds(3),
+            expectedObservability
+        )
         let exchanges = session.world.journal.read { $0.exchanges(in: namespace) }
-        let bought = exchanges.first { $0.purpose == .sentinel }?.request
-        guard let event = (try? bought?.json())?["event"] else { return }
+        let purchaseRequest = exchanges.first { $0.purpose == .sentinel }?.request
+        guard let event = (try? purchaseRequest?.json())?["event"] else { return }
         let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
             ends: event["expiration_at_ms"].flatMap(Masking.instant)
@@ -30,7 +38,7 @@ extension BackendDiscovery {
         for candidate in candidates {
             let probeBodies = Self.probeBodies(of: candidate.name, in: exchanges)
             guard let after = probeBodies.after else { continue }
-            if probeBodies.nobody == nil, people == nil { people = candidate }
+            if probeBodies.unknownUser == nil, people == nil { people = candidate }
             guard ResponseSurvey.isChanged(probeBodies.before, after) else { continue }
             let survey = ResponseSurvey(before: probeBodies.before, after: after, purchase)
             guard survey.readings.count > (best?.probe.readings.count ?? 0) else { continue }
@@ -65,7 +73,7 @@ extension BackendDiscovery {
     static func probeBodies(
         of probe: String,
         in exchanges: [Exchange]
-    ) -> (nobody: JSONValue?, before: JSONValue?, after: JSONValue?) {
+    ) -> (unknownUser: JSONValue?, before: JSONValue?, after: JSONValue?) {
         var found: [String: [JSONValue?]] = [:]
         for exchange in exchanges {
             guard case .probe(probe, let user) = exchange.purpose, exchange.completed != nil else {
@@ -77,9 +85,9 @@ extension BackendDiscovery {
                 found[user, default: []].append(nil)
             }
         }
-        let (nobody, somebody) = (found["nobody"] ?? [], found["sentinel"] ?? [])
-        guard somebody.count > 1 else { return (nil, nil, nil) }
-        return (nobody.first ?? nil, somebody.first ?? nil, somebody.last ?? nil)
+        let (unknownUser, knownUser) = (found["nobody"] ?? [], found["sentinel"] ?? [])
+        guard knownUser.count > 1 else { return (nil, nil, nil) }
+        return (unknownUser.first ?? nil, knownUser.first ?? nil, knownUser.last ?? nil)
     }
 
     func probeCandidates() -> [Profile.Probe] {
@@ -103,7 +111,7 @@ extension BackendDiscovery {
                 paths.append((path, "{{id}}"))
             }
         }
-        paths += Self.usualProbes.map { ($0, nil) }
+        paths += Self.commonProbePaths.map { ($0, nil) }
         return paths.uniqued(by: { "\($0.path) \($0.actor ?? "")" }).prefix(40).enumerated().map {
             var probe = Profile.Probe(
                 name: "candidate-\($0)",

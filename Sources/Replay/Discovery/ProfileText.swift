@@ -17,7 +17,8 @@ extension BackendDiscovery {
             "assay: 1",
         ]
         lines +=
-            place + (authority.map { ["ca: \(Self.scalar($0))"] } ?? []) + endpoints + users + names
+            place + (authority.map { ["ca: \(Self.yamlScalar($0))"] } ?? []) + endpoints + userLines
+            + names
             + probes + features
         for note in notes where note.isOpen {
             // A line break in the note would end the YAML comment.
@@ -29,17 +30,17 @@ extension BackendDiscovery {
 
     private var place: [String] {
         guard let start = profile.start else {
-            return ["target: \(Self.scalar(profile.target ?? "http://127.0.0.1:8080"))"]
+            return ["target: \(Self.yamlScalar(profile.target ?? "http://127.0.0.1:8080"))"]
         }
-        var lines = ["start:", "  command: \(Self.scalar(start.command))"]
+        var lines = ["start:", "  command: \(Self.yamlScalar(start.command))"]
         if let ready = start.ready { lines.append("  ready: \(ready.method) \(ready.path)") }
-        if let folder = start.folder { lines.append("  cwd: \(Self.scalar(folder))") }
+        if let folder = start.folder { lines.append("  cwd: \(Self.yamlScalar(folder))") }
         if start.isIntercepted { lines.append("  intercept: true") }
         if !start.environment.isEmpty { lines.append("  env:") }
         for (name, value) in start.environment.sorted(by: { $0.key < $1.key }) {
-            lines.append("    \(name): \(Self.scalar(value))")
+            lines.append("    \(name): \(Self.yamlScalar(value))")
         }
-        if let target = profile.target { lines.append("target: \(Self.scalar(target))") }
+        if let target = profile.target { lines.append("target: \(Self.yamlScalar(target))") }
         return lines
     }
 
@@ -48,7 +49,7 @@ extension BackendDiscovery {
         for (name, endpoint) in profile.endpoints.sorted(by: { $0.key < $1.key })
         where !profile.defaultedEndpoints.contains(name) && endpoint.body == nil {
             let place = "\(endpoint.method) \(endpoint.path)"
-            let id = endpoint.answerID.map { ", id: \($0)" }
+            let id = endpoint.responseIDPointer.map { ", id: \($0)" }
             lines.append(
                 "  \(name): "
                     + (id.map { "{\(endpoint.method.lowercased()): \(endpoint.path)\($0)}" }
@@ -56,35 +57,37 @@ extension BackendDiscovery {
             )
         }
         if !lines.isEmpty { lines.insert("endpoints:", at: 0) }
-        if let secret = profile.secrets[Self.sharedSecret], !secret.isEmpty {
+        if let secret = profile.secrets[Self.sharedSecretName], !secret.isEmpty {
             let header =
                 Self.token == secret.exposed || secret.exposed == "Bearer " + Self.token
                 ? secret.exposed : "${\(Self.sharedVariable)}"
-            let name = Self.sharedSecret.rawValue
+            let name = Self.sharedSecretName.rawValue
             lines += ["secrets:", "  \(name): \(header)"]
         }
         return lines
     }
 
-    private var users: [String] {
+    private var userLines: [String] {
         var lines: [String] = []
         if profile.idForm != .string { lines.append("  ids: \(profile.idForm.rawValue)") }
         switch profile.creation {
         case .register: break
         case .request(let endpoint):
-            var parts = ["\(endpoint.method.lowercased()): \(Self.scalar(endpoint.path))"]
+            var parts = ["\(endpoint.method.lowercased()): \(Self.yamlScalar(endpoint.path))"]
             if let body = endpoint.body { parts.append("body: \(body.text)") }
-            if let id = endpoint.answerID { parts.append("id: \(id)") }
+            if let id = endpoint.responseIDPointer { parts.append("id: \(id)") }
             lines.append("  create: {\(parts.joined(separator: ", "))}")
         case .command(let words, _):
-            lines.append("  create: {command: [\(words.map(Self.scalar).joined(separator: ", "))]}")
+            lines.append(
+                "  create: {command: [\(words.map(Self.yamlScalar).joined(separator: ", "))]}"
+            )
         }
         return lines.isEmpty ? [] : ["users:"] + lines
     }
 
     private var names: [String] {
         profile.entitlement == Profile().entitlement
-            ? [] : ["entitlement: \(Self.scalar(profile.entitlement))"]
+            ? [] : ["entitlement: \(Self.yamlScalar(profile.entitlement))"]
     }
 
     private var probes: [String] {
@@ -92,12 +95,12 @@ extension BackendDiscovery {
         for probe in profile.probes {
             lines.append("  \(probe.name):")
             switch probe.source {
-            case .get(let path): lines.append("    get: \(Self.scalar(path))")
+            case .get(let path): lines.append("    get: \(Self.yamlScalar(path))")
             case .command(let words):
-                lines.append("    command: [\(words.map(Self.scalar).joined(separator: ", "))]")
+                lines.append("    command: [\(words.map(Self.yamlScalar).joined(separator: ", "))]")
             }
             if let actor = probe.credentials?.actor {
-                lines.append("    as: \(Self.scalar(actor))")
+                lines.append("    as: \(Self.yamlScalar(actor))")
             }
             guard !probe.readings.isEmpty else { continue }
             lines.append("    read:")
@@ -109,16 +112,18 @@ extension BackendDiscovery {
     }
 
     private static func text(_ reading: Profile.Reading) -> String {
-        var parts = ["at: \(scalar(reading.pointer.description))"]
+        var parts = ["at: \(yamlScalar(reading.pointer.description))"]
         switch reading.meaning {
         case .value: break
         case .isAny(let values): parts.append("is: \(JSONValue.array(values).text)")
         case .isNone(let values): parts.append("not: \(JSONValue.array(values).text)")
         case .isFuture: parts.append("after: now")
         }
-        if let absent = reading.absent { parts.append("absent: \(absent.text)") }
+        if let valueIfPathAbsent = reading.valueIfPathAbsent {
+            parts.append("absent: \(valueIfPathAbsent.text)")
+        }
         return parts.count == 1
-            ? scalar(reading.pointer.description) : "{\(parts.joined(separator: ", "))}"
+            ? yamlScalar(reading.pointer.description) : "{\(parts.joined(separator: ", "))}"
     }
 
     private var features: [String] {
@@ -129,7 +134,7 @@ extension BackendDiscovery {
 
     /// Returns a string as a YAML scalar, in quotation marks if YAML would otherwise read another
     /// value.
-    static func scalar(_ text: String) -> String {
+    static func yamlScalar(_ text: String) -> String {
         let isPlain =
             text.first.map { $0.isASCII && ($0.isLetter || $0 == "/" || $0 == ".") } == true
             && text.utf8.allSatisfy { byte in

@@ -32,13 +32,13 @@ struct ResponseSurvey: Sendable {
             return (pointer, Self.name(of: pointer), value)
         }
         for (pointer, name, value) in leaves {
-            let old = before?[pointer]
+            let oldValue = before?[pointer]
             let field: String?
             switch value {
             case .string(let text) where text == purchase.product: field = "product"
             case .string(let text) where Self.isEnvironment(name, text): field = "environment"
-            case .string, .number: field = Self.isEnd(value, purchase) ? "expires" : nil
-            case .bool(let flag): field = Self.field(ofFlag: name, flag, old)
+            case .string, .number: field = Self.isPeriodEnd(value, purchase) ? "expires" : nil
+            case .bool(let flag): field = Self.field(ofFlag: name, flag, oldValue)
             case .null:
                 field =
                     Self.containsWord(name, ["pending", "nextproduct"]) ? "pending-product" : nil
@@ -47,9 +47,9 @@ struct ResponseSurvey: Sendable {
             guard let field, readings[field] == nil || Self.isBetterMatch(name, for: field) else {
                 continue
             }
-            readings[field] = reading(field, pointer, old, before)
+            readings[field] = reading(field, pointer, oldValue, before)
         }
-        if readings["access"] == nil { readings["access"] = status(leaves, before) }
+        if readings["access"] == nil { readings["access"] = accessReading(leaves, before) }
         if readings["access"] == nil, let ends = readings["expires"] {
             readings["access"] = Profile.Reading(pointer: ends.pointer, meaning: .isFuture)
             doubts["access"] = "only the end of the period shows whether the user has access"
@@ -62,16 +62,17 @@ struct ResponseSurvey: Sendable {
     private func reading(
         _ field: String,
         _ pointer: JSONPointer,
-        _ old: JSONValue?,
+        _ oldValue: JSONValue?,
         _ before: JSONValue?
     ) -> Profile.Reading {
         // If only the response before the purchase lacks the path, a missing path means "no" or
         // "none".
-        let isLeftOut = before != nil && old == nil
+        let isAbsentBefore = before != nil && oldValue == nil
         return Profile.Reading(
             pointer: pointer,
             meaning: .value,
-            absent: isLeftOut ? (Profile.Reading.flags.contains(field) ? false : .null) : nil
+            valueIfPathAbsent: isAbsentBefore
+                ? (Profile.Reading.flags.contains(field) ? false : .null) : nil
         )
     }
 
@@ -92,15 +93,17 @@ struct ResponseSurvey: Sendable {
         "plus",
     ]
 
-    private static func field(ofFlag name: String, _ flag: Bool, _ old: JSONValue?) -> String? {
+    private static func field(ofFlag name: String, _ flag: Bool, _ oldValue: JSONValue?) -> String?
+    {
         if containsWord(name, ["renew"]) { return flag ? "will-renew" : nil }
         if containsWord(name, ["billingissue", "paymentissue", "paymentfailed", "pastdue"]) {
             return flag ? nil : "billing-issue"
         }
         if containsWord(name, ["refund"]) { return flag ? nil : "refunded" }
         if containsWord(name, ["anonymous"]) { return "anonymous" }
-        let wasNot = old == .bool(false) || old == nil || old == .null
-        return flag && wasNot && !containsWord(name, ["trial", "sandbox", "grace"]) ? "access" : nil
+        let hadNoAccess = oldValue == .bool(false) || oldValue == nil || oldValue == .null
+        return flag && hadNoAccess && !containsWord(name, ["trial", "sandbox", "grace"])
+            ? "access" : nil
     }
 
     /// Returns whether the name of a second path fits a field better than that of the first.
@@ -112,9 +115,9 @@ struct ResponseSurvey: Sendable {
         }
     }
 
-    private static func isEnd(_ value: JSONValue, _ purchase: Purchase) -> Bool {
-        guard let end = purchase.ends, let moment = Masking.instant(value) else { return false }
-        return (moment - end).milliseconds.magnitude < 1000
+    private static func isPeriodEnd(_ value: JSONValue, _ purchase: Purchase) -> Bool {
+        guard let end = purchase.ends, let valueTime = Masking.instant(value) else { return false }
+        return (valueTime - end).milliseconds.magnitude < 1000
     }
 
     private static func isEnvironment(_ name: String, _ text: String) -> Bool {
@@ -128,14 +131,15 @@ struct ResponseSurvey: Sendable {
     ]
 
     /// Maps access to a string that changed with the purchase: a subscription level, or a status.
-    private mutating func status(
+    private mutating func accessReading(
         _ leaves: [(JSONPointer, String, JSONValue)],
         _ before: JSONValue?
     ) -> Profile.Reading? {
         for (pointer, name, value) in leaves {
-            guard let text = value.string, text.count < 30, let old = before?[pointer],
-                old != value,
-                old.isNull || Self.noAccessWords.contains(old.string?.lowercased() ?? "-"),
+            guard let text = value.string, text.count < 30, let oldValue = before?[pointer],
+                oldValue != value,
+                oldValue.isNull
+                    || Self.noAccessWords.contains(oldValue.string?.lowercased() ?? "-"),
                 Self.containsWord(
                     name,
                     ["tier", "plan", "level", "status", "state", "role", "membership"]
@@ -145,8 +149,8 @@ struct ResponseSurvey: Sendable {
                 doubts["access"] = "values other than '\(text)' may also give access"
                 return Profile.Reading(pointer: pointer, meaning: .isAny([value]))
             }
-            let none: [JSONValue] = old.isNull ? [.null] : [old, .null]
-            return Profile.Reading(pointer: pointer, meaning: .isNone(none))
+            let noAccessValues: [JSONValue] = oldValue.isNull ? [.null] : [oldValue, .null]
+            return Profile.Reading(pointer: pointer, meaning: .isNone(noAccessValues))
         }
         return nil
     }

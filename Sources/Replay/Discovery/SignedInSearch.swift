@@ -19,26 +19,30 @@ extension BackendDiscovery {
 
     /// Finds a route that rejects a caller without an ID token and accepts a caller with one.
     mutating func findSignedInProbe(_ session: ReplaySession) async {
-        guard survey.usesTokens, let named = profile.endpoints["protected"] else { return }
+        guard survey.usesTokens, let protectedEndpoint = profile.endpoints["protected"] else {
+            return
+        }
         let execution = executor(session).runWithoutSteps(name + "-p")
         let id = execution.namespace.id(of: "ada")
         let credentials = Profile.Credentials(actor: id)
         let client = session.backend.client
-        for path in (ownDataRoutes + [named.path]).uniqued().prefix(20) {
+        for path in (ownDataRoutes + [protectedEndpoint.path]).uniqued().prefix(20) {
             var request = HTTPMessage.Request("GET", path)
-            let unknownUser = await client.send(request, within: .seconds(5))
-            guard case .answered(let refusal) = unknownUser,
+            let anonymousOutcome = await client.send(request, within: .seconds(5))
+            guard case .answered(let refusal) = anonymousOutcome,
                 RouteStatuses.refused.contains(refusal.status),
                 let fields = try? await execution.credentials(credentials, NamedValues([:]))
             else { continue }
             request.fields += fields
-            let known = await client.send(request, within: .seconds(5))
-            guard case .answered(let answer) = known, (200..<300).contains(answer.status) else {
+            let signedInOutcome = await client.send(request, within: .seconds(5))
+            guard case .answered(let acceptedResponse) = signedInOutcome,
+                (200..<300).contains(acceptedResponse.status)
+            else {
                 continue
             }
-            let document = try? JSONValue(parsing: answer.body)
+            let document = try? JSONValue(parsing: acceptedResponse.body)
             var endpoint = Profile.Endpoint(method: "GET", path: path)
-            endpoint.answerID = document?.places.first { document?[$0] == .string(id) }
+            endpoint.responseIDPointer = document?.places.first { document?[$0] == .string(id) }
             profile.endpoints["protected"] = endpoint
             note("endpoints: protected", "GET \(path) requires an ID token and accepts one")
             return

@@ -105,7 +105,7 @@ package struct SourceSurvey: Sendable {
                 routes += Self.routes(in: lines, at: index, place)
             }
         }
-        let mounted = Set(prefixes).sorted().flatMap { prefix in
+        let prefixedRoutes = Set(prefixes).sorted().flatMap { prefix in
             routes.map { route in
                 Route(
                     method: route.method,
@@ -116,7 +116,7 @@ package struct SourceSurvey: Sendable {
                 )
             }
         }
-        routes = Array((routes + mounted).uniqued().prefix(400))
+        routes = Array((routes + prefixedRoutes).uniqued().prefix(400))
         variables = variables.uniqued(by: \.name)
         fixedHosts = fixedHosts.uniqued()
         // The start command of a container may use files that exist only in the container, so it
@@ -128,7 +128,7 @@ package struct SourceSurvey: Sendable {
     /// code.
     package var usesTokens: Bool {
         verifiesTokensItself
-            || issuers.contains { provider in
+            || tokenIssuers.contains { provider in
                 packages.contains { name in provider.hints.packages.contains { name.contains($0) } }
             }
     }
@@ -136,7 +136,7 @@ package struct SourceSurvey: Sendable {
     /// Whether the code contains the host of a token issuer, so that the backend verifies ID tokens
     /// itself.
     package var verifiesTokensItself: Bool {
-        issuers.contains { provider in
+        tokenIssuers.contains { provider in
             fixedHosts.contains { fixed in
                 provider.exclusiveHosts.contains {
                     fixed.host == $0 || fixed.host.hasSuffix("." + $0)
@@ -148,17 +148,17 @@ package struct SourceSurvey: Sendable {
     /// Whether an environment variable sets the address from which the backend gets the keys of ID
     /// tokens.
     package var readsKeyAddresses: Bool {
-        let names = issuers.flatMap(\.hints.keyURLVariables)
+        let names = tokenIssuers.flatMap(\.hints.keyURLVariables)
         return variables.contains { names.contains($0.name) }
     }
 
-    private var issuers: [ProviderEntry] {
+    private var tokenIssuers: [ProviderEntry] {
         Services.providers.filter { !$0.hints.keyURLVariables.isEmpty }
     }
 
     // MARK: Files
 
-    private static let sources: Set<String> = [
+    private static let sourceExtensions: Set<String> = [
         "js", "cjs", "mjs", "ts", "mts", "tsx", "jsx", "py", "go", "rb", "php", "java", "kt",
         "swift",
         "cs", "rs", "ex", "exs", "dart",
@@ -166,7 +166,7 @@ package struct SourceSurvey: Sendable {
 
     /// Returns whether a file contains source code, according to its extension.
     package static func isSource(_ path: String) -> Bool {
-        path.split(separator: ".").last.map { sources.contains($0.lowercased()) } ?? false
+        path.split(separator: ".").last.map { sourceExtensions.contains($0.lowercased()) } ?? false
     }
 
     /// Returns whether the file defines how the backend is started or which packages it depends on.
@@ -200,14 +200,14 @@ package struct SourceSurvey: Sendable {
 
     private mutating func readManifest(_ file: File) {
         let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
-        let isHere = !file.path.contains("/")
+        let isInTopFolder = !file.path.contains("/")
         switch name {
         case "package.json":
             guard let object = try? JSONValue(parsing: Array(file.text.utf8)) else { return }
             for key in ["dependencies", "devDependencies"] {
                 packages.formUnion(object[key]?.object?.members.map { $0.key.lowercased() } ?? [])
             }
-            guard isHere else { return }
+            guard isInTopFolder else { return }
             if let script = object["scripts"]?["start"]?.string {
                 // A script that only calls node runs without npm, because npm would not pass on
                 // signals.
@@ -222,10 +222,10 @@ package struct SourceSurvey: Sendable {
                 }
                 .map(String.init)
             )
-            guard isHere else { return }
+            guard isInTopFolder else { return }
             if name == "go.mod" { commands.append("go run .") }
             if name == "Cargo.toml" { commands.append("cargo run") }
-        case "Procfile" where isHere:
+        case "Procfile" where isInTopFolder:
             for line in file.text.split(separator: "\n") where line.hasPrefix("web:") {
                 let command = line.dropFirst(4).drop { $0 == " " }
                 commands.insert(
@@ -236,10 +236,10 @@ package struct SourceSurvey: Sendable {
                     at: 0
                 )
             }
-        case "manage.py" where isHere:
+        case "manage.py" where isInTopFolder:
             commands.append("python manage.py runserver --noreload {{port}}")
-        case "config.ru" where isHere: commands.append("bundle exec rackup -p {{port}}")
-        case _ where ComposeServices.names.contains(name) && isHere:
+        case "config.ru" where isInTopFolder: commands.append("bundle exec rackup -p {{port}}")
+        case _ where ComposeServices.names.contains(name) && isInTopFolder:
             let services = ComposeServices(file.text)
             composeCommands += services.commands
             for (name, value, line) in services.variables {
@@ -257,7 +257,7 @@ package struct SourceSurvey: Sendable {
             }
         default:
             // A Python program that consists of one file in the top folder.
-            guard isHere, name.hasSuffix(".py") else { return }
+            guard isInTopFolder, name.hasSuffix(".py") else { return }
             let module = name.dropLast(3)
             if file.text.contains("FastAPI(") {
                 commands.append("python -m uvicorn \(module):app --port {{port}}")
@@ -273,7 +273,7 @@ package struct SourceSurvey: Sendable {
 
     private mutating func read(variablesOf line: String, _ place: String) {
         guard line.lowercased().contains("env") else { return }
-        let forms = [
+        let patterns = [
             #"process\.env\.([A-Z][A-Z0-9_]{2,})"#, #"process\.env\[\s*["'`]([A-Z][A-Z0-9_]{2,})"#,
             #"environ(?:\.get\(|\[)\s*["']([A-Z][A-Z0-9_]{2,})"#,
             #"(?i:getenv)\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
@@ -281,15 +281,15 @@ package struct SourceSurvey: Sendable {
             #"(?i:\w*env\w*)\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
             #"env\.get\(\s*["']([A-Z][A-Z0-9_]{2,})"#,
         ]
-        for form in forms {
-            for match in Self.captures(form, line) {
+        for pattern in patterns {
+            for match in Self.captures(pattern, line) {
                 // The default value follows the name in quotation marks: `|| 'x'`, `?? "x"`, `,
                 // "x")`.
-                let behind =
+                let textAfterName =
                     line.firstRange(of: match[0]).map { String(line[$0.upperBound...]) } ?? ""
                 let fallback = Self.captures(
                     #"^["'\]\)]*\s*(?:\|\||\?\?|,|or)\s*["'`]([^"'`]*)["'`]"#,
-                    behind
+                    textAfterName
                 ).first?[0]
                 variables.append(Variable(name: match[0], fallback: fallback, place: place))
             }
@@ -300,16 +300,16 @@ package struct SourceSurvey: Sendable {
     /// `process.env[name]`.
     private static func readsComputedVariable(_ line: String) -> Bool {
         guard line.lowercased().contains("env") else { return false }
-        let form =
+        let pattern =
             #"process\.env\[\s*[a-z_]|environ(?:\.get\(|\[)\s*[a-z_]|(?i:getenv)\(\s*[a-z_]|ENV(?:\.fetch\(|\[)\s*[a-z_]"#
-        return !captures("(" + form + ")", line).isEmpty
+        return !captures("(" + pattern + ")", line).isEmpty
     }
 
     /// Finds names of environment variables that the code passes to one of its functions:
     /// `required('API_KEY')`.
     private mutating func read(namesIn line: String, _ place: String) {
-        let form = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
-        for match in Self.captures(form, line) {
+        let pattern = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
+        for match in Self.captures(pattern, line) {
             variables.append(Variable(name: match[0], fallback: nil, place: place))
         }
     }
@@ -332,9 +332,9 @@ package struct SourceSurvey: Sendable {
             line.contains("\"/") || line.contains("'/") || line.contains("`/")
                 || line.contains("\"POST /") || line.contains("\"GET /")
         else { return [] }
-        let form =
+        let pattern =
             #"(?i)(?:^|[\s.@:])(get|post|put|patch|delete|route|handle|handlefunc|all|(?:get|post|put|patch|delete|request)mapping)\s*\(?\s*(?:value\s*=\s*|path\s*=\s*)?["'`](?:(GET|POST|PUT|PATCH|DELETE) )?(/[^"'`\s?]*)["'`]"#
-        return captures(form, line).compactMap { match in
+        return captures(pattern, line).compactMap { match in
             let verb = match[0].lowercased().replacing("mapping", with: "")
             var method = match[1]
             if method.isEmpty, ["get", "post", "put", "patch", "delete"].contains(verb) {
@@ -345,12 +345,15 @@ package struct SourceSurvey: Sendable {
                     ["POST", "PUT", "PATCH", "DELETE", "GET"].first { line.contains($0) } ?? ""
             }
             guard let path = template(match[2]) else { return nil }
-            let below = body(of: lines, from: index)
+            let handlerLines = body(of: lines, from: index)
             return Route(
                 method: method,
                 path: path,
-                bodyNames: names(in: below, of: #"(?:body|json|data|payload|params|form|input)"#),
-                queryNames: names(in: below, of: #"(?:query|args|searchParams|GET)"#),
+                bodyNames: names(
+                    in: handlerLines,
+                    of: #"(?:body|json|data|payload|params|form|input)"#
+                ),
+                queryNames: names(in: handlerLines, of: #"(?:query|args|searchParams|GET)"#),
                 place: place
             )
         }
@@ -376,8 +379,8 @@ package struct SourceSurvey: Sendable {
     private static func body(of lines: [String], from index: Int) -> [String] {
         var body: [String] = [lines[index]]
         for line in lines.dropFirst(index + 1).prefix(40) {
-            let form = #"(?i)(?:^\s*@?\w+\.(?:get|post|put|patch|delete|route)\(\s*["'`]/)"#
-            if !captures(form + "()", line).isEmpty { break }
+            let pattern = #"(?i)(?:^\s*@?\w+\.(?:get|post|put|patch|delete|route)\(\s*["'`]/)"#
+            if !captures(pattern + "()", line).isEmpty { break }
             body.append(line)
         }
         return body
@@ -392,7 +395,7 @@ package struct SourceSurvey: Sendable {
     /// - Returns: The names, each once.
     private static func names(in lines: [String], of source: String) -> [String] {
         let word = #"([A-Za-z_][A-Za-z0-9_]{0,40})"#
-        let forms = [
+        let patterns = [
             source + #"\??\."# + word + #"\b(?!\s*\()"#,
             source + #"\??\[\s*["'`]"# + word + #"["'`]"#,
             source + #"(?:\(\))?\.(?:get|fetch|input)\(\s*["'`]"# + word + #"["'`]"#,
@@ -400,12 +403,12 @@ package struct SourceSurvey: Sendable {
         let methods: Set<String> = ["get", "post", "body", "json", "query", "length", "toString"]
         var found: [String] = []
         for line in lines {
-            for form in forms { found += captures(form, line).map { $0[0] } }
-            let destructured = captures(
+            for pattern in patterns { found += captures(pattern, line).map { $0[0] } }
+            let destructuringMatches = captures(
                 #"\{([\w\s,:='"]+)\}\s*=\s*[^;]*\b"# + source + #"\b"#,
                 line
             )
-            for match in destructured {
+            for match in destructuringMatches {
                 found += match[0].split(separator: ",").compactMap { part in
                     part.split { !($0.isLetter || $0.isNumber || $0 == "_") }.first.map(String.init)
                 }

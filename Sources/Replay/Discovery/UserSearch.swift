@@ -12,11 +12,11 @@ extension BackendDiscovery {
     /// Finds a request that creates a user in the backend, and stores it in the profile.
     mutating func findUsers(_ session: ReplaySession) async {
         if profile.creation != .register { return }
-        if await isCreated(session, .register) {
+        if await canCreateUser(session, .register) {
             note("endpoints: register", "POST /api/user/register creates a user")
             return
         }
-        let named = survey.routes.filter { route in
+        let candidateRoutes = survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
                 && Self.userWords.contains { path.contains($0) }
@@ -25,20 +25,20 @@ extension BackendDiscovery {
                 }
         }.sorted { Self.userRank($0.path) < Self.userRank($1.path) }
         let clock = session.executor.clock
-        for route in named.prefix(12) {
+        for route in candidateRoutes.prefix(12) {
             let start = clock.now
             // With a backend that does not respond, the search would take minutes.
             defer { if clock.now - start > .seconds(20) { isUnresponsive = true } }
             if isUnresponsive { break }
-            for form in [profile.idForm, .uuid, .integer].uniqued() {
+            for idForm in [profile.idForm, .uuid, .integer].uniqued() {
                 let body = Self.body(route.bodyNames)
                 let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
-                let isOurs = body.templatePlaces["id"] != nil
-                guard await isCreated(session, .request(endpoint), form) else {
-                    if isOurs { continue }
+                let containsChosenID = body.templatePointersInJSON["id"] != nil
+                guard await canCreateUser(session, .request(endpoint), idForm) else {
+                    if containsChosenID { continue }
                     break
                 }
-                return take(endpoint, form, await answer(session))
+                return take(endpoint, idForm, await answer(session))
             }
         }
         profile.endpoints["register"] = nil
@@ -58,14 +58,14 @@ extension BackendDiscovery {
         userWords.firstIndex { path.lowercased().contains($0) } ?? userWords.count
     }
 
-    func isCreated(
+    func canCreateUser(
         _ session: ReplaySession,
         _ creation: Profile.UserCreation,
-        _ form: Profile.IDForm? = nil
+        _ idForm: Profile.IDForm? = nil
     ) async -> Bool {
         let executor = executor(session) {
             $0.creation = creation
-            $0.idForm = form ?? $0.idForm
+            $0.idForm = idForm ?? $0.idForm
         }
         var execution = executor.runWithoutSteps(name + "-u")
         return await execution.register("ada") == nil
@@ -88,16 +88,16 @@ extension BackendDiscovery {
     /// response.
     mutating func take(
         _ endpoint: Profile.Endpoint,
-        _ form: Profile.IDForm,
+        _ idForm: Profile.IDForm,
         _ answer: (sent: [UInt8], responseJSON: JSONValue)?
     ) {
         var endpoint = endpoint
-        profile.idForm = form
+        profile.idForm = idForm
         let id = answer.flatMap {
             Self.id(in: $0.responseJSON, sent: String(decoding: $0.sent, as: UTF8.self))
         }
         if let (pointer, value) = id {
-            endpoint.answerID = pointer
+            endpoint.responseIDPointer = pointer
             switch value {
             case .number: profile.idForm = .integer
             case .string(let text) where text.isUUID: profile.idForm = .uuid
@@ -144,15 +144,19 @@ extension BackendDiscovery {
     }
 
     static func value(of name: String) -> String {
-        let plain = name.lowercased().filter { $0.isLetter }
-        if idWords.dropLast().contains(plain) || plain.hasSuffix("userid") { return "{{id}}" }
-        if plain.contains("mail") { return "{{id}}@example.com" }
-        if plain.contains("device") { return "{{device}}" }
-        if plain == "platform" || plain == "os" { return "{{platform}}" }
-        if plain.contains("time") || plain.hasSuffix("at") { return "{{timestamp}}" }
-        if plain == "source" { return "{{source}}" }
-        if plain.contains("password") { return "Pw-{{id}}" }
-        return plain.contains("name") || plain == "account" ? "{{id}}" : "x"
+        let lowercaseName = name.lowercased().filter { $0.isLetter }
+        if idWords.dropLast().contains(lowercaseName) || lowercaseName.hasSuffix("userid") {
+            return "{{id}}"
+        }
+        if lowercaseName.contains("mail") { return "{{id}}@example.com" }
+        if lowercaseName.contains("device") { return "{{device}}" }
+        if lowercaseName == "platform" || lowercaseName == "os" { return "{{platform}}" }
+        if lowercaseName.contains("time") || lowercaseName.hasSuffix("at") {
+            return "{{timestamp}}"
+        }
+        if lowercaseName == "source" { return "{{source}}" }
+        if lowercaseName.contains("password") { return "Pw-{{id}}" }
+        return lowercaseName.contains("name") || lowercaseName == "account" ? "{{id}}" : "x"
     }
 }
 

@@ -4,15 +4,15 @@ internal import Providers
 
 /// Searches for the routes that receive webhooks and that show whether the backend is ready.
 extension BackendDiscovery {
-    static let sharedSecret = Profile.SecretName.revenueCatAuthorization
+    static let sharedSecretName = Profile.SecretName.revenueCatAuthorization
     /// The environment variable with the webhook's Authorization value, in a profile for a backend
     /// that is already running.
     package static let sharedVariable = "REVENUECAT_WEBHOOK_AUTH"
 
     /// Whether any file of the backend contains the host or the package of RevenueCat's API.
-    var usesRevenueCatAPI: Bool { survey.calledProviders.contains(.revenueCat) }
+    var readsPurchaseState: Bool { survey.calledProviders.contains(.revenueCat) }
 
-    static let webhookKey = "endpoints: revenuecat-webhook"
+    static let webhookNoteKey = "endpoints: revenuecat-webhook"
     static let webhookWords = [
         "revenuecat", "webhook", "hook", "rc", "purchases", "billing", "event", "subscription",
     ]
@@ -25,24 +25,28 @@ extension BackendDiscovery {
     /// Returns false when the route rejects the token of the sender.
     @discardableResult
     mutating func findWebhook(_ session: ReplaySession) async -> Bool {
-        let named = survey.routes.filter { route in
+        let candidates = survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
                 && Self.webhookWords.contains { path.contains($0) }
                 && !Self.otherSenders.contains { path.contains($0) }
         }.sorted { Self.rank($0.path) < Self.rank($1.path) }
-        let usual = Examination.usualPaths.filter { $0 != "/" }
-        let own =
+        let commonPaths = DoctorChecks.commonWebhookPaths.filter { $0 != "/" }
+        let configuredPaths =
             profile.defaultedEndpoints.contains("revenuecat-webhook")
             ? [] : [profile.endpoints["revenuecat-webhook"]?.path].compactMap(\.self)
         let executor = executor(session)
         var found: (path: String, status: Int)?
-        var hangCount = 0
-        for path in (own + named.map(\.path) + usual).uniqued().prefix(40) {
-            let outcome = await executor.test(name + "-t", path: path, authorization: .configured)
-            if case .failed(.timedOut, _) = outcome { hangCount += 1 }
+        var timeoutCount = 0
+        for path in (configuredPaths + candidates.map(\.path) + commonPaths).uniqued().prefix(40) {
+            let outcome = await executor.sendTestEvent(
+                name + "-t",
+                path: path,
+                authorization: .configured
+            )
+            if case .failed(.timedOut, _) = outcome { timeoutCount += 1 }
             // With a backend that does not respond, the search would take minutes.
-            if hangCount > 1 { break }
+            if timeoutCount > 1 { break }
             guard case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
             else { continue }
@@ -52,7 +56,7 @@ extension BackendDiscovery {
         }
         guard let found else {
             note(
-                Self.webhookKey,
+                Self.webhookNoteKey,
                 "no route in the backend's files and no common route accepts RevenueCat's events",
                 isOpen: true
             )
@@ -60,14 +64,14 @@ extension BackendDiscovery {
         }
         profile.endpoints["revenuecat-webhook"] = Profile.Endpoint(method: "POST", path: found.path)
         profile.defaultedEndpoints.remove("revenuecat-webhook")
-        let isTaken = !RouteStatuses.refused.contains(found.status)
+        let isTokenAccepted = !RouteStatuses.refused.contains(found.status)
         takesEvents = (200..<300).contains(found.status)
         note(
-            Self.webhookKey,
+            Self.webhookNoteKey,
             "POST \(found.path) responds to an event with \(found.status)",
             isOpen: !takesEvents
         )
-        return isTaken
+        return isTokenAccepted
     }
 
     static func rank(_ path: String) -> Int {
@@ -82,7 +86,7 @@ extension BackendDiscovery {
         }
     }
 
-    static let usualReadiness = [
+    static let commonReadinessPaths = [
         "/healthz", "/health", "/ping", "/ready", "/readyz", "/livez", "/status", "/api/health",
         "/",
     ]
@@ -90,12 +94,12 @@ extension BackendDiscovery {
     /// Finds a route that shows whether the backend is ready, and stores it in the profile.
     mutating func findReadiness(_ session: ReplaySession) async {
         guard profile.start?.ready == nil else { return }
-        let named = survey.routes.filter { route in
+        let candidates = survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["GET", ""].contains(route.method) && !route.hasID
                 && ["health", "ping", "ready", "live", "status"].contains { path.contains($0) }
         }.map(\.path)
-        for path in (named + Self.usualReadiness).uniqued().prefix(30) {
+        for path in (candidates + Self.commonReadinessPaths).uniqued().prefix(30) {
             let outcome = await session.backend.client.send(
                 HTTPMessage.Request("GET", path),
                 within: .seconds(5)

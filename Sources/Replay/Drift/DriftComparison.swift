@@ -31,17 +31,17 @@ package struct DriftComparison: Sendable {
         package init(_ text: String) { self.text = text }
     }
 
-    private let reading: LiveReadPlan
+    private let readPlan: LiveReadPlan
     private let operations: [ServiceOperation]
 
     /// Selects the operations that can be compared: the GET operations that the fake supports and
     /// the API description lists.
     ///
     /// - Parameters:
-    ///   - reading: The rules for reading the service.
+    ///   - readPlan: The rules for reading the service.
     ///   - operations: All known operations of the service.
-    package init(_ reading: LiveReadPlan, of operations: [ServiceOperation]) {
-        self.reading = reading
+    package init(_ readPlan: LiveReadPlan, of operations: [ServiceOperation]) {
+        self.readPlan = readPlan
         self.operations = operations.filter {
             $0.method == "GET" && $0.supportStatus == .served && $0.isInAPIDescription
         }
@@ -64,15 +64,15 @@ package struct DriftComparison: Sendable {
         fake: Call,
         progress: (ServiceOperation) -> Void = { _ in }
     ) async throws(Unreachable) -> [OperationComparison] {
-        let known = try await values(suppliedParameters, live)
-        let own = try await values(fakeParameterValues, fake)
+        let liveValues = try await values(suppliedParameters, live)
+        let fakeValues = try await values(fakeParameterValues, fake)
         var lines: [OperationComparison] = []
         for operation in operations {
             progress(operation)
             lines.append(
                 OperationComparison(
                     operation: operation,
-                    outcome: try await outcome(operation, known, own, live, fake)
+                    outcome: try await outcome(operation, liveValues, fakeValues, live, fake)
                 )
             )
         }
@@ -81,43 +81,43 @@ package struct DriftComparison: Sendable {
 
     private func outcome(
         _ operation: ServiceOperation,
-        _ known: [String: String],
-        _ own: [String: String],
+        _ liveValues: [String: String],
+        _ fakeValues: [String: String],
         _ live: Call,
         _ fake: Call
     ) async throws(Unreachable) -> OperationComparison.Outcome {
-        let template = operation.path + (reading.queries[operation.path] ?? "")
-        guard let target = Self.filled(template, known) else {
+        let template = operation.path + (readPlan.queryByPath[operation.path] ?? "")
+        guard let target = Self.filled(template, liveValues) else {
             return .notComparable(
                 "no value for a parameter of its path is known for the live service"
             )
         }
-        guard let ownTarget = Self.filled(template, own) else {
+        guard let fakeTarget = Self.filled(template, fakeValues) else {
             return .notComparable("no value for a parameter of its path is known for the fake")
         }
-        let there = try await live(HTTPMessage.Request("GET", target)).get()
-        let here = try await fake(HTTPMessage.Request("GET", ownTarget)).get()
-        if there.status == 429 {
+        let liveResponse = try await live(HTTPMessage.Request("GET", target)).get()
+        let fakeResponse = try await fake(HTTPMessage.Request("GET", fakeTarget)).get()
+        if liveResponse.status == 429 {
             return .notComparable("the live service returned 429: too many calls")
         }
-        if [401, 403].contains(there.status), there.status != here.status {
+        if [401, 403].contains(liveResponse.status), liveResponse.status != fakeResponse.status {
             return .notComparable(
-                "the live service returned \(there.status): the key does not permit this call"
+                "the live service returned \(liveResponse.status): the key does not permit this call"
             )
         }
-        guard there.status == here.status else {
-            return .status(live: there.status, fake: here.status)
+        guard liveResponse.status == fakeResponse.status else {
+            return .status(live: liveResponse.status, fake: fakeResponse.status)
         }
-        guard let theirs = try? JSONValue(parsing: there.body),
-            let ours = try? JSONValue(parsing: here.body)
+        guard let liveJSON = try? JSONValue(parsing: liveResponse.body),
+            let fakeJSON = try? JSONValue(parsing: fakeResponse.body)
         else {
             return .notComparable("the live service or the fake sent a response that is not JSON")
         }
-        let open = reading.userNamedMembers
-        let found = ResponseShape(theirs, userNamedMembers: open)
+        let open = readPlan.userNamedMembers
+        let found = ResponseShape(liveJSON, userNamedMembers: open)
             .differences(
-                from: ResponseShape(ours, userNamedMembers: open),
-                optional: reading.membersOmittedWhenUnset
+                from: ResponseShape(fakeJSON, userNamedMembers: open),
+                optional: readPlan.membersOmittedWhenUnset
             )
         return found.isEmpty ? .equal : .differs(found)
     }
@@ -130,7 +130,7 @@ package struct DriftComparison: Sendable {
         _ call: Call
     ) async throws(Unreachable) -> [String: String] {
         var values = suppliedParameters
-        for source in reading.sources where values[source.name] == nil {
+        for source in readPlan.parameterSources where values[source.name] == nil {
             guard let target = Self.filled(source.path, values) else { continue }
             let response = try await call(HTTPMessage.Request("GET", target)).get()
             guard response.status < 300, let body = try? JSONValue(parsing: response.body) else {

@@ -11,7 +11,7 @@ package struct ResponseShape: Hashable, Sendable {
     ///
     /// If some objects lack a member, the path of that member has fewer values than the path of the
     /// objects.
-    private var counts: [String: Int] = [:]
+    private var valueCounts: [String: Int] = [:]
 
     /// Creates the shape of a response.
     ///
@@ -20,30 +20,32 @@ package struct ResponseShape: Hashable, Sendable {
     ///   - userNamedMembers: The names of members that are maps with arbitrary keys. All values of such
     ///     a map share one path.
     package init(_ value: JSONValue, userNamedMembers: Set<String>) {
-        add(value, at: "", isOpen: false, userNamedMembers)
+        add(value, at: "", hasArbitraryKeys: false, userNamedMembers)
     }
 
     private mutating func add(
         _ value: JSONValue,
         at place: String,
-        isOpen: Bool,
+        hasArbitraryKeys: Bool,
         _ userNamedMembers: Set<String>
     ) {
         kinds[place, default: []].insert(value.kind)
-        counts[place, default: 0] += 1
+        valueCounts[place, default: 0] += 1
         switch value {
         case .object(let object):
             for member in object.members {
-                let name = isOpen ? "*" : member.key
+                let name = hasArbitraryKeys ? "*" : member.key
                 add(
                     member.value,
                     at: place + "/" + name,
-                    isOpen: !isOpen && userNamedMembers.contains(member.key),
+                    hasArbitraryKeys: !hasArbitraryKeys && userNamedMembers.contains(member.key),
                     userNamedMembers
                 )
             }
         case .array(let items):
-            for item in items { add(item, at: place + "/*", isOpen: false, userNamedMembers) }
+            for item in items {
+                add(item, at: place + "/*", hasArbitraryKeys: false, userNamedMembers)
+            }
         case .null, .bool, .number, .string: break
         }
     }
@@ -84,13 +86,13 @@ package struct ResponseShape: Hashable, Sendable {
     ) -> [Difference] {
         var found: [Difference] = []
         for (place, live) in kinds {
-            guard let own = fake.kinds[place] else {
+            guard let fakeKinds = fake.kinds[place] else {
                 if Self.isComparable(place, in: fake) {
                     found.append(Difference(place: place, kind: .missingInFake(live.sorted())))
                 }
                 continue
             }
-            let (left, right) = (live.subtracting(["null"]), own.subtracting(["null"]))
+            let (left, right) = (live.subtracting(["null"]), fakeKinds.subtracting(["null"]))
             if !left.isEmpty, !right.isEmpty, left.isDisjoint(with: right) {
                 found.append(
                     Difference(
@@ -100,11 +102,11 @@ package struct ResponseShape: Hashable, Sendable {
                 )
             }
         }
-        for (place, own) in fake.kinds where kinds[place] == nil {
+        for (place, fakeKinds) in fake.kinds where kinds[place] == nil {
             let name = place.split(separator: "/").last.map(String.init) ?? ""
-            let isDue = !fake.isOptionalMember(place) && !optional.contains(name)
-            guard isDue, Self.isComparable(place, in: self) else { continue }
-            found.append(Difference(place: place, kind: .missingInLive(own.sorted())))
+            let isRequired = !fake.isOptionalMember(place) && !optional.contains(name)
+            guard isRequired, Self.isComparable(place, in: self) else { continue }
+            found.append(Difference(place: place, kind: .missingInLive(fakeKinds.sorted())))
         }
         return found.sorted()
     }
@@ -114,7 +116,7 @@ package struct ResponseShape: Hashable, Sendable {
     /// Then all objects of the live service may lack the member.
     private func isOptionalMember(_ place: String) -> Bool {
         guard let slash = place.lastIndex(of: "/") else { return false }
-        return counts[place, default: 0] < counts[String(place[..<slash]), default: 0]
+        return valueCounts[place, default: 0] < valueCounts[String(place[..<slash]), default: 0]
     }
 
     /// Returns whether the other response could have contained a value at a path.

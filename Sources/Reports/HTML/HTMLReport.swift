@@ -4,9 +4,9 @@ package import Conformance
 package enum HTMLReport {
     /// The maximum number of cases that are shown with message bodies, because a page with the
     /// bodies of hundreds of cases would be too long.
-    private static let bodyCaseMax = 60
+    private static let casesWithBodiesMax = 60
     /// The number of failed cases that are expanded when the page opens.
-    private static let openMax = 5
+    private static let openCaseMax = 5
 
     /// Renders the HTML page of a run.
     ///
@@ -46,7 +46,7 @@ package enum HTMLReport {
         let unobservedChecks = Scorecard.unobservedChecks(report.value.cases).map { line, clauses in
             "\(clauses.joined(separator: " ")) not proven: \(line)"
         }
-        body += list("Notes", unobservedChecks + report.remarks)
+        body += list("Notes", unobservedChecks + report.notesWithKillSummary)
         let reportedCases = report.skipReasons.isEmpty ? report.cases.filter(\.isReported) : []
         body += HTMLFindingGroups.section(reportedCases)
         if !reportedCases.isEmpty {
@@ -95,7 +95,7 @@ package enum HTMLReport {
         _ replay: Redacted<ReplayCommand>?
     ) -> String {
         var text = "<details class=block id=case-\(number)"
-        text += "\(result.verdict == .failed && number < openMax ? " open" : "")><summary>"
+        text += "\(result.verdict == .failed && number < openCaseMax ? " open" : "")><summary>"
         text += "<span class=\"chip \(result.verdict.rawValue)\">\(result.verdict.words)</span> "
         text += "<code>\(escaped(result.contract.caseID))</code> "
         text += "<span class=sub>\(escaped(result.contract.clause)) "
@@ -106,7 +106,7 @@ package enum HTMLReport {
             if let location = finding.location {
                 text += " <span class=sub>\(escaped(location.path)):\(location.line)</span>"
             }
-            let (expected, actual) = HTMLText.compared(finding.expected, finding.actual)
+            let (expected, actual) = HTMLText.markingDifferences(finding.expected, finding.actual)
             text += "<dt>expected<dd>\(expected)<dt>actual<dd>\(actual)"
             if !finding.nearMiss.isEmpty {
                 let lines = finding.nearMiss.joined(separator: "\n")
@@ -115,14 +115,14 @@ package enum HTMLReport {
             let diagnosis = Diagnosis(finding, of: result.contract)
             text += "<dt>cause<dd>\(escaped(diagnosis.cause))"
             text += "<dt>remedy<dd>\(escaped(diagnosis.remedy))"
-            if let choice = diagnosis.remedyIfIntended {
-                text += "<dt>intended?<dd>\(escaped(choice))"
+            if let remedyIfIntentional = diagnosis.remedyIfIntended {
+                text += "<dt>intended?<dd>\(escaped(remedyIfIntentional))"
             }
             text += "</dl>\n"
         }
         for hint in result.hints { text += "<p>\(escaped(hint))</p>\n" }
         if let note = result.note { text += "<p>\(escaped(note))</p>\n" }
-        text += SequenceDiagram(result, showsBodies: number < bodyCaseMax).html
+        text += SequenceDiagram(result, showsBodies: number < casesWithBodiesMax).html
         if let replay {
             text += command(replay.value.text(result.replayedCaseIDs ?? [result.contract.caseID]))
         }

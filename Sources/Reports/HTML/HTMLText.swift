@@ -5,20 +5,25 @@ enum HTMLText {
     /// Returns two strings escaped for HTML, with their differing parts marked.
     ///
     /// Strings that have too little in common have no marks.
-    static func compared(_ left: String, _ right: String) -> (left: String, right: String) {
+    static func markingDifferences(_ left: String, _ right: String) -> (left: String, right: String)
+    {
         let plain = (escaped(left), escaped(right))
         let (first, second) = (Array(left), Array(right))
         let length = max(first.count, second.count)
         guard left != right, length <= 2000 else { return plain }
-        let head = zip(first, second).prefix { $0 == $1 }.count
-        let tail = zip(first.dropFirst(head).reversed(), second.dropFirst(head).reversed())
-            .prefix { $0 == $1 }.count
-        guard (head + tail) * 3 >= length else { return plain }
+        let commonPrefixCount = zip(first, second).prefix { $0 == $1 }.count
+        let commonSuffixCount = zip(
+            first.dropFirst(commonPrefixCount).reversed(),
+            second.dropFirst(commonPrefixCount).reversed()
+        )
+        .prefix { $0 == $1 }.count
+        guard (commonPrefixCount + commonSuffixCount) * 3 >= length else { return plain }
         func marked(_ text: [Character]) -> String {
-            let middle = text[head..<(text.count - tail)]
+            let middle = text[commonPrefixCount..<(text.count - commonSuffixCount)]
             guard !middle.isEmpty else { return escaped(String(text)) }
-            return escaped(String(text[..<head])) + "<mark>" + escaped(String(middle)) + "</mark>"
-                + escaped(String(text[(text.count - tail)...]))
+            return escaped(String(text[..<commonPrefixCount])) + "<mark>" + escaped(String(middle))
+                + "</mark>"
+                + escaped(String(text[(text.count - commonSuffixCount)...]))
         }
         return (marked(first), marked(second))
     }
@@ -26,11 +31,13 @@ enum HTMLText {
     /// Returns lines escaped for HTML.
     ///
     /// A line that the old lines do not contain is marked; without old lines, no line is marked.
-    static func changed(_ lines: [String], since old: [String]?) -> String {
-        guard let old, old != lines else { return escaped(lines.joined(separator: "\n")) }
-        let known = Set(old)
+    static func markingChangedLines(_ lines: [String], since previousLines: [String]?) -> String {
+        guard let previousLines, previousLines != lines else {
+            return escaped(lines.joined(separator: "\n"))
+        }
+        let previousLineSet = Set(previousLines)
         return lines.map { line in
-            known.contains(line) ? escaped(line) : "<mark>\(escaped(line))</mark>"
+            previousLineSet.contains(line) ? escaped(line) : "<mark>\(escaped(line))</mark>"
         }.joined(separator: "\n")
     }
 }

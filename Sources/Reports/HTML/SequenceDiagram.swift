@@ -32,7 +32,7 @@ struct SequenceDiagram {
     /// backend, and the services that the backend calls.
     private static func parties(_ exchanges: [Exchange]) -> [Exchange.Party] {
         let senders = Set(exchanges.map(\.from))
-        func place(_ party: Exchange.Party) -> Int {
+        func lanePosition(_ party: Exchange.Party) -> Int {
             switch party {
             case .assay: 0
             case .app: 1
@@ -42,7 +42,7 @@ struct SequenceDiagram {
             }
         }
         return senders.union(exchanges.map(\.to))
-            .sorted { (place($0), $0.rawValue) < (place($1), $1.rawValue) }
+            .sorted { (lanePosition($0), $0.rawValue) < (lanePosition($1), $1.rawValue) }
     }
 
     /// The HTML of the diagram; empty when the case has no exchanges.
@@ -74,29 +74,29 @@ struct SequenceDiagram {
         let exchange = entry.exchange
         let from = parties.firstIndex(of: exchange.from) ?? 0
         let to = parties.firstIndex(of: exchange.to) ?? 0
-        var kinds = ["x"]
-        if evidence.contains(exchange.sequence) { kinds.append("seen") }
-        if !isComplete(exchange) { kinds.append("lost") }
-        if (exchange.response?.status ?? 0) >= 400 { kinds.append("bad") }
+        var cssClasses = ["x"]
+        if evidence.contains(exchange.sequence) { cssClasses.append("seen") }
+        if !isComplete(exchange) { cssClasses.append("lost") }
+        if (exchange.response?.status ?? 0) >= 400 { cssClasses.append("bad") }
         let direction = from == to ? "self" : from < to ? "right" : "left"
         let left = min(from, to)
         // The label of an arrow in the right half of the diagram extends to the left of the arrow's
         // end.
-        let isTurned = left * 2 >= parties.count && parties.count > 2
+        let isLabelRightAligned = left * 2 >= parties.count && parties.count > 2
         let style = "--n:\(parties.count);--a:\(left);--w:\(abs(from - to))"
         let words = HTMLText.escaped(entry.words.printable)
         let outcome = HTMLText.escaped(entry.outcome)
         let head =
             "<time>\(HTMLText.escaped(entry.time))</time>"
             + "<span class=lanes style=\"\(style)\">"
-            + "<span class=\"say\(isTurned ? " turned" : "")\">\(words) <i>\(outcome)</i></span>"
+            + "<span class=\"say\(isLabelRightAligned ? " turned" : "")\">\(words) <i>\(outcome)</i></span>"
             + "<span class=\"arrow \(direction)\"></span></span>"
-        let kind = kinds.joined(separator: " ")
+        let cssClassText = cssClasses.joined(separator: " ")
         guard showsBodies, !bodies.isEmpty else {
-            return "<div class=\"row \(kind)\">\(head)</div>\n"
+            return "<div class=\"row \(cssClassText)\">\(head)</div>\n"
         }
         return
-            "<details class=\"\(kind)\"><summary class=row>\(head)</summary><div class=said>\(bodies)</div></details>\n"
+            "<details class=\"\(cssClassText)\"><summary class=row>\(head)</summary><div class=said>\(bodies)</div></details>\n"
     }
 
     private func isComplete(_ exchange: Exchange) -> Bool {
@@ -117,16 +117,21 @@ struct SequenceDiagram {
         guard showsBodies else { return "" }
         var text = ""
         let request = "\(exchange.request.method) \(exchange.request.target)"
-        text += part(request, exchange.request.body, key(exchange).map { "> " + $0 }, &shownBodies)
+        text += bodySection(
+            request,
+            exchange.request.body,
+            key(exchange).map { "> " + $0 },
+            &shownBodies
+        )
         switch exchange.outcome {
         case .answered(let response), .answerLost(let response?):
-            text += part(
+            text += bodySection(
                 "\(response.status)",
                 response.body,
                 key(exchange).map { "< " + $0 },
                 &shownBodies
             )
-        case .failed(_, let reason): text += part(reason, [], nil, &shownBodies)
+        case .failed(_, let reason): text += bodySection(reason, [], nil, &shownBodies)
         case .pending, .answerLost(nil), .requestCut: break
         }
         return text
@@ -144,18 +149,19 @@ struct SequenceDiagram {
         }
     }
 
-    private func part(
+    private func bodySection(
         _ head: String,
         _ body: [UInt8],
         _ key: String?,
         _ shownBodies: inout [String: [String]]
     ) -> String {
         let lines = Self.lines(body)
-        let old = key.flatMap { shownBodies[$0] }
+        let previousBody = key.flatMap { shownBodies[$0] }
         if let key { shownBodies[key] = lines }
         let title = "<p class=sub>\(HTMLText.escaped(head.printable))</p>"
         guard !lines.isEmpty else { return "<div>\(title)</div>" }
-        return "<div>\(title)<pre>\(HTMLText.changed(lines, since: old))</pre></div>"
+        return
+            "<div>\(title)<pre>\(HTMLText.markingChangedLines(lines, since: previousBody))</pre></div>"
     }
 
     private static func lines(_ body: [UInt8]) -> [String] {

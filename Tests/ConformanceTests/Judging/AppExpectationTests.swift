@@ -76,8 +76,8 @@ struct AppExpectationTests {
         (command("setvault", 1...1) { $0.value = second }, []),
         (command("setvault", 1...1) { $0.value = "nobody" }, [.commandMissing]),
         (command("setvault", 1...1) { ($0.role, $0.value) = (.id, "true") }, [.commandMissing]),
-        (command("readvault", 2...2) { $0.isBeforeIDWritten = true }, []),
-        (command("setonesignalplayerid", 0...0) { $0.isBeforeIDWritten = true }, []),
+        (command("readvault", 2...2) { $0.countsOnlyBeforeIDWrite = true }, []),
+        (command("setonesignalplayerid", 0...0) { $0.countsOnlyBeforeIDWrite = true }, []),
         (command("setonesignalplayerid", 0...0), [.unexpectedCommand]),
         (command("setvault", 0...0) { $0.phone = "second" }, []),
         (command("setvault", 1...9) { $0.phone = "second" }, [.commandMissing]),
@@ -173,7 +173,7 @@ struct AppExpectationTests {
     // MARK: Screens
 
     private static let screens:
-        [(AppExpectation.Screen.Element, JSONValue, isNot: Bool, [FindingCode])] = [
+        [(AppExpectation.Screen.Element, JSONValue, isNegated: Bool, [FindingCode])] = [
             (.access, true, false, []), (.access, false, false, [.screenDiffers]),
             (.access, false, true, []), (.access, true, true, [.screenDiffers]),
             (.status, "active", false, []), (.status, "ACTIVE", false, []),
@@ -189,7 +189,7 @@ struct AppExpectationTests {
     func screen(
         element: AppExpectation.Screen.Element,
         wanted: JSONValue,
-        isNot: Bool,
+        isNegated: Bool,
         expected: [FindingCode]
     ) {
         var scenario = PhoneTimeline.day
@@ -199,7 +199,7 @@ struct AppExpectationTests {
             wanted: wanted,
             location: Self.place
         )
-        screen.isNot = isNot
+        screen.isNegated = isNegated
         #expect(codes(in: scenario) { $0.screens = [screen] } == expected)
     }
 
@@ -222,7 +222,7 @@ struct AppExpectationTests {
         scenario.userAction("launch", at: 0)
         if let began { scenario.userAction("page-loaded", at: began) }
         scenario.register(first, at: sent, until: sent + 60_000)
-        scenario.expected.isBounded = true
+        scenario.expected.requiresTimelyRegistration = true
         #expect(scenario.codes() == (isInTime ? [] : [.startTooSlow]))
     }
 
@@ -231,7 +231,7 @@ struct AppExpectationTests {
         scenario.userAction("launch", at: 0)
         scenario.register(first, at: 10, status: 500)
         scenario.register(first, at: 20, on: "second")
-        scenario.expected.isBounded = true
+        scenario.expected.requiresTimelyRegistration = true
         #expect(scenario.codes() == [.startTooSlow])
     }
 

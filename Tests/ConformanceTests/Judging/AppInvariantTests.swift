@@ -64,8 +64,10 @@ struct AppInvariantTests {
     }
 
     @Test func `a correct app keeps all invariants together`() {
-        let promises = AppInvariant.allCases.filter { !Self.invariantsNotInFullDay.contains($0) }
-        #expect(Judge.judge(PhoneTimeline.day.evidence(promises)).findings == [])
+        let requiredInvariants = AppInvariant.allCases.filter {
+            !Self.invariantsNotInFullDay.contains($0)
+        }
+        #expect(Judge.judge(PhoneTimeline.day.evidence(requiredInvariants)).findings == [])
     }
 
     @Test("every invariant is broken by some timeline", arguments: AppInvariant.allCases)
@@ -824,7 +826,7 @@ extension AppInvariantTests {
             $0.command(Bridge.write("x", key: "session"), at: 4200)
         },
         .keeps(.vaultHoldsNoPrivateValues, "a key that the profile knows") {
-            $0.profile.app.otherKeys = ["session"]
+            $0.profile.app.otherVaultKeys = ["session"]
             $0.command(Bridge.write("x", key: "session"), at: 4200)
         },
         .breaks(

@@ -31,15 +31,15 @@ struct CallRuleTests {
 
     @Test func `different refusals reveal existing accounts`() {
         let same = findings([answer("one", 401, #"{"e":1}"#), answer("two", 401, #"{"e":1}"#)]) {
-            $0.alike = ["one", "two"]
+            $0.callsWithSameResponse = ["one", "two"]
         }
         #expect(same.isEmpty)
         let other = findings([answer("one", 401, "{}"), answer("two", 404, "{}")]) {
-            $0.alike = ["one", "two"]
+            $0.callsWithSameResponse = ["one", "two"]
         }
         #expect(other.map(\.code) == [.revealingResponse])
         let body = findings([answer("one", 401, #"{"e":1}"#), answer("two", 401, #"{"e":2}"#)]) {
-            $0.alike = ["one", "two"]
+            $0.callsWithSameResponse = ["one", "two"]
         }
         #expect(body.map(\.code) == [.revealingResponse])
     }

@@ -141,10 +141,10 @@ private struct PhoneEvidence {
         )
     }
 
-    func codes(_ promises: AppInvariant...) -> [FindingCode] {
+    func codes(_ requiredInvariants: AppInvariant...) -> [FindingCode] {
         var builder = EvidenceBuilder([], expectation: EvidenceBuilder.expectation())
         var expected = expected
-        expected.promises = promises.map {
+        expected.requiredInvariants = requiredInvariants.map {
             .init(name: $0, location: EvidenceBuilder.location)
         }
         builder.contract = contract
@@ -377,13 +377,13 @@ struct ClientRuleTests {
 
     @Test func `a start is limited by the profile's budget`() {
         var scenario = started()
-        scenario.expected.isBounded = true
+        scenario.expected.requiresTimelyRegistration = true
         #expect(scenario.codes().isEmpty)
         var late = PhoneEvidence()
         late.phone(vault: "user-1", alias: nil)
         late.userAction("launch", at: 0)
         late.register("user-1", at: 5_001)
-        late.expected.isBounded = true
+        late.expected.requiresTimelyRegistration = true
         #expect(late.codes() == [.startTooSlow])
         scenario.expected.registeredMin = 2
         #expect(scenario.codes() == [.registrationLost])
@@ -396,7 +396,7 @@ struct ClientRuleTests {
         func codes(
             _ element: AppExpectation.Screen.Element,
             _ wanted: JSONValue,
-            isNot: Bool = false
+            isNegated: Bool = false
         )
             -> [FindingCode]
         {
@@ -407,13 +407,13 @@ struct ClientRuleTests {
                 wanted: wanted,
                 location: EvidenceBuilder.location
             )
-            screen.isNot = isNot
+            screen.isNegated = isNegated
             scenario.expected.screens = [screen]
             return scenario.codes()
         }
         #expect(codes(.access, false).isEmpty)
         #expect(codes(.access, true) == [.screenDiffers])
-        #expect(codes(.status, "none", isNot: true).isEmpty)
+        #expect(codes(.status, "none", isNegated: true).isEmpty)
         #expect(codes(.status, "active") == [.screenDiffers])
         #expect(codes(.product, "premium") == [.screenDiffers])
         #expect(codes(.loading, false) == [.unobservable])
@@ -430,7 +430,7 @@ struct ClientRuleTests {
                 countMax: max,
                 location: EvidenceBuilder.location
             )
-            command.isBeforeIDWritten = before
+            command.countsOnlyBeforeIDWrite = before
             scenario.expected.commands = [command]
             return scenario.codes()
         }

@@ -15,7 +15,7 @@ struct EffectRuleTests {
                 user: "ada",
                 countMin: range.0,
                 countMax: range.1,
-                hasSteadyKey: keys != nil,
+                requiresSameIdempotencyKey: keys != nil,
                 location: EvidenceBuilder.location
             )
         ]
@@ -41,7 +41,7 @@ struct EffectRuleTests {
 
     @Test func `zero effects of a backend that never pushed are inconclusive`() {
         var builder = builder((0, 1), pushes: 0)
-        builder.sight.seesEffects = false
+        builder.sight.arePushesObservable = false
         #expect(builder.codes(EffectRule.self) == [.unobservable])
         builder.profile.unsupported.insert(.push)
         #expect(builder.codes(EffectRule.self).isEmpty)

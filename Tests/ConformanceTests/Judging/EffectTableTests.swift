@@ -32,12 +32,15 @@ struct EffectTableTests {
             (Audience(users: ["ada"]), ["bob"], false), (Audience(users: ["ada"]), [], false),
             (Audience(users: ["ada", "bob"]), ["bob", "ada"], true),
             (Audience(users: ["ada", "bob"]), ["ada"], false),
-            (Audience(users: ["ada"], others: 1), ["ada", "device-1"], true),
-            (Audience(users: ["ada"], others: 1), ["ada"], false),
-            (Audience(users: ["ada"], others: 1), ["ada", "device-1", "device-2"], false),
+            (Audience(users: ["ada"], otherRecipientCount: 1), ["ada", "device-1"], true),
+            (Audience(users: ["ada"], otherRecipientCount: 1), ["ada"], false),
+            (
+                Audience(users: ["ada"], otherRecipientCount: 1), ["ada", "device-1", "device-2"],
+                false
+            ),
             (Audience(isEveryone: true), ["everyone"], true),
             (Audience(isEveryone: true), ["everyone", "ada"], false),
-            (Audience(others: 1), ["everyone"], false), (Audience(), [], true),
+            (Audience(otherRecipientCount: 1), ["everyone"], false), (Audience(), [], true),
         ] as [(Audience, [String], Bool)]
     )
     func reaches(audience: Audience, recipients: [String], isReached: Bool) throws {
@@ -48,7 +51,7 @@ struct EffectTableTests {
         var effect = EvidenceBuilder.effect(1...1)
         (effect.user, effect.audience) = (nil, audience)
         #expect(codes(effect, [push]) == (isReached ? [] : [.wrongEffectCount]))
-        effect.says = push.effects[0].content
+        effect.expectedContent = push.effects[0].content
         #expect(codes(effect, [push], rule: GoldenRule.self) == (isReached ? [] : [.effectContent]))
     }
 
@@ -57,7 +60,7 @@ struct EffectTableTests {
         push.effects[0].recipients.append("everyone")
         var effect = EvidenceBuilder.effect(1...1)
         (effect.user, effect.audience) = (nil, Audience(users: ["ada"]))
-        effect.says = push.effects[0].content
+        effect.expectedContent = push.effects[0].content
         let builder = EvidenceBuilder.bought({ $0.effects = [effect] }, [push])
         let found = try #require(GoldenRule.findings(in: builder.evidence).first)
         #expect(found.nearMiss.contains { $0.contains("ada, a segment") })
@@ -76,7 +79,7 @@ struct EffectTableTests {
     )
     func sharedKeys(keys: [String?], count: Int, isRight: Bool) {
         var effect = EvidenceBuilder.effect { $0.countMin = 0 }
-        (effect.user, effect.keyCount) = (nil, count)
+        (effect.user, effect.idempotencyKeyCount) = (nil, count)
         let attempts = keys.map { EvidenceBuilder.push(to: Self.ada, key: $0) }
         #expect(codes(effect, attempts) == (isRight ? [] : [.idempotencyKeyChanged]))
     }
@@ -129,7 +132,7 @@ struct EffectTableTests {
         #expect(codes(mine, [tag]) == [.wrongEffectCount])
     }
 
-    @Test func `one push to several people reaches each of them`() {
+    @Test func `one push to several users counts for each of them`() {
         var both = EvidenceBuilder.push(to: Self.ada)
         both.effects[0].recipients.append(Self.bob)
         #expect(codes(EvidenceBuilder.effect(1...1), [both]).isEmpty)
@@ -148,15 +151,15 @@ struct EffectTableTests {
     )
     func invisiblePurchaseReason(sees: Bool, isDeclared: Bool, isDoubt: Bool) {
         let found = codes(EvidenceBuilder.effect(0...0), []) {
-            $0.sight.seesEffects = sees
+            $0.sight.arePushesObservable = sees
             if isDeclared { $0.profile.unsupported = [.push] }
         }
         #expect(found == (isDoubt ? [.unobservable] : []))
     }
 
     @Test func `an expectation without a count is judged by another rule`() {
-        let found = codes(EvidenceBuilder.effect { $0.isPersonal = true }, []) {
-            $0.sight.seesEffects = false
+        let found = codes(EvidenceBuilder.effect { $0.addressesOnlyCaseUsers = true }, []) {
+            $0.sight.arePushesObservable = false
         }
         #expect(found.isEmpty)
     }
@@ -173,7 +176,7 @@ struct EffectTableTests {
     @Test("attempts of one push share their key", arguments: keys)
     func key(keys: [String?], expected: [FindingCode]) {
         let found = codes(
-            EvidenceBuilder.effect { $0.hasSteadyKey = true },
+            EvidenceBuilder.effect { $0.requiresSameIdempotencyKey = true },
             keys.map { EvidenceBuilder.push(to: Self.ada, key: $0) }
         )
         #expect(found == expected)
@@ -182,13 +185,13 @@ struct EffectTableTests {
     @Test func `the older name of the key is accepted`() {
         var old = EvidenceBuilder.attempt(200, key: nil)
         old.request.body = JSONValue.object(["external_id": "k"]).bytes
-        let effect = EvidenceBuilder.effect { $0.hasSteadyKey = true }
+        let effect = EvidenceBuilder.effect { $0.requiresSameIdempotencyKey = true }
         #expect(codes(effect, [old, old]).isEmpty)
         #expect(codes(effect, [old, EvidenceBuilder.push(to: Self.ada, key: "k")]).isEmpty)
     }
 
     @Test func `refused attempts carry the key too`() {
-        let effect = EvidenceBuilder.effect { $0.hasSteadyKey = true }
+        let effect = EvidenceBuilder.effect { $0.requiresSameIdempotencyKey = true }
         let refused = EvidenceBuilder.attempt(503, key: "other")
         #expect(
             codes(effect, [refused, EvidenceBuilder.push(to: Self.ada)]) == [.idempotencyKeyChanged]
@@ -204,12 +207,14 @@ struct EffectTableTests {
         } baselines: { _, id in
             [EvidenceBuilder.push(to: id)]
         }
-        builder.contract.expectation.effects = [EvidenceBuilder.effect { $0.addedMax = max }]
+        builder.contract.expectation.effects = [
+            EvidenceBuilder.effect { $0.countMaxAboveBaseline = max }
+        ]
         #expect(builder.codes(EffectRule.self) == (mine > max ? [.wrongEffectCount] : []))
     }
 
     @Test(
-        "the steps add the same number of effects for two people",
+        "the steps must add the same number of effects for both users",
         arguments: [(1, 1), (0, 1), (2, 1), (0, 0)]
     )
     func addsSameNumberForBothUsers(mine: Int, theirs: Int) {
@@ -219,7 +224,9 @@ struct EffectTableTests {
         } baselines: { _, id in
             (0..<2).map { _ in EvidenceBuilder.push(to: id) }
         }
-        builder.contract.expectation.effects = [EvidenceBuilder.effect { $0.addedLike = "bob" }]
+        builder.contract.expectation.effects = [
+            EvidenceBuilder.effect { $0.userWithSameAddedCount = "bob" }
+        ]
         #expect(builder.codes(EffectRule.self) == (mine == theirs ? [] : [.wrongEffectCount]))
     }
 
@@ -238,7 +245,7 @@ struct EffectTableTests {
         }
         builder.contract.expectation.effects = [
             EvidenceBuilder.effect {
-                ($0.unlike, $0.countMin) = ("bob", 0)
+                ($0.userWithOtherContent, $0.countMin) = ("bob", 0)
             }
         ]
         #expect(builder.codes(PushRule.self) == (isSame ? [.sameMessage] : []))
@@ -248,7 +255,7 @@ struct EffectTableTests {
 
     @Test func `a push to any ID of a case user counts for the case`() {
         let namespace = Namespace(name: "namespace-0", idForm: .string)
-        let effect = EvidenceBuilder.effect { $0.isPersonal = true }
+        let effect = EvidenceBuilder.effect { $0.addressesOnlyCaseUsers = true }
         func codes(_ recipients: [String]) -> [FindingCode] {
             var push = EvidenceBuilder.push(to: "")
             push.effects[0].recipients = recipients
@@ -267,7 +274,7 @@ struct EffectTableTests {
         arguments: [(400, [FindingCode.wrongRecipient]), (429, []), (500, []), (200, [])]
     )
     func form(status: Int, expected: [FindingCode]) {
-        let effect = EvidenceBuilder.effect { $0.isPersonal = true }
+        let effect = EvidenceBuilder.effect { $0.addressesOnlyCaseUsers = true }
         let found = codes(effect, [EvidenceBuilder.attempt(status)], rule: PushRule.self)
         #expect(found == expected)
     }
@@ -281,13 +288,13 @@ struct EffectTableTests {
         (["Hi", "Bye"], ["Hi"], false),
     ]
 
-    @Test("messages of two people are compared after masking", arguments: texts)
+    @Test("the messages to two users must not all be the same", arguments: texts)
     func words(mine: [String], theirs: [String], isSame: Bool) {
         let exchanges =
             mine.map { EvidenceBuilder.push(to: Self.ada, $0) }
             + theirs.map { EvidenceBuilder.push(to: Self.bob, $0) }
         let found = codes(
-            EvidenceBuilder.effect { $0.unlike = "bob" },
+            EvidenceBuilder.effect { $0.userWithOtherContent = "bob" },
             exchanges,
             rule: PushRule.self
         )
@@ -296,7 +303,7 @@ struct EffectTableTests {
 
     @Test func `a message that contains the reader's name is the same message`() {
         let found = codes(
-            EvidenceBuilder.effect { $0.unlike = "bob" },
+            EvidenceBuilder.effect { $0.userWithOtherContent = "bob" },
             [
                 EvidenceBuilder.push(to: Self.ada, "Bye \(Self.ada)"),
                 EvidenceBuilder.push(to: Self.bob, "Bye \(Self.bob)"),
@@ -318,7 +325,7 @@ struct EffectTableTests {
     @Test("gendered names do not make messages different", arguments: named)
     func readers(mine: String, theirs: String, isSame: Bool) {
         let found = codes(
-            EvidenceBuilder.effect { $0.unlike = "bob" },
+            EvidenceBuilder.effect { $0.userWithOtherContent = "bob" },
             [EvidenceBuilder.push(to: Self.ada, mine), EvidenceBuilder.push(to: Self.bob, theirs)],
             rule: PushRule.self
         )
@@ -418,8 +425,10 @@ struct EffectTableTests {
     ]
 
     @Test("only messages with the recorded text count", arguments: recorded)
-    func says(texts: [String], range: ClosedRange<Int>, expected: [FindingCode]) {
-        let effect = EvidenceBuilder.effect(range) { $0.says = ["contents": ["en": "Hi"]] }
+    func expectedContent(texts: [String], range: ClosedRange<Int>, expected: [FindingCode]) {
+        let effect = EvidenceBuilder.effect(range) {
+            $0.expectedContent = ["contents": ["en": "Hi"]]
+        }
         let found = codes(
             effect,
             texts.map { EvidenceBuilder.push(to: Self.ada, $0) },

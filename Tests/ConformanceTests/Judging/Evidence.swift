@@ -11,8 +11,8 @@ struct EvidenceBuilder {
     var contract: Contract
     var profile: Profile
     var sight = RunRecord.Observability(
-        seesEffects: true,
-        seesState: true,
+        arePushesObservable: true,
+        areProbeChangesObservable: true,
         latency: .milliseconds(2)
     )
     var subject: [Exchange] = []
@@ -149,7 +149,7 @@ struct EvidenceBuilder {
             began: Self.base + .seconds(3600),
             ended: Self.base + .seconds(3610),
             exchanges: exchanges.map { $0.call == nil ? Services.recognizingCall($0) : $0 },
-            settling: .sentinel(quiet: .milliseconds(10))
+            settleEvidence: .sentinel(quiet: .milliseconds(10))
         )
     }
 

@@ -107,7 +107,7 @@ extension EvidenceBuilder {
             user: user,
             countMin: range?.lowerBound ?? 0,
             countMax: range?.upperBound,
-            hasSteadyKey: false,
+            requiresSameIdempotencyKey: false,
             location: location
         )
         change(&effect)
@@ -252,9 +252,9 @@ extension FindingExample {
             ).evidence
         },
         FindingExample(.effectContent, "a push that says something else") {
-            pushed(1, text: "Hello") { $0.effects = [says("Welcome")] }
+            pushed(1, text: "Hello") { $0.effects = [expectedContent("Welcome")] }
         } right: {
-            pushed(1, text: "Welcome") { $0.effects = [says("Welcome")] }
+            pushed(1, text: "Welcome") { $0.effects = [expectedContent("Welcome")] }
         },
     ]
 
@@ -267,20 +267,20 @@ extension FindingExample {
         return EvidenceBuilder.bought(expect, [EvidenceBuilder.delivery()] + pushes).evidence
     }
 
-    private static func says(_ text: String) -> EffectExpectation {
-        EvidenceBuilder.effect(1...1) { $0.says = ["contents": ["en": .string(text)]] }
+    private static func expectedContent(_ text: String) -> EffectExpectation {
+        EvidenceBuilder.effect(1...1) { $0.expectedContent = ["contents": ["en": .string(text)]] }
     }
 
     private static func keys(_ keys: String...) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.effects = [EvidenceBuilder.effect { $0.hasSteadyKey = true }] },
+            { $0.effects = [EvidenceBuilder.effect { $0.requiresSameIdempotencyKey = true }] },
             [EvidenceBuilder.delivery()] + keys.map { EvidenceBuilder.push(to: ada, key: $0) }
         ).evidence
     }
 
     private static func told(_ mine: String, _ theirs: String) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.effects = [EvidenceBuilder.effect { $0.unlike = "bob" }] },
+            { $0.effects = [EvidenceBuilder.effect { $0.userWithOtherContent = "bob" }] },
             [
                 EvidenceBuilder.delivery(), EvidenceBuilder.push(to: ada, mine),
                 EvidenceBuilder.push(to: "assay-namespace-0-bob", theirs),
@@ -290,7 +290,7 @@ extension FindingExample {
 
     private static func addressed(_ recipient: String) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.effects = [EvidenceBuilder.effect { $0.isPersonal = true }] },
+            { $0.effects = [EvidenceBuilder.effect { $0.addressesOnlyCaseUsers = true }] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.push(to: recipient)]
         ).evidence
     }
@@ -428,7 +428,7 @@ extension FindingExample {
             [EvidenceBuilder.delivery()]
                 + (0..<count).map { _ in EvidenceBuilder.push(to: "assay-namespace-0-ada", key: "k")
                 }
-        ).evidence { $0.openRetry = pause }
+        ).evidence { $0.openRetryPause = pause }
     }
 
     private static func blind(_ showsNoPurchase: Bool) -> CaseEvidence {
@@ -436,8 +436,8 @@ extension FindingExample {
             { $0.states = [EvidenceBuilder.state("access", false)] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
         )
-        if showsNoPurchase { builder.sight.seesState = false }
-        builder.sight.seesEffects = false
+        if showsNoPurchase { builder.sight.areProbeChangesObservable = false }
+        builder.sight.arePushesObservable = false
         return builder.evidence
     }
 
@@ -447,16 +447,16 @@ extension FindingExample {
         } baselines: { _, _ in
             [EvidenceBuilder.probe(["access": false])]
         }
-        if showsNoPurchase { builder.sight.seesState = false }
-        builder.sight.seesEffects = false
+        if showsNoPurchase { builder.sight.areProbeChangesObservable = false }
+        builder.sight.arePushesObservable = false
         return builder.evidence
     }
 
-    private static func settled(_ settling: RunRecord.SettleEvidence) -> CaseEvidence {
+    private static func settled(_ settleEvidence: RunRecord.SettleEvidence) -> CaseEvidence {
         EvidenceBuilder.bought(
             { $0.states = [EvidenceBuilder.state("access", true)] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": true])]
-        ).evidence { $0.settling = settling }
+        ).evidence { $0.settleEvidence = settleEvidence }
     }
 
     private static func readable(mine: Bool, theirs: Bool) -> CaseEvidence {
@@ -517,9 +517,9 @@ extension FindingExample {
             existing(["user": "assay-namespace-0-ada", "known": true], wanted: true, nobody: true)
         },
         FindingExample(.personalDataKept, "the address is still there") {
-            forgotten(["mail": "assay-namespace-0-ada@example.com"])
+            forgottenUsers(["mail": "assay-namespace-0-ada@example.com"])
         } right: {
-            forgotten(["mail": "assay-namespace-0-bob@example.com"])
+            forgottenUsers(["mail": "assay-namespace-0-bob@example.com"])
         },
         FindingExample(.unobservable, "a plain purchase shows nowhere, so nobody has access") {
             blind(true)
@@ -565,7 +565,7 @@ extension FindingExample {
                 + (0..<count).map { _ in EvidenceBuilder.push(to: "assay-namespace-0-ada", key: "k")
                 }
         ).evidence {
-            $0.starvation = RunRecord.Starvation(longest: .seconds(3), lost: .seconds(4))
+            $0.starvation = RunRecord.Starvation(longestPause: .seconds(3), lost: .seconds(4))
         }
     }
 
@@ -603,9 +603,9 @@ extension FindingExample {
         }.evidence
     }
 
-    private static func forgotten(_ document: JSONValue) -> CaseEvidence {
+    private static func forgottenUsers(_ document: JSONValue) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.forgotten = ["ada"] },
+            { $0.forgottenUsers = ["ada"] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(document, name: "user")]
         ).evidence
     }
@@ -622,11 +622,11 @@ extension FindingExample {
         },
         FindingExample(.revealingResponse, "an unknown account is told apart") {
             routed(["one": (401, ["e": "password"]), "two": (401, ["e": "account"])]) {
-                $0.alike = ["one", "two"]
+                $0.callsWithSameResponse = ["one", "two"]
             }
         } right: {
             routed(["one": (401, ["e": "no"]), "two": (401, ["e": "no"])]) {
-                $0.alike = ["one", "two"]
+                $0.callsWithSameResponse = ["one", "two"]
             }
         },
         FindingExample(.wrongWinners, "both callers win") {
@@ -681,7 +681,7 @@ extension FindingExample {
 
     private static func fetched(_ count: Int) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.keyFetchesMax = 2 },
+            { $0.keyFetchCountMax = 2 },
             [EvidenceBuilder.delivery()] + (0..<count).map { _ in EvidenceBuilder.keyFetch }
         ).evidence
     }
@@ -754,7 +754,7 @@ extension FindingExample {
         var scenario = PhoneTimeline()
         scenario.userAction("launch", at: 0)
         scenario.register(PhoneTimeline.first, at: time)
-        scenario.expected.isBounded = true
+        scenario.expected.requiresTimelyRegistration = true
         return scenario.evidence()
     }
 
@@ -774,12 +774,12 @@ extension FindingExample {
             raced(9)
         },
         FindingExample(.journalGap, "the journal forgot") {
-            EvidenceBuilder.bought().evidence { $0.trouble = .journalGap }
+            EvidenceBuilder.bought().evidence { $0.runProblem = .journalGap }
         } right: {
             EvidenceBuilder.bought().evidence
         },
         FindingExample(.backendGone, "nobody answers any more") {
-            EvidenceBuilder.bought().evidence { $0.trouble = .backendGone("refused") }
+            EvidenceBuilder.bought().evidence { $0.runProblem = .backendGone("refused") }
         } right: {
             EvidenceBuilder.bought().evidence
         },
@@ -805,7 +805,7 @@ extension FindingExample {
     /// Two copies, the second of which begins at that moment; the first ends at 10.
     private static func raced(_ moment: Int64) -> CaseEvidence {
         var delivery = EvidenceBuilder.purchase("purchase")
-        delivery.isTogether = true
+        delivery.sendsCopiesConcurrently = true
         delivery.times = 2
         var expectation = EvidenceBuilder.expectation()
         expectation.overlapMin = 2

@@ -147,10 +147,10 @@ struct GoldenRuleTests {
             user: "ada",
             countMin: 1,
             countMax: 1,
-            hasSteadyKey: false,
+            requiresSameIdempotencyKey: false,
             location: EvidenceBuilder.location
         )
-        effect.says = ["contents": ["en": "Welcome"]]
+        effect.expectedContent = ["contents": ["en": "Welcome"]]
         let good = EvidenceBuilder.push(to: "assay-namespace-0-ada")
         #expect(findings([], [good], effects: [effect]).isEmpty)
         let found = findings(

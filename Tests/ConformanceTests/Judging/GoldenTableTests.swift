@@ -87,7 +87,7 @@ struct GoldenTableTests {
         var delivery = EvidenceBuilder.purchase()
         var pattern = ResponsePattern(status: 200, location: EvidenceBuilder.location)
         pattern.body = .json(["received": true])
-        delivery.answerPattern = pattern
+        delivery.responsePattern = pattern
         func codes(_ response: HTTPMessage.Response) -> [FindingCode] {
             builder(
                 [.deliver(delivery)],
@@ -105,7 +105,7 @@ struct GoldenTableTests {
         var delivery = EvidenceBuilder.purchase()
         var pattern = ResponsePattern(status: 200, location: EvidenceBuilder.location)
         pattern.body = .json(["n": 2])
-        delivery.answerPattern = pattern
+        delivery.responsePattern = pattern
         let attempts = (1...2).map { number in
             EvidenceBuilder.delivery(
                 "purchase",
@@ -150,7 +150,9 @@ struct GoldenTableTests {
 
     @Test("messages with the same text are counted", arguments: counts)
     func messages(range: ClosedRange<Int>?, count: Int, isMet: Bool) throws {
-        let effect = EvidenceBuilder.effect(range) { $0.says = ["contents": ["en": "Welcome"]] }
+        let effect = EvidenceBuilder.effect(range) {
+            $0.expectedContent = ["contents": ["en": "Welcome"]]
+        }
         let others = [EvidenceBuilder.push(to: Self.ada, "Something else")]
         let pushes = (0..<count).map { _ in EvidenceBuilder.push(to: Self.ada) }
         let found = GoldenRule.findings(
@@ -166,7 +168,7 @@ struct GoldenTableTests {
 
     @Test func `the closest of several messages is shown`() throws {
         let effect = EvidenceBuilder.effect(1...1) {
-            $0.says = ["contents": ["en": "Welcome"]]
+            $0.expectedContent = ["contents": ["en": "Welcome"]]
         }
         let pushes = [
             EvidenceBuilder.push(to: "stranger", "Hi"), EvidenceBuilder.push(to: Self.ada, "Hello"),
@@ -179,7 +181,9 @@ struct GoldenTableTests {
     }
 
     @Test func `a message to no recipient is reported`() throws {
-        let effect = EvidenceBuilder.effect(1...1) { $0.says = ["contents": ["en": "Welcome"]] }
+        let effect = EvidenceBuilder.effect(1...1) {
+            $0.expectedContent = ["contents": ["en": "Welcome"]]
+        }
         var push = EvidenceBuilder.push(to: "x")
         push.effects[0].recipients = []
         let finding = try #require(
@@ -201,7 +205,7 @@ struct GoldenTableTests {
     func overlap(spans: [(Int64, Int64?)], peak: Int) {
         var delivery = EvidenceBuilder.purchase()
         delivery.times = spans.count
-        delivery.isTogether = true
+        delivery.sendsCopiesConcurrently = true
         var builder = EvidenceBuilder([delivery], expectation: EvidenceBuilder.expectation())
         builder.contract.expectation.overlapMin = 2
         builder.subject = spans.enumerated().map { index, span in
@@ -217,11 +221,11 @@ struct GoldenTableTests {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.contract.expectation.overlapMin = 2
         builder.subject = [EvidenceBuilder.delivery()]
-        let serialised = builder.evidence { $0.isSerialised = true }
+        let serialised = builder.evidence { $0.servesOneRequestAtATime = true }
         #expect(OverlapRule.findings(in: serialised).map(\.code) == [.noOverlap])
         #expect(OverlapRule.findings(in: builder.evidence).isEmpty, "no copies were meant to race")
         builder.contract.expectation.overlapMin = nil
-        let idle = builder.evidence { $0.isSerialised = true }
+        let idle = builder.evidence { $0.servesOneRequestAtATime = true }
         #expect(OverlapRule.findings(in: idle).isEmpty, "nobody asked for a race")
     }
 

@@ -32,7 +32,7 @@ struct JudgePropertyTests {
         var hasNoise = false
 
         private static let relations: [Conformance.Expectation.Relation?] = [
-            nil, .once, .undisturbed, .before,
+            nil, .once, .faultFree, .before,
         ]
 
         func evidence(seed: UInt64) -> CaseEvidence {
@@ -41,8 +41,8 @@ struct JudgePropertyTests {
             for name in names where made.bool() {
                 let low = made.int(0...2)
                 var effect = EvidenceBuilder.effect(user: name, low...(low + made.int(0...2)))
-                effect.isPersonal = made.bool()
-                if made.bool() { effect.unlike = names.first { $0 != name } }
+                effect.addressesOnlyCaseUsers = made.bool()
+                if made.bool() { effect.userWithOtherContent = names.first { $0 != name } }
                 expectation.effects.append(effect)
             }
             if made.bool() {
@@ -183,7 +183,7 @@ struct JudgePropertyTests {
         }
     }
 
-    @Test func `the order of independent people does not change the verdict`() {
+    @Test func `the order of independent users does not change the verdict`() {
         for seed in Self.seeds {
             let (plain, other) = (MadeUpCase(), MadeUpCase(swaps: true))
             #expect(plain.judged(seed: seed) == other.judged(seed: seed), "seed \(seed)")
@@ -229,14 +229,14 @@ struct JudgePropertyTests {
                 )
             }
             let gap = Outcome(.inconclusive, [.journalGap])
-            #expect(judged { $0.trouble = .journalGap } == gap)
+            #expect(judged { $0.runProblem = .journalGap } == gap)
             #expect(
                 judged { $0.backendExit = "signal 11" } == Outcome(.failed, [.backendExited])
             )
-            for trouble in [RunRecord.RunProblem.backendGone("refused"), .journalGap] {
+            for runProblem in [RunRecord.RunProblem.backendGone("refused"), .journalGap] {
                 #expect(
                     judged {
-                        $0.trouble = trouble
+                        $0.runProblem = runProblem
                         $0.backendExit = "signal 11"
                     } == Outcome(.failed, [.backendExited]),
                     "whoever has ended is gone as well, and no journal is asked for it"

@@ -20,20 +20,20 @@ struct JudgeTests {
     }
 
     @Test("a run problem makes the verdict inconclusive", arguments: troubles)
-    func subject(trouble: RunRecord.RunProblem, code: FindingCode) {
+    func subject(runProblem: RunRecord.RunProblem, code: FindingCode) {
         var broken = builder()
         broken.subject = [EvidenceBuilder.delivery("purchase", .failed(.closed, "closed"))]
-        let (verdict, findings) = Judge.judge(broken.evidence { $0.trouble = trouble })
+        let (verdict, findings) = Judge.judge(broken.evidence { $0.runProblem = runProblem })
         #expect(verdict == .inconclusive)
         #expect(findings.map(\.code) == [code])
     }
 
     @Test("a problem of a baseline run makes the verdict inconclusive", arguments: troubles)
-    func baseline(trouble: RunRecord.RunProblem, code: FindingCode) {
+    func baseline(runProblem: RunRecord.RunProblem, code: FindingCode) {
         let whole = builder(.once).evidence
         for troubled in whole.baselines.indices {
             var baselines = whole.baselines
-            baselines[troubled].trouble = trouble
+            baselines[troubled].runProblem = runProblem
             let evidence = CaseEvidence(
                 plan: whole.plan,
                 subject: whole.subject,
@@ -51,9 +51,9 @@ struct JudgeTests {
         var builder = builder(.once)
         builder.subject[0] = EvidenceBuilder.delivery("purchase", .failed(.timedOut, "60 s"))
         let whole = builder.evidence
-        func verdict(_ trouble: RunRecord.RunProblem) -> [FindingCode] {
+        func verdict(_ runProblem: RunRecord.RunProblem) -> [FindingCode] {
             var baselines = whole.baselines
-            baselines[0].trouble = trouble
+            baselines[0].runProblem = runProblem
             let evidence = CaseEvidence(
                 plan: whole.plan,
                 subject: whole.subject,
@@ -78,7 +78,7 @@ struct JudgeTests {
     @Test func `connection refusals do not excuse a backend that exited`() {
         let evidence = builder().evidence {
             $0.backendExit = "exit 1"
-            $0.trouble = .backendGone("the connection was refused")
+            $0.runProblem = .backendGone("the connection was refused")
         }
         #expect(Judge.judge(evidence).findings.map(\.code) == [.backendExited])
     }
@@ -104,7 +104,9 @@ struct JudgeTests {
     @Test func `a failure outranks a doubt, and the doubt is not reported`() {
         var both = builder()
         both.contract.expectation.states = [EvidenceBuilder.state("access", true)]
-        both.contract.expectation.effects = [EvidenceBuilder.effect { $0.hasSteadyKey = true }]
+        both.contract.expectation.effects = [
+            EvidenceBuilder.effect { $0.requiresSameIdempotencyKey = true }
+        ]
         both.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
         let (verdict, findings) = Judge.judge(both.evidence)
         #expect(verdict == .failed)

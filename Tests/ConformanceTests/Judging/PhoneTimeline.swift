@@ -181,11 +181,13 @@ struct PhoneTimeline: Sendable {
     // MARK: Judging
 
     /// The evidence, with the promises that are to be judged.
-    func evidence(_ promises: [AppInvariant] = []) -> CaseEvidence {
+    func evidence(_ requiredInvariants: [AppInvariant] = []) -> CaseEvidence {
         var builder = EvidenceBuilder([], expectation: EvidenceBuilder.expectation())
         builder.profile = profile
         var expected = expected
-        expected.promises += promises.map { .init(name: $0, location: EvidenceBuilder.location) }
+        expected.requiredInvariants += requiredInvariants.map {
+            .init(name: $0, location: EvidenceBuilder.location)
+        }
         builder.contract.steps = []
         builder.contract.expectation.app = expected
         builder.subject = lines.enumerated()
@@ -200,8 +202,8 @@ struct PhoneTimeline: Sendable {
         return builder.evidence
     }
 
-    func codes(_ promises: AppInvariant...) -> [FindingCode] {
-        ClientRule.findings(in: evidence(promises)).map(\.code)
+    func codes(_ requiredInvariants: AppInvariant...) -> [FindingCode] {
+        ClientRule.findings(in: evidence(requiredInvariants)).map(\.code)
     }
 
     /// Which phone a line is about, until the line becomes an exchange.

@@ -21,12 +21,12 @@ struct PlannedFaultRuleTests {
     func call(status: Int) {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         var call = Call(name: "one", route: .register)
-        call.storeFails = true
+        call.hasDatabaseFailure = true
         builder.contract.steps = [.call([call])]
         builder.subject = [EvidenceBuilder.call("one", status)]
         let codes = PlannedFaultRule.findings(in: builder.evidence).map(\.code)
         #expect(codes == (status == 503 ? [] : [.faultMissed]))
-        builder.sight.worksLater = true
+        builder.sight.appliesEventsLater = true
         #expect(PlannedFaultRule.findings(in: builder.evidence).isEmpty)
     }
 }

@@ -8,7 +8,7 @@ struct ReadingSurveyTests {
     private func refund(
         _ wanted: JSONValue = false,
         at pointer: String = "/activ",
-        absent: JSONValue? = nil,
+        valueIfPathAbsent: JSONValue? = nil,
         places: [String]? = ["/active", "/plan"],
         field: String = "access",
         _ documents: JSONValue?...
@@ -25,7 +25,7 @@ struct ReadingSurveyTests {
             field: Profile.Reading(
                 pointer: try #require(JSONPointer(pointer)),
                 meaning: .value,
-                absent: absent
+                valueIfPathAbsent: valueIfPathAbsent
             )
         ]
         builder.sight.places = places.map {
@@ -59,7 +59,7 @@ struct ReadingSurveyTests {
         #expect(expected.codes(StateRule.self) == [.wrongStateValue])
     }
 
-    @Test func `a place that an earlier answer had may be missing now`() throws {
+    @Test func `a probe path present in an earlier response may be absent now`() throws {
         let builder = try refund(
             at: "/refundable",
             places: ["/plan"],
@@ -69,7 +69,7 @@ struct ReadingSurveyTests {
         #expect(builder.codes(StateRule.self).isEmpty)
     }
 
-    @Test func `a twin's answer shows that a place exists`() throws {
+    @Test func `a baseline response proves that a probe path exists`() throws {
         var builder = try refund(at: "/pause", places: ["/plan"], ["plan": "free"])
         #expect(builder.codes(StateRule.self) == [.mappedPathAbsent])
         builder.baselines = [[EvidenceBuilder.probe(["pause": true])]]
@@ -78,7 +78,10 @@ struct ReadingSurveyTests {
 
     private static let nothing: [JSONValue?] = [nil, .null, [:], [], ["subscription": .null]]
 
-    @Test("where nothing is, nothing can be left out", arguments: nothing)
+    @Test(
+        "an empty probe response counts as absence only at paths known to exist",
+        arguments: nothing
+    )
     func nothingThere(document: JSONValue?) throws {
         let known = ["/subscription", "/subscription/active"]
         let fine = try refund(at: "/subscription/active", places: known, document)
@@ -106,13 +109,13 @@ struct ReadingSurveyTests {
     }
 
     @Test func `the profile may say what absence means`() throws {
-        let silent = try refund(absent: false, ["active": true])
+        let silent = try refund(valueIfPathAbsent: false, ["active": true])
         #expect(silent.codes(StateRule.self).isEmpty)
-        let wrong = try refund(true, absent: false, ["active": true])
+        let wrong = try refund(true, valueIfPathAbsent: false, ["active": true])
         #expect(wrong.codes(StateRule.self) == [.wrongStateValue])
-        let given = try refund(absent: true, places: nil, nil)
+        let given = try refund(valueIfPathAbsent: true, places: nil, nil)
         #expect(given.codes(StateRule.self) == [.wrongStateValue])
-        let plain = try refund(.null, absent: .null, field: "product", ["active": true])
+        let plain = try refund(.null, valueIfPathAbsent: .null, field: "product", ["active": true])
         #expect(plain.codes(StateRule.self).isEmpty)
     }
 
@@ -132,7 +135,11 @@ struct ReadingSurveyTests {
         ] as [(String, String?)]
     )
     func suggests(pointer: String, near: String?) throws {
-        var sight = RunRecord.Observability(seesEffects: true, seesState: true, latency: .zero)
+        var sight = RunRecord.Observability(
+            arePushesObservable: true,
+            areProbeChangesObservable: true,
+            latency: .zero
+        )
         let document: JSONValue =
             pointer == "/activ"
             ? ["active": true] : ["subscription": ["active": true, "expires": 1]]
@@ -166,7 +173,7 @@ struct ReadingSurveyTests {
         #expect(blind.codes(RelationRule.self) == [.mappedPathAbsent])
         #expect(compared(["access"], ["access": "/active"]).codes(RelationRule.self).isEmpty)
         var silent = blind
-        silent.profile.probes[0].readings["access"]?.absent = false
+        silent.profile.probes[0].readings["access"]?.valueIfPathAbsent = false
         #expect(silent.codes(RelationRule.self).isEmpty)
     }
 
@@ -179,7 +186,7 @@ struct ReadingSurveyTests {
         #expect(blind.codes(RelationRule.self) == [.mappedPathAbsent])
     }
 
-    @Test func `a difference is told whatever else was absent`() {
+    @Test func `a difference is reported even when another mapped path is absent`() {
         var builder = compared(["access", "product"], ["access": "/activ", "product": "/sku"])
         builder.subject[1] = EvidenceBuilder.probe(["active": true, "sku": "b"])
         let judged = Judge.judge(builder.evidence)
@@ -189,8 +196,8 @@ struct ReadingSurveyTests {
 
     @Test func `a sight of before can be read, and the places travel`() throws {
         var sight = RunRecord.Observability(
-            seesEffects: true,
-            seesState: true,
+            arePushesObservable: true,
+            areProbeChangesObservable: true,
             latency: .milliseconds(2)
         )
         let text = try JSONValue(encoding: sight).text
@@ -226,7 +233,7 @@ struct StateTemplateTests {
         return builder.codes(StateRule.self)
     }
 
-    @Test func `names stand for what they stand for everywhere`() {
+    @Test func `templates and product names are resolved in expected state values`() {
         let account = "assay-namespace-0-home@example.com"
         #expect(codes("account", "{{account.home}}", ["account": .string(account)]).isEmpty)
         #expect(
@@ -238,7 +245,7 @@ struct StateTemplateTests {
     }
 
     /// It read as null, and a backend without the field was right.
-    @Test func `what an event does not say is nobody's failure`() {
+    @Test func `a template of a missing event field is a failed setup, not a wrong value`() {
         let value: JSONValue = "{{purchase.expiration_at_sm}}"
         #expect(codes("expires", value, ["expires": .null]) == [.setupFailed])
         #expect(codes("expires", "{{other.id}}", ["expires": .null]) == [.setupFailed])

@@ -15,7 +15,7 @@ struct PushRuleTests {
             user: "ada",
             countMin: 0,
             countMax: nil,
-            hasSteadyKey: false,
+            requiresSameIdempotencyKey: false,
             location: EvidenceBuilder.location
         )
         change(&effect)
@@ -38,9 +38,13 @@ struct PushRuleTests {
         return exchange
     }
 
-    @Test func `a push to a stranger or to everyone is told`() {
-        #expect(findings([EvidenceBuilder.push(to: ada)]) { $0.isPersonal = true }.isEmpty)
-        let other = findings([EvidenceBuilder.push(to: "everyone")]) { $0.isPersonal = true }
+    @Test func `a push to recipients outside the case is reported`() {
+        #expect(
+            findings([EvidenceBuilder.push(to: ada)]) { $0.addressesOnlyCaseUsers = true }.isEmpty
+        )
+        let other = findings([EvidenceBuilder.push(to: "everyone")]) {
+            $0.addressesOnlyCaseUsers = true
+        }
         #expect(other.map(\.code) == [.wrongRecipient])
     }
 
@@ -65,27 +69,33 @@ struct PushRuleTests {
         #expect(pace([first, second]) == [.wrongEffectCount])
     }
 
-    @Test func `more attempts than allowed are told`() {
+    @Test func `more push attempts than allowed are reported`() {
         let many = (0..<6).map { attempt(.form, at: Int64($0)) }
         #expect(findings(many) { $0.attemptsMax = 5 }.map(\.code) == [.tooManyAttempts])
         #expect(findings(Array(many.prefix(5))) { $0.attemptsMax = 5 }.isEmpty)
     }
 
-    @Test func `two people who were told the same are told apart by what differs`() {
+    @Test func `the same message to two users is reported, and different messages pass`() {
         let bob = Namespace(name: "namespace-0", idForm: .string).id(of: "bob")
         func told(_ texts: [(String, String)]) -> [FindingCode] {
-            findings(texts.map { EvidenceBuilder.push(to: $0.0, $0.1) }) { $0.unlike = "bob" }
-                .map(\.code)
+            findings(texts.map { EvidenceBuilder.push(to: $0.0, $0.1) }) {
+                $0.userWithOtherContent = "bob"
+            }
+            .map(\.code)
         }
         #expect(told([(ada, "Refunded"), (bob, "Cancelled")]).isEmpty)
         #expect(told([(ada, "Cancelled"), (bob, "Cancelled")]) == [.sameMessage])
         #expect(told([]).isEmpty)
     }
 
-    @Test func `a push that the provider turned down for its form reached nobody`() {
+    @Test func `a push that the provider refused as invalid is reported as a wrong recipient`() {
         let refused = attempt(.form, at: 0)
-        #expect(findings([refused]) { $0.isPersonal = true }.map(\.code) == [.wrongRecipient])
-        #expect(findings([attempt(at: 0)]) { $0.isPersonal = true }.isEmpty)
+        #expect(
+            findings([refused]) { $0.addressesOnlyCaseUsers = true }.map(\.code) == [
+                .wrongRecipient
+            ]
+        )
+        #expect(findings([attempt(at: 0)]) { $0.addressesOnlyCaseUsers = true }.isEmpty)
     }
 
     @Test func `tags that RevenueCat keeps are not the backend's to write`() {

@@ -40,13 +40,13 @@ struct RelationRuleTests {
     }
 
     @Test func `a missing push is a finding`() {
-        var builder = builder(.undisturbed)
+        var builder = builder(.faultFree)
         builder.subject = run(builder, 0, pushes: 0) { _ in ["plan": "a"] }
         builder.baselines = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
         #expect(builder.codes(RelationRule.self) == [.effectMissing])
     }
 
-    @Test func `another text is a finding, unless the twins differ in it too`() {
+    @Test func `a different message text is reported, unless the baselines differ too`() {
         var builder = builder()
         builder.subject = run(builder, 0, text: "Hello") { _ in ["plan": "a"] }
         builder.baselines = (1...2).map { run(builder, $0, text: "Welcome") { _ in ["plan": "a"] } }
@@ -88,7 +88,7 @@ struct RelationRuleTests {
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
     }
 
-    @Test func `a short id stands for a user only where it stands alone`() {
+    @Test func `a short id is replaced by its user only where it appears alone`() {
         var builder = builder()
         func run(_ id: String, _ number: Int, until: String) -> [Exchange] {
             [
@@ -160,14 +160,14 @@ struct RelationRuleTests {
     @Test func `a backend that shows nothing is not passed`() {
         var builder = builder()
         builder.profile.probes = []
-        builder.sight.seesEffects = false
+        builder.sight.arePushesObservable = false
         builder.subject = [EvidenceBuilder.delivery()]
         builder.baselines = [[EvidenceBuilder.delivery()], [EvidenceBuilder.delivery()]]
         #expect(builder.codes(RelationRule.self) == [.unobservable])
         #expect(Judge.judge(builder.evidence).verdict == .inconclusive)
     }
 
-    @Test func `twins that differ everywhere decide nothing`() {
+    @Test func `baselines that differ in every value leave the case undecided`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in 17 }
         builder.baselines = (1...2).map { number in
@@ -206,7 +206,7 @@ struct RelationRuleTests {
         #expect(probe.isTransientProbeFailure == isReadAgain)
     }
 
-    @Test func `a twin that failed decides nothing`() {
+    @Test func `a failed baseline leaves the case undecided`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in ["plan": "a"] }
         builder.baselines = [

@@ -62,7 +62,7 @@ struct ResponseRuleTests {
     @Test func `only the last attempt of a retry schedule counts`() {
         var delivery = EvidenceBuilder.purchase()
         delivery.followsRetrySchedule = true
-        delivery.answersLost = 1
+        delivery.lostResponses = 1
         var builder = EvidenceBuilder([delivery], expectation: EvidenceBuilder.expectation())
         builder.subject = [
             EvidenceBuilder.delivery(attempt: 1, .answerLost(HTTPMessage.Response(200))),
@@ -84,7 +84,7 @@ struct ResponseRuleTests {
 struct OverlapRuleTests {
     private func builder(_ spans: [(Int64, Int64)]) -> EvidenceBuilder {
         var delivery = EvidenceBuilder.purchase()
-        delivery.isTogether = true
+        delivery.sendsCopiesConcurrently = true
         delivery.times = spans.count
         var expectation = EvidenceBuilder.expectation()
         expectation.overlapMin = 2

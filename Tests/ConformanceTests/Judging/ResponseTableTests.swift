@@ -126,7 +126,7 @@ struct ResponseTableTests {
 
     @Test func `a delivery that is dropped by plan needs no response`() {
         var delivery = EvidenceBuilder.purchase("purchase")
-        delivery.isDropped = true
+        delivery.isNeverDelivered = true
         let builder = EvidenceBuilder([delivery], expectation: EvidenceBuilder.expectation())
         #expect(builder.codes(ResponseRule.self).isEmpty)
     }
@@ -184,7 +184,7 @@ struct ResponseTableTests {
             [EvidenceBuilder.call("one", status, body)]
         ).with {
             $0.contract.steps = [.call([Call(name: "one", route: .login)])]
-            $0.profile.endpoints["login"]?.answerID = pointer.flatMap { JSONPointer($0) }
+            $0.profile.endpoints["login"]?.responseIDPointer = pointer.flatMap { JSONPointer($0) }
         }.codes(CallRule.self)
     }
 
@@ -255,9 +255,9 @@ struct ResponseTableTests {
     }
 
     @Test func `responses that differ only in the caller's ID are equal`() {
-        func alike(_ one: (Int, String), _ two: (Int, String)) -> [FindingCode] {
+        func callsWithSameResponse(_ one: (Int, String), _ two: (Int, String)) -> [FindingCode] {
             let builder = EvidenceBuilder.bought(
-                { $0.alike = ["one", "two"] },
+                { $0.callsWithSameResponse = ["one", "two"] },
                 [
                     EvidenceBuilder.call("one", one.0, ["m": .string(one.1)]),
                     EvidenceBuilder.call("two", two.0, ["m": .string(two.1)]),
@@ -266,11 +266,11 @@ struct ResponseTableTests {
             return builder.codes(CallRule.self)
         }
         let ada = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).id(of: "ada")
-        #expect(alike((401, "no"), (401, "no")).isEmpty)
-        #expect(alike((401, "no"), (403, "no")) == [.revealingResponse])
-        #expect(alike((401, "no"), (401, "no.")) == [.revealingResponse])
-        #expect(alike((401, "no \(ada)"), (401, "no \(ada)")).isEmpty)
-        #expect(alike((401, "no \(ada)"), (401, "no bob")) == [.revealingResponse])
+        #expect(callsWithSameResponse((401, "no"), (401, "no")).isEmpty)
+        #expect(callsWithSameResponse((401, "no"), (403, "no")) == [.revealingResponse])
+        #expect(callsWithSameResponse((401, "no"), (401, "no.")) == [.revealingResponse])
+        #expect(callsWithSameResponse((401, "no \(ada)"), (401, "no \(ada)")).isEmpty)
+        #expect(callsWithSameResponse((401, "no \(ada)"), (401, "no bob")) == [.revealingResponse])
     }
 
     @Test func `only key fetches count, and only above the limit`() {
@@ -280,7 +280,7 @@ struct ResponseTableTests {
             var fetch = EvidenceBuilder.keyFetch
             change(&fetch)
             return EvidenceBuilder.bought(
-                { $0.keyFetchesMax = max },
+                { $0.keyFetchCountMax = max },
                 (0..<count).map { _ in fetch }
             ).codes(CallRule.self)
         }

@@ -18,7 +18,7 @@ struct SecretRuleTests {
         )
     }
 
-    @Test func `a secret in an answer is told by its name and not by its value`() throws {
+    @Test func `a secret in a response is reported by its name, without its value`() throws {
         let finding = try #require(findings([answer("key os_v2_app_assay!")]).first)
         #expect(finding.code == .secretExposed)
         #expect(finding.actual.contains("onesignal-key"))
@@ -30,7 +30,7 @@ struct SecretRuleTests {
         #expect(findings([answer("‹secret:onesignal-key›")]).map(\.code) == [.secretExposed])
     }
 
-    @Test func `a call that the provider refused is told`() {
+    @Test func `a call that the provider refused is reported`() {
         var call = EvidenceBuilder.push(to: "x")
         call.outcome = .answered(HTTPMessage.Response(401))
         #expect(findings([call]).map(\.code) == [.callRefused])

@@ -15,7 +15,7 @@ struct StarvationTests {
                 user: "ada",
                 countMin: wanted,
                 countMax: wanted,
-                hasSteadyKey: false,
+                requiresSameIdempotencyKey: false,
                 location: EvidenceBuilder.location
             )
         ]
@@ -38,9 +38,9 @@ struct StarvationTests {
         )
     }
 
-    private let starvation = RunRecord.Starvation(longest: .seconds(3), lost: .seconds(4))
+    private let starvation = RunRecord.Starvation(longestPause: .seconds(3), lost: .seconds(4))
 
-    @Test func `what is missing while Assay stood still is a doubt about the machine`() {
+    @Test func `a missing effect during a stall of Assay makes the case inconclusive`() {
         #expect(verdict(pushes: 0, of: 1, nil).verdict == .failed)
         let (verdict, findings) = verdict(pushes: 0, of: 1, starvation)
         #expect(verdict == .inconclusive)
@@ -50,16 +50,20 @@ struct StarvationTests {
 
     @Test func `a stall before the wait for a push explains no missing push`() {
         let early = RunRecord.Starvation(
-            longest: .seconds(3),
+            longestPause: .seconds(3),
             lost: .seconds(4),
-            tookFromWait: false
+            didUseUpWaitTime: false
         )
         #expect(verdict(pushes: 0, of: 1, early).verdict == .failed)
-        let late = RunRecord.Starvation(longest: .seconds(3), lost: .seconds(4), tookFromWait: true)
+        let late = RunRecord.Starvation(
+            longestPause: .seconds(3),
+            lost: .seconds(4),
+            didUseUpWaitTime: true
+        )
         #expect(verdict(pushes: 0, of: 1, late).verdict == .inconclusive)
     }
 
-    @Test func `what is there is there, however busy the machine`() {
+    @Test func `observed effects are judged as usual, even on a busy machine`() {
         #expect(verdict(pushes: 2, of: 1, starvation).verdict == .failed)
         #expect(verdict(pushes: 1, of: 1, starvation).verdict == .passed)
     }

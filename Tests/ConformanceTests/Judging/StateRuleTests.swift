@@ -79,14 +79,15 @@ struct StateRuleTests {
         #expect(builder.codes(StateRule.self) == [.userMissing])
     }
 
-    @Test func `a probe by another name that has shown who exists proves absence`() {
+    @Test
+    func `a 404 from a differently named probe proves absence once it has shown existing users`() {
         var builder = builder("exists", false)
         builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
-        builder.sight.showsPeople = [builder.profile.probes[0].name]
+        builder.sight.probesShowingExistence = [builder.profile.probes[0].name]
         #expect(builder.codes(StateRule.self).isEmpty)
         builder.contract.expectation.states[0].fields[0].value = true
         #expect(builder.codes(StateRule.self) == [.userMissing])
-        builder.sight.showsPeople = []
+        builder.sight.probesShowingExistence = []
         #expect(builder.codes(StateRule.self) == [.unobservable])
     }
 
@@ -96,7 +97,7 @@ struct StateRuleTests {
         #expect(builder.codes(StateRule.self) == [.unobservable])
     }
 
-    @Test func `a probe that fails is nobody's failure`() {
+    @Test func `a failed probe is reported as a failed setup, not as a backend failure`() {
         var builder = builder("access", true)
         builder.subject = [EvidenceBuilder.probe(["access": true], status: 500)]
         #expect(builder.codes(StateRule.self) == [.setupFailed])

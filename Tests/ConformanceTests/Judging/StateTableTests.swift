@@ -66,21 +66,21 @@ struct StateTableTests {
     /// `x` is "active", and (`until` is in the future, or null).
     private static let rule: Profile.Reading = {
         var until = reading("until", .isFuture)
-        until.or = [reading("until", .isAny([.null]))]
+        until.alternativeConditions = [reading("until", .isAny([.null]))]
         var rule = reading("x", .isAny(["active"]))
-        rule.and = [until]
+        rule.additionalConditions = [until]
         return rule
     }()
 
     private static func reading(
         _ name: String,
         _ meaning: Profile.Reading.Meaning,
-        absent: JSONValue? = nil
+        valueIfPathAbsent: JSONValue? = nil
     ) -> Profile.Reading {
         Profile.Reading(
             pointer: JSONPointer(tokens: [name]),
             meaning: meaning,
-            absent: absent
+            valueIfPathAbsent: valueIfPathAbsent
         )
     }
 
@@ -117,7 +117,11 @@ struct StateTableTests {
         for isFirst in [true, false] {
             var (gone, there) = (Self.reading("gone", .value), Self.reading("x", .value))
             if isFirst { swap(&gone, &there) }
-            if isAnd { gone.and = [there] } else { gone.or = [there] }
+            if isAnd {
+                gone.additionalConditions = [there]
+            } else {
+                gone.alternativeConditions = [there]
+            }
             let rule = gone
             for wanted in [true, false] {
                 let found = codes("access", .bool(wanted), ["x": value]) {
@@ -133,7 +137,7 @@ struct StateTableTests {
 
     @Test func `each condition may say what absence means`() {
         var rule = Self.reading("x", .value)
-        rule.and = [Self.reading("gone", .value, absent: true)]
+        rule.additionalConditions = [Self.reading("gone", .value, valueIfPathAbsent: true)]
         let found = codes("access", true, ["x": true]) {
             $0.profile.probes[0].readings["access"] = rule
             $0.sight.places = ["subscription": [JSONPointer(tokens: ["x"])]]
@@ -168,7 +172,7 @@ struct StateTableTests {
     // MARK: Values
 
     @Test(
-        "a value that is no flag is compared as it is",
+        "a value that is not a Boolean is compared exactly",
         arguments: [
             ("gold" as JSONValue, "gold" as JSONValue, true), ("gold", "Gold", false),
             ("gold", .null, false), (.null, .null, true), ("1", 1, false), (1, 1, true),
@@ -205,7 +209,7 @@ struct StateTableTests {
         #expect(codes("source", 1_795_000_000_000, ["x": 1_795_000_000]) == [.wrongStateValue])
     }
 
-    @Test func `what the event said may be nothing`() {
+    @Test func `a template of a null event field expects null`() {
         let event: JSONValue = ["event": ["id": "E1", "expiration_at_ms": .null]]
         let lifetime: (inout EvidenceBuilder) -> Void = {
             $0.subject[0] = EvidenceBuilder.delivery(body: event)
@@ -234,7 +238,7 @@ struct StateTableTests {
         #expect(either(false, false) == [.wrongStateValue])
     }
 
-    @Test func `each field is told on its own`() {
+    @Test func `each wrong field is reported separately`() {
         let builder = EvidenceBuilder.bought(
             {
                 $0.states = [
@@ -257,7 +261,10 @@ struct StateTableTests {
         #expect(alone.codes(StateRule.self) == [.unobservable])
     }
 
-    @Test("a probe that gives no answer decides nothing", arguments: [500, 401, 302])
+    @Test(
+        "an error or redirect response to a probe is reported as a failed setup",
+        arguments: [500, 401, 302]
+    )
     func unreadable(status: Int) {
         #expect(codes("access", true, ["x": true], status: status) == [.setupFailed])
     }
@@ -316,7 +323,7 @@ struct StateTableTests {
     }
 
     @Test(
-        "an answer that is neither yes nor no decides nothing",
+        "an unclear response to an existence probe makes existence unobservable",
         arguments: [500, 403, nil] as [Int?]
     )
     func unclear(status: Int?) {
@@ -328,14 +335,16 @@ struct StateTableTests {
 
     // MARK: Forgetting
 
-    private func forgotten(_ lines: [Exchange]) -> [FindingCode] {
-        EvidenceBuilder.bought({ $0.forgotten = ["ada"] }, lines).codes(DeletedAccountRule.self)
+    private func forgottenUsers(_ lines: [Exchange]) -> [FindingCode] {
+        EvidenceBuilder.bought({ $0.forgottenUsers = ["ada"] }, lines).codes(
+            DeletedAccountRule.self
+        )
     }
 
     private static let namespace = Namespace(name: "namespace-0", idForm: .string)
 
     @Test(
-        "what names the person or the phone is gone",
+        "an account or install id left after deletion is reported as kept personal data",
         arguments: [
             (namespace.accountID(of: "ada"), true), (namespace.installID(of: "phone"), true),
             (namespace.accountID(of: "bob"), false), (namespace.id(of: "ada"), false),
@@ -344,21 +353,21 @@ struct StateTableTests {
     )
     func personal(text: String, isKept: Bool) {
         let nested: JSONValue = ["rows": [["note": .string("was \(text) once")]]]
-        let found = forgotten([EvidenceBuilder.probe(nested)])
+        let found = forgottenUsers([EvidenceBuilder.probe(nested)])
         #expect(found == (isKept ? [.personalDataKept] : []))
     }
 
     @Test func `the last look of each probe counts`() {
         let kept = JSONValue.string(Self.namespace.accountID(of: "ada"))
         let gone: JSONValue = [:]
-        #expect(forgotten([EvidenceBuilder.probe(kept), EvidenceBuilder.probe(gone)]).isEmpty)
+        #expect(forgottenUsers([EvidenceBuilder.probe(kept), EvidenceBuilder.probe(gone)]).isEmpty)
         #expect(
-            forgotten([
+            forgottenUsers([
                 EvidenceBuilder.probe(kept), EvidenceBuilder.probe(gone, name: "user"),
             ]) == [.personalDataKept]
         )
-        #expect(forgotten([EvidenceBuilder.probe(kept, user: "bob")]) == [.unobservable])
-        #expect(forgotten([]) == [.unobservable])
+        #expect(forgottenUsers([EvidenceBuilder.probe(kept, user: "bob")]) == [.unobservable])
+        #expect(forgottenUsers([]) == [.unobservable])
     }
 
     // MARK: Secrets

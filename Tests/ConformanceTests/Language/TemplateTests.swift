@@ -16,12 +16,12 @@ struct TemplateTests {
         ("é{{x}}🦊", [.text("é"), .name("x"), .text("🦊")]),
     ]
 
-    @Test("a text is read into texts and names", arguments: spellings)
+    @Test("a template is parsed into literal strings and names", arguments: spellings)
     func reads(text: String, pieces: [Template.Piece]) {
         #expect(Template(text).pieces == pieces)
     }
 
-    @Test("what stands for itself is read as itself", arguments: 0..<UInt64(300))
+    @Test("an escaped string is parsed as the original string", arguments: 0..<UInt64(300))
     func escapes(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let text = Self.mutilated(&generator)
@@ -39,7 +39,7 @@ struct TemplateTests {
             for problem in scope.problems(in: text) {
                 let spelling = text.dropFirst(problem.offset).prefix(problem.length)
                 #expect(spelling.hasPrefix("{{"), "\(text)")
-                #expect(problem.isOpen || spelling.hasSuffix("}}"), "\(text)")
+                #expect(problem.isUnclosed || spelling.hasSuffix("}}"), "\(text)")
             }
         }
     }
@@ -132,7 +132,7 @@ struct TemplateTests {
     }
 
     @Test(
-        "what was meant is suggested",
+        "the nearest valid name is suggested for an invalid name",
         arguments: [
             (TemplateScope.ContractSlot.request, "usr.ada", "user.ada"),
             (.request, "user.adda", "user.ada"), (.request, "nw-1h", "now-1h"),
@@ -145,9 +145,9 @@ struct TemplateTests {
         #expect(problem?.nearest == wanted)
     }
 
-    @Test func `braces that open no name are told`() {
+    @Test func `unclosed template braces are reported`() {
         let scope = TemplateScope(.request, names: Self.names)
-        #expect(scope.problems(in: "a {{user.ada").map(\.isOpen) == [true])
+        #expect(scope.problems(in: "a {{user.ada").map(\.isUnclosed) == [true])
         #expect(scope.problems(in: "{{{{user.ada").isEmpty)
     }
 
@@ -207,7 +207,7 @@ struct TemplateValuesTests {
         #expect(values.fill("{{long.\(count)}}").count == count)
     }
 
-    @Test func `what a contract gives may hold templates, and nothing stands for itself`() {
+    @Test func `given values may contain templates, and a self-reference becomes null`() {
         var values = TemplateValues(
             namespace: Namespace(name: "n", idForm: .string),
             base: EvidenceBuilder.base,
@@ -223,7 +223,7 @@ struct TemplateValuesTests {
         #expect(values.fill(["a": "{{second.proof}}", "b": 1] as JSONValue) == ["b": 1])
     }
 
-    @Test func `a text with braces of its own is learned from and compared as it is`() {
+    @Test func `a template with literal braces captures names and compares the braces exactly`() {
         var values = TemplateTests.values
         #expect(values.match("{{{{x}} {{some.a}}", "{{x}} 7").isEmpty)
         #expect(values.fill("{{some.a}}") == "7")
@@ -261,7 +261,7 @@ struct EndpointTemplateTests {
         "proof": nil,
     ]
 
-    @Test func `a member that stands for nothing is left out, and a literal null is not`() {
+    @Test func `a member without a value is omitted, and a literal null is kept`() {
         var endpoint = Profile.Endpoint(
             method: "POST",
             path: "/u/{{id}}",
@@ -289,7 +289,7 @@ struct EndpointTemplateTests {
     @Test func `a place in a body is found by its name, however it is spelt`() {
         let body: JSONValue = ["a": ["b": ["{{ id }}"]], "c": "x{{device}}", "d": "{{proof}}"]
         #expect(
-            body.templatePlaces == [
+            body.templatePointersInJSON == [
                 "id": JSONPointer(tokens: ["a", "b", "0"]), "proof": JSONPointer(tokens: ["d"]),
             ]
         )
@@ -300,7 +300,7 @@ struct EndpointTemplateTests {
     }
 
     @Test(
-        "what a template's one name stands for in a text",
+        "the value of a template's only name is extracted from a matching string",
         arguments: [
             ("/u/{{id}}", "/u/7", "7"), ("{{id}}.json", "7.json", "7"), ("id={{id}}", "id=", ""),
             ("/u/{{id}}", "/v/7", nil), ("plain", "plain", nil), ("{{id}}{{id}}", "77", nil),
@@ -310,7 +310,7 @@ struct EndpointTemplateTests {
         #expect(Template(template).value(of: "id", in: Substring(text)).map(String.init) == found)
     }
 
-    @Test func `a profile's own names are told when one is unknown`() {
+    @Test func `an unknown template name is reported with the known names`() {
         let values = NamedValues(texts: ["port": "1", "data": "d"])
         #expect((try? values.filled("{{port}}/{{data}}")) == "1/d")
         #expect(throws: UnknownTemplateName(name: "prt", known: ["data", "port"])) {

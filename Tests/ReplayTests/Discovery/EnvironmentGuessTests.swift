@@ -9,7 +9,7 @@ struct EnvironmentGuessTests {
     private static func guess(_ text: String) -> EnvironmentGuess {
         EnvironmentGuess(
             SourceSurvey([.init(path: "a.js", text: text)]),
-            standard: ["PORT", "ONESIGNAL_API_KEY", "REVENUECAT_WEBHOOK_SECRET"]
+            standardNames: ["PORT", "ONESIGNAL_API_KEY", "REVENUECAT_WEBHOOK_SECRET"]
         )
     }
 
@@ -44,7 +44,7 @@ struct EnvironmentGuessTests {
     }
 
     @Test(
-        "how the webhook is authenticated",
+        "the variable for webhook authorization is recognized by its name",
         arguments: [
             "RC_WEBHOOK_TOKEN", "REVENUECAT_WEBHOOK_AUTH", "WEBHOOK_SECRET",
             "REVENUECAT_AUTHORIZATION_KEY",

@@ -19,7 +19,7 @@ struct ResponseSurveyTests {
                 case .isFuture: " after now"
                 }
             return reading.pointer.description + meaning
-                + (reading.absent.map { " absent \($0.text)" } ?? "")
+                + (reading.valueIfPathAbsent.map { " absent \($0.text)" } ?? "")
         }
     }
 

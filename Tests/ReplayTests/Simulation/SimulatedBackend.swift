@@ -333,7 +333,7 @@ final class SimulatedNetwork: Transport {
         self.backend = backend
     }
 
-    func warm(lanes count: Int, path: String) async {}
+    func openConnections(lanes count: Int, path: String) async {}
     func close() async {}
 
     func send(

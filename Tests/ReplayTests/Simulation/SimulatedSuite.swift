@@ -17,7 +17,7 @@ enum SimulatedContracts {
             [
                 deliver("a") {
                     $0.times = 3
-                    $0.isTogether = true
+                    $0.sendsCopiesConcurrently = true
                 }
             ],
             like: .once,
@@ -36,10 +36,10 @@ enum SimulatedContracts {
             [
                 deliver("a") {
                     $0.followsRetrySchedule = true
-                    $0.answersLost = 2
+                    $0.lostResponses = 2
                 }
             ],
-            like: .undisturbed,
+            like: .faultFree,
             pushes: 1
         ),
         contract(
@@ -47,14 +47,14 @@ enum SimulatedContracts {
             [
                 deliver("a") {
                     $0.followsRetrySchedule = true
-                    $0.requestsCut = 1
-                    $0.hangUps = 1
+                    $0.truncatedRequests = 1
+                    $0.disconnects = 1
                 }
             ],
-            like: .undisturbed,
+            like: .faultFree,
             pushes: 1
         ),
-        contract("push-response-lost", [fail([.loseAnswer]), deliver("a")], pushes: 1),
+        contract("push-response-lost", [fail([.loseResponse]), deliver("a")], pushes: 1),
         contract("push-fails", [fail([.status(500), .reset]), deliver("a")], pushes: 1),
         contract("push-hangs", [fail([.hang(200), .slow(100)]), deliver("a")], pushes: 1),
         contract(
@@ -79,20 +79,20 @@ enum SimulatedContracts {
             [
                 deliver("a") {
                     $0.followsRetrySchedule = true
-                    $0.crash = Crash(signal: .kill, moment: .working)
+                    $0.crash = Crash(signal: .kill, phase: .working)
                 }
             ],
-            like: .undisturbed
+            like: .faultFree
         ),
         contract(
             "killed-when-answered",
             [
                 deliver("a") {
                     $0.followsRetrySchedule = true
-                    $0.crash = Crash(signal: .kill, moment: .answered)
+                    $0.crash = Crash(signal: .kill, phase: .answered)
                 }
             ],
-            like: .undisturbed
+            like: .faultFree
         ),
         contract(
             "outbox-after-kill",
@@ -108,8 +108,8 @@ enum SimulatedContracts {
         contract(
             "crash-points",
             [deliver("a") { $0.followsRetrySchedule = true }],
-            like: .undisturbed,
-            search: .crashPoints([.loseAnswer, .killAfter])
+            like: .faultFree,
+            search: .crashPoints([.loseResponse, .killAfter])
         ),
     ]
 
@@ -138,7 +138,7 @@ enum SimulatedContracts {
                     user: "ada",
                     countMin: pushes,
                     countMax: pushes,
-                    hasSteadyKey: false,
+                    requiresSameIdempotencyKey: false,
                     location: location
                 )
             ]

@@ -53,7 +53,7 @@ struct SimulationBench: Sendable {
                 process: isStarted ? backend : nil,
                 clock: clock,
                 ready: profile.start.map(\.ready) ?? .init(method: "GET", path: "/ready"),
-                startMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
+                startTimeMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
                 onStartupWait: onStartupWait
             ),
             world: world,
@@ -93,8 +93,8 @@ struct SimulationBench: Sendable {
 
     /// How a backend is seen that shows all there is, at once.
     static let sight = RunRecord.Observability(
-        seesEffects: true,
-        seesState: true,
+        arePushesObservable: true,
+        areProbeChangesObservable: true,
         latency: .milliseconds(5)
     )
 
@@ -168,7 +168,7 @@ final class ScriptedBackend: Transport, BackendProgram, @unchecked Sendable {
 
     // MARK: The way to it
 
-    func warm(lanes count: Int, path: String) async { warmed.append(count) }
+    func openConnections(lanes count: Int, path: String) async { warmed.append(count) }
     func close() async { acts.append("close") }
 
     func send(

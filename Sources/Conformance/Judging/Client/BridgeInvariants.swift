@@ -108,7 +108,7 @@ extension DeviceScenarioJudge {
     }
 
     func vaultHoldsNoPrivateValues(_ location: SourceLocation) -> [Finding] {
-        let allowed = Set(timeline.keys.values).union(profile.app.otherKeys)
+        let allowed = Set(timeline.keys.values).union(profile.app.otherVaultKeys)
         for command in timeline.commands {
             guard ["setvault", "readvault"].contains(command.bridge.scheme) else { continue }
             let key = command.bridge["key"] ?? ""

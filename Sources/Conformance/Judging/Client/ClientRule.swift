@@ -22,7 +22,7 @@ package struct ClientRule: Rule {
         {
             return [skipReason]
         }
-        return expected.promises.flatMap { judge.findings(for: $0) }
+        return expected.requiredInvariants.flatMap { judge.findings(for: $0) }
             + expected.commands.compactMap { judge.finding(for: $0) }
             + expected.identities.compactMap { judge.finding(for: $0) }
             + expected.screens.compactMap { judge.finding(for: $0) }

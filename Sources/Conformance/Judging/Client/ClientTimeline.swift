@@ -46,7 +46,7 @@ package struct ClientTimeline: Sendable {
         package let phone: String
         package let sent: Int64
         package let answered: Int64?
-        package let current: String?
+        package let currentID: String?
     }
 
     /// A user action in the app, with its position in the journal.
@@ -56,7 +56,7 @@ package struct ClientTimeline: Sendable {
         package let name: String
         package let time: Int64
         /// The selector of the element to tap when the page does not have it; otherwise nil.
-        package let missing: String?
+        package let missingElement: String?
 
         /// Whether the action opened or reloaded the app's page.
         package var isLaunch: Bool { ["launch", "reload"].contains(name) }
@@ -96,14 +96,14 @@ package struct ClientTimeline: Sendable {
     /// by phone name.
     package private(set) var phones: [String: JSONValue] = [:]
     /// The state of each phone before the app was first opened, by phone name.
-    package private(set) var firstPhones: [String: JSONValue] = [:]
+    package private(set) var initialPhoneStates: [String: JSONValue] = [:]
     /// The delay of the native side's reply in microseconds, by the command's sequence number.
     ///
     /// Commands without a reply are left out.
     package private(set) var replyDelays: [Int: Int64] = [:]
     /// The sequence numbers of the commands whose reply the app's bridge package accepts as a
     /// result (Despia fact sheet, section 1.4).
-    private var results: Set<Int> = []
+    private var sequencesOfResultCommands: Set<Int> = []
     /// The final content of each phone's page, by phone name; the member names are those of
     /// `AppExpectation.Screen.Element`.
     package private(set) var screens: [String: JSONValue] = [:]
@@ -117,19 +117,19 @@ package struct ClientTimeline: Sendable {
 
     package init(_ exchanges: [Exchange], profile: Profile) {
         keys = profile.app.vaultKeys
-        let fields = Fields(profile)
+        let fields = FieldPointers(profile)
         for exchange in exchanges { add(exchange, fields) }
     }
 
     // MARK: Reading
 
-    private mutating func add(_ exchange: Exchange, _ fields: Fields) {
+    private mutating func add(_ exchange: Exchange, _ fields: FieldPointers) {
         switch exchange.entry {
         case .userAction(let userAction, let phone): add(userAction, phone.name, exchange)
         case .screen(let shown, let phone): screens[phone.name] = shown
         case .observation(_, let phone) where exchange.to == .despia:
             phones[phone] = exchange.responseJSON
-            if firstPhones[phone] == nil { firstPhones[phone] = phones[phone] }
+            if initialPhoneStates[phone] == nil { initialPhoneStates[phone] = phones[phone] }
         case .exchange where exchange.from == .app && exchange.to == .despia:
             add(command: exchange)
         case .exchange where exchange.from == .app && exchange.to == .backend:
@@ -161,7 +161,7 @@ package struct ClientTimeline: Sendable {
                     sequence: exchange.sequence,
                     phone: phone,
                     function: event.text,
-                    isHandled: userAction.missing == nil
+                    isHandled: userAction.missingElement == nil
                 )
             )
         case .act:
@@ -171,7 +171,7 @@ package struct ClientTimeline: Sendable {
                     phone: phone,
                     name: userAction.name,
                     time: exchange.invoked,
-                    missing: userAction.missing
+                    missingElement: userAction.missingElement
                 )
             )
         }
@@ -196,7 +196,7 @@ package struct ClientTimeline: Sendable {
             )
         )
         let replies = exchange.responseJSON?["replies"]?.array ?? []
-        let isResult = replies.contains { reply in
+        let hasResultReply = replies.contains { reply in
             switch reply["value"] {
             case .string(let text): text != "n/a"
             case .array(let elements): !elements.isEmpty
@@ -205,7 +205,7 @@ package struct ClientTimeline: Sendable {
             default: true
             }
         }
-        if isResult { results.insert(exchange.sequence) }
+        if hasResultReply { sequencesOfResultCommands.insert(exchange.sequence) }
         if let delay = replies.compactMap({ $0["delay"]?.int64 }).max() {
             replyDelays[exchange.sequence] = delay * 1000
         }
@@ -213,21 +213,21 @@ package struct ClientTimeline: Sendable {
 
     /// The JSON paths of the judged fields in the app's requests and in the backend's responses, as
     /// the profile defines them.
-    private struct Fields {
+    private struct FieldPointers {
         let register: [String: JSONPointer]
         let login: [String: JSONPointer]
         let registeredID: JSONPointer
 
         init(_ profile: Profile) {
-            register = profile.places(in: "register")
-            login = profile.places(in: "login")
+            register = profile.templatePointers(in: "register")
+            login = profile.templatePointers(in: "login")
             registeredID =
-                profile.endpoints["register"]?.answerID ?? register["id"]
+                profile.endpoints["register"]?.responseIDPointer ?? register["id"]
                 ?? JSONPointer(tokens: ["appUserId"])
         }
     }
 
-    private mutating func add(registration exchange: Exchange, _ fields: Fields) {
+    private mutating func add(registration exchange: Exchange, _ fields: FieldPointers) {
         let body = Self.json(exchange.request)
         func text(_ name: String) -> String? {
             guard let pointer = fields.register[name], let value = body[pointer] else { return nil }
@@ -253,7 +253,7 @@ package struct ClientTimeline: Sendable {
         )
     }
 
-    private mutating func add(login exchange: Exchange, _ fields: Fields) {
+    private mutating func add(login exchange: Exchange, _ fields: FieldPointers) {
         let body = Self.json(exchange.request)
         logins.append(
             Login(
@@ -261,7 +261,7 @@ package struct ClientTimeline: Sendable {
                 phone: Self.phone(exchange),
                 sent: exchange.invoked,
                 answered: exchange.completed,
-                current: fields.login["id"].flatMap { body[$0] }?.string
+                currentID: fields.login["id"].flatMap { body[$0] }?.string
             )
         )
     }
@@ -279,10 +279,10 @@ package struct ClientTimeline: Sendable {
         guard load != nil || documentStarts.contains(where: { $0.phone == phone }) else {
             return nil
         }
-        let signs =
+        let readinessTimes =
             commands.filter { $0.phone == phone }.map(\.time)
             + registrations.filter { $0.phone == phone }.map(\.sent)
-        return (signs + [load].compactMap { $0 }).min()
+        return (readinessTimes + [load].compactMap { $0 }).min()
     }
 
     /// Whether a phone's app sent a command, registration or login between two entries of the
@@ -306,7 +306,7 @@ package struct ClientTimeline: Sendable {
     package var hasUnansweredRead: Bool {
         commands.contains {
             ["readvault", "getpurchasehistory"].contains($0.bridge.scheme)
-                && !results.contains($0.sequence)
+                && !sequencesOfResultCommands.contains($0.sequence)
         }
     }
 
@@ -344,14 +344,14 @@ package struct ClientTimeline: Sendable {
     /// Returns the value of a phone's vault entry before the app was first opened; nil when there
     /// was none.
     package func initialVaultValue(_ role: PhoneChange.VaultRole, by phone: String) -> String? {
-        keys[role].flatMap { firstPhones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
+        keys[role].flatMap { initialPhoneStates[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
 
     package func externalID(of phone: String) -> String? { phones[phone]?["externalId"]?.string }
 
     package func installID(of phone: String) -> String? { phones[phone]?["installUuid"]?.string }
 
-    package func lastAcknowledged(of phone: String) -> Registration? {
+    package func lastAcknowledgedRegistration(of phone: String) -> Registration? {
         registrations.last { $0.phone == phone && $0.isAcknowledged }
     }
 

@@ -50,12 +50,14 @@ struct DeviceScenarioJudge {
     ///
     /// A missing upgrade button is accepted, because an app may hide it to prevent purchases.
     var missingElementFinding: Finding? {
-        let userAction = timeline.userActions.first { $0.missing != nil && $0.name != "upgrade" }
+        let userAction = timeline.userActions.first {
+            $0.missingElement != nil && $0.name != "upgrade"
+        }
         guard let userAction else { return nil }
         return Finding(
             .unobservable,
             expected: "the page has an element to tap for '\(userAction.name)'",
-            actual: "the page has no element '\(userAction.missing ?? "")'",
+            actual: "the page has no element '\(userAction.missingElement ?? "")'",
             remedy: "Correct the selector 'app: taps: \(userAction.name)' in assay.yaml, or skip "
                 + "the case.",
             location: expected.location,
@@ -94,8 +96,10 @@ struct DeviceScenarioJudge {
     /// Reports a callback of the native side that had no effect, because the page does not have the
     /// function.
     var missingCallbackFinding: Finding? {
-        let isAsked = expected.promises.contains { $0.name == .definesNativeCallbacks }
-        guard !isAsked,
+        let isInvariantRequired = expected.requiredInvariants.contains {
+            $0.name == .definesNativeCallbacks
+        }
+        guard !isInvariantRequired,
             let userAction = timeline.userActions.first(where: { $0.name == "callback" })
         else { return nil }
         let calls = timeline.callbacks.filter { $0.sequence > userAction.sequence }
@@ -139,8 +143,10 @@ struct DeviceScenarioJudge {
 
     /// A note about the first user action whose element the page does not have; empty without one.
     private var missingElementNote: String {
-        let missing = timeline.userActions.first { $0.missing != nil }
-        return missing.map { "; no element to tap for '\($0.name)': \($0.missing ?? "")" } ?? ""
+        let missingElement = timeline.userActions.first { $0.missingElement != nil }
+        return missingElement.map {
+            "; no element to tap for '\($0.name)': \($0.missingElement ?? "")"
+        } ?? ""
     }
 
     func finding(for expected: AppExpectation.Command) -> Finding? {
@@ -155,17 +161,17 @@ struct DeviceScenarioJudge {
                 && (phone == nil || command.phone == phone)
                 && (key == nil || command.bridge["key"] == key)
                 && (value == nil || command.bridge["value"] == value)
-                && (!expected.isBeforeIDWritten || written == nil
+                && (!expected.countsOnlyBeforeIDWrite || written == nil
                     || command.sequence < written?.sequence ?? .max)
         }
-        let what = [
+        let commandDescription = [
             "command \(expected.name)", key.map { "for key '\($0)'" }, value.map { "with '\($0)'" },
-            expected.isBeforeIDWritten ? "before the ID is written" : nil,
+            expected.countsOnlyBeforeIDWrite ? "before the ID is written" : nil,
         ].compactMap { $0 }.joined(separator: " ")
         if found.count < expected.countMin {
             return Finding(
                 .commandMissing,
-                expected: "\(what), "
+                expected: "\(commandDescription), "
                     + (expected.countMin == 1 ? "once" : "\(expected.countMin) times"),
                 actual: (found.isEmpty
                     ? "the app never sent this command"
@@ -178,7 +184,7 @@ struct DeviceScenarioJudge {
         if let max = expected.countMax, found.count > max {
             return Finding(
                 .unexpectedCommand,
-                expected: "\(what), \(max == 0 ? "never" : "at most \(max) times")",
+                expected: "\(commandDescription), \(max == 0 ? "never" : "at most \(max) times")",
                 actual: "the app sent this command \(found.count) times, first: "
                     + (found.first?.bridge.text.shown(80) ?? ""),
                 location: expected.location,
@@ -260,11 +266,11 @@ struct DeviceScenarioJudge {
             case (.string(let text), .bool(let wanted)): !text.isEmpty == wanted
             default: value == wanted
             }
-        guard isEqual == expected.isNot else { return nil }
+        guard isEqual == expected.isNegated else { return nil }
         return Finding(
             .screenDiffers,
             expected: "the page's '\(name)' "
-                + (expected.isNot ? "is not " : "is ") + wanted.text,
+                + (expected.isNegated ? "is not " : "is ") + wanted.text,
             actual: value.text,
             location: expected.location
         )
@@ -275,22 +281,24 @@ struct DeviceScenarioJudge {
     /// Judges the time from a ready first page to the first registration that the backend confirms
     /// (clause C-05).
     var startFindings: [Finding] {
-        guard expected.isBounded,
+        guard expected.requiresTimelyRegistration,
             let launch = timeline.userActions.first(where: \.isLaunch)
         else { return [] }
-        let budget = profile.app.startup
-        let done = timeline.registrations.first { $0.isAcknowledged && $0.phone == launch.phone }
+        let startTimeLimit = profile.app.startupTimeout
+        let firstAcknowledged = timeline.registrations.first {
+            $0.isAcknowledged && $0.phone == launch.phone
+        }
         let start = timeline.readyTime(of: launch.phone) ?? launch.time
-        let sent = done.map { Duration.microseconds($0.sent - start) }
-        if let sent, sent <= budget { return [] }
+        let sent = firstAcknowledged.map { Duration.microseconds($0.sent - start) }
+        if let sent, sent <= startTimeLimit { return [] }
         return [
             Finding(
                 .startTooSlow,
-                expected: "a registration within \(budget.milliseconds) ms of the launch",
+                expected: "a registration within \(startTimeLimit.milliseconds) ms of the launch",
                 actual: sent.map { "the registration came after \($0.milliseconds) ms" }
                     ?? "the backend acknowledged no registration",
                 location: expected.location,
-                evidence: [launch.sequence] + (done.map { [$0.sequence] } ?? [])
+                evidence: [launch.sequence] + (firstAcknowledged.map { [$0.sequence] } ?? [])
             )
         ]
     }

@@ -20,14 +20,16 @@ extension DeviceScenarioJudge {
                 guard command.isPaywall else { return nil }
                 return (command.sequence, command.bridge["external_id"] ?? "", "a paywall")
             } + timeline.registrations.map { ($0.sequence, $0.id ?? "", "a registration") }
-        guard let bad = told.first(where: { !ClientTimeline.isUsable($0.id) }) else { return [] }
+        guard let entryWithUnusableID = told.first(where: { !ClientTimeline.isUsable($0.id) })
+        else { return [] }
         return [
             Finding(
                 .unusableID,
                 expected: "every ID identifies exactly one user",
-                actual: "\(bad.place) contained '\(bad.id.shown(60))'",
+                actual:
+                    "\(entryWithUnusableID.place) contained '\(entryWithUnusableID.id.shown(60))'",
                 location: location,
-                evidence: [bad.sequence],
+                evidence: [entryWithUnusableID.sequence],
                 isFinal: true
             )
         ]
@@ -36,11 +38,11 @@ extension DeviceScenarioJudge {
     func writesLockBeforeRegistering(_ location: SourceLocation) -> [Finding] {
         guard let key = timeline.keys[.lock] else { return [] }
         var phones: Set<String> = []
-        let firsts = timeline.registrations.filter {
+        let firstRegistrations = timeline.registrations.filter {
             $0.isAcknowledged && phones.insert($0.phone).inserted
         }
-        if firsts.isEmpty { return [missingRegistration(location)] }
-        for first in firsts {
+        if firstRegistrations.isEmpty { return [missingRegistration(location)] }
+        for first in firstRegistrations {
             // Each phone has its own vault, so the lock of another phone is irrelevant.
             let lock = timeline.commands.first {
                 $0.phone == first.phone && $0.bridge.scheme == "setvault"
@@ -126,10 +128,10 @@ extension DeviceScenarioJudge {
         let userAction: ClientTimeline.UserAction
         let end: Int
 
-        func holds(_ sequence: Int) -> Bool { sequence > userAction.sequence && sequence < end }
+        func includes(_ sequence: Int) -> Bool { sequence > userAction.sequence && sequence < end }
     }
 
-    private func flows(of phone: String) -> [IdentityFlow] {
+    private func identityFlows(of phone: String) -> [IdentityFlow] {
         let documentStarts = timeline.userActions.filter {
             $0.phone == phone
                 && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
@@ -140,13 +142,13 @@ extension DeviceScenarioJudge {
 
     func aliased(_ location: SourceLocation) -> [Finding] {
         for phone in timeline.names {
-            for flow in flows(of: phone) {
+            for flow in identityFlows(of: phone) {
                 let aliases = timeline.commands.filter {
-                    $0.phone == phone && flow.holds($0.sequence)
+                    $0.phone == phone && flow.includes($0.sequence)
                         && timeline.aliasedID($0) != nil
                 }
                 let registered = timeline.registrations.last {
-                    $0.phone == phone && flow.holds($0.sequence) && $0.isAcknowledged
+                    $0.phone == phone && flow.includes($0.sequence) && $0.isAcknowledged
                 }
                 // A part of the scenario without a registration is judged by another invariant.
                 guard let registered else { continue }
@@ -188,7 +190,7 @@ extension DeviceScenarioJudge {
             }
             let vault = timeline.vault(.id, of: phone)
             let alias = timeline.externalID(of: phone)
-            let last = timeline.lastAcknowledged(of: phone)
+            let last = timeline.lastAcknowledgedRegistration(of: phone)
             let registered = last?.id
             if vault == alias, alias == registered, registered != nil { continue }
             return [
@@ -225,29 +227,31 @@ extension DeviceScenarioJudge {
     func delayedRepliesKeepUserID(_ location: SourceLocation) -> [Finding] {
         for phone in timeline.names {
             let start = timeline.userActions.last { $0.phone == phone && $0.name != "wait" }
-            let settled = timeline.registrations.first {
+            let settledRegistration = timeline.registrations.first {
                 $0.phone == phone && $0.sequence > start?.sequence ?? 0 && $0.isAcknowledged
             }
-            guard let settled else { return [missingRegistration(location)] }
-            let later = timeline.commands.first { command in
-                guard command.phone == phone, command.sequence > settled.sequence,
+            guard let settledRegistration else { return [missingRegistration(location)] }
+            let laterCommand = timeline.commands.first { command in
+                guard command.phone == phone, command.sequence > settledRegistration.sequence,
                     let id = timeline.writtenID(command) ?? timeline.aliasedID(command)
                 else { return false }
-                return id != settled.id
+                return id != settledRegistration.id
             }
             let call = timeline.registrations.first {
-                $0.phone == phone && $0.sequence > settled.sequence && $0.id != settled.id
+                $0.phone == phone && $0.sequence > settledRegistration.sequence
+                    && $0.id != settledRegistration.id
             }
-            guard let sequence = later?.sequence ?? call?.sequence else { continue }
+            guard let sequence = laterCommand?.sequence ?? call?.sequence else { continue }
             let id =
-                later.flatMap { timeline.writtenID($0) ?? timeline.aliasedID($0) } ?? call?.id
+                laterCommand.flatMap { timeline.writtenID($0) ?? timeline.aliasedID($0) }
+                ?? call?.id
             return [
                 Finding(
                     .wrongUser,
-                    expected: "\(phone) keeps \(describe(settled.id))",
+                    expected: "\(phone) keeps \(describe(settledRegistration.id))",
                     actual: "the ID changed to \(describe(id)) without a user action",
                     location: location,
-                    evidence: [settled.sequence, sequence],
+                    evidence: [settledRegistration.sequence, sequence],
                     isFinal: true
                 )
             ]
@@ -293,13 +297,13 @@ extension DeviceScenarioJudge {
             timeline.commands.filter { $0.phone == login.phone && $0.sequence < login.sequence }
             .compactMap { timeline.writtenID($0) }.last
             ?? timeline.initialVaultValue(.id, by: login.phone)
-        guard login.current != told else { return [] }
+        guard login.currentID != told else { return [] }
         return [
             Finding(
                 .wrongUser,
                 expected:
                     "the login sends the phone's current ID to the backend: \(describe(told))",
-                actual: describe(login.current),
+                actual: describe(login.currentID),
                 location: location,
                 evidence: [login.sequence],
                 isFinal: true
@@ -309,7 +313,7 @@ extension DeviceScenarioJudge {
 
     /// Judges that a page reads its user ID once and registers it once (clause C-33).
     func determinesUserIDOncePerPage(_ location: SourceLocation) -> [Finding] {
-        for page in documents {
+        for page in pageDocuments {
             let told = page.commands.first { timeline.writtenID($0) != nil }
             let end = min(
                 told?.sequence ?? .max,
@@ -321,18 +325,18 @@ extension DeviceScenarioJudge {
                     && $0.sequence < end && timeline.replyDelays[$0.sequence] != nil
             }
             let calls = page.registrations.filter(\.isAcknowledged)
-            let again = calls.dropFirst().first { $0.id == calls.first?.id }
-            guard reads.count > 1 || again != nil else { continue }
+            let repeatedRegistration = calls.dropFirst().first { $0.id == calls.first?.id }
+            guard reads.count > 1 || repeatedRegistration != nil else { continue }
             return [
                 Finding(
                     reads.count > 1 ? .unexpectedCommand : .registrationRepeated,
                     expected: "a page determines the ID of its user once",
                     actual: reads.count > 1
                         ? "the page read the ID \(reads.count) times before it used the ID"
-                        : "the page registered \(describe(again?.id)) twice",
+                        : "the page registered \(describe(repeatedRegistration?.id)) twice",
                     location: location,
                     evidence: reads.map(\.sequence)
-                        + [calls.first?.sequence, again?.sequence].compactMap { $0 },
+                        + [calls.first?.sequence, repeatedRegistration?.sequence].compactMap { $0 },
                     isFinal: true
                 )
             ]
@@ -342,70 +346,70 @@ extension DeviceScenarioJudge {
 
     /// The commands and registrations that one document of a page sent before the first user
     /// action.
-    private struct Document {
+    private struct PageDocument {
         var commands: [ClientTimeline.Command] = []
         var registrations: [ClientTimeline.Registration] = []
     }
 
-    private var documents: [Document] {
-        var documents: [String: Document] = [:]
+    private var pageDocuments: [PageDocument] {
+        var pageDocuments: [String: PageDocument] = [:]
         var order: [String] = []
         func name(_ phone: String, _ load: String, _ sequence: Int) -> String? {
-            let acts = timeline.userActions.filter {
+            let precedingActions = timeline.userActions.filter {
                 $0.phone == phone && $0.sequence < sequence && !$0.isLaunch && $0.name != "wait"
             }
             // After a user action, the page may read and register its user again.
-            guard acts.isEmpty else { return nil }
+            guard precedingActions.isEmpty else { return nil }
             let number = timeline.documentStarts.count {
                 $0.phone == phone && $0.sequence < sequence
             }
             let name = load.isEmpty ? "\(phone)/\(number)" : "\(phone)/\(load)"
-            if documents[name] == nil { order.append(name) }
+            if pageDocuments[name] == nil { order.append(name) }
             return name
         }
         for command in timeline.commands {
             guard let name = name(command.phone, command.load, command.sequence) else { continue }
-            documents[name, default: Document()].commands.append(command)
+            pageDocuments[name, default: PageDocument()].commands.append(command)
         }
         for call in timeline.registrations {
             guard let name = name(call.phone, call.load, call.sequence) else { continue }
-            documents[name, default: Document()].registrations.append(call)
+            pageDocuments[name, default: PageDocument()].registrations.append(call)
         }
-        return order.compactMap { documents[$0] }
+        return order.compactMap { pageDocuments[$0] }
     }
 
     /// Judges that a logout clears the lock of the ID before it writes another ID to the vault
     /// (clause C-30).
     func logoutClearsLockFirst(_ location: SourceLocation) -> [Finding] {
-        var seen = 0
+        var checkedLogoutCount = 0
         for phone in timeline.names {
-            for flow in flows(of: phone) where flow.userAction.name == "logout" {
-                let own = timeline.commands.filter {
-                    $0.phone == phone && flow.holds($0.sequence)
+            for flow in identityFlows(of: phone) where flow.userAction.name == "logout" {
+                let commandsInFlow = timeline.commands.filter {
+                    $0.phone == phone && flow.includes($0.sequence)
                 }
-                let written = own.first { timeline.writtenID($0) != nil }
+                let written = commandsInFlow.first { timeline.writtenID($0) != nil }
                 guard let written else { continue }
-                seen += 1
-                let unlocked = own.first {
+                checkedLogoutCount += 1
+                let unlockCommand = commandsInFlow.first {
                     $0.bridge.scheme == "setvault" && $0.bridge["key"] == timeline.keys[.lock]
                         && $0.bridge["value"] != "true"
                 }
-                if let unlocked, unlocked.sequence < written.sequence { continue }
+                if let unlockCommand, unlockCommand.sequence < written.sequence { continue }
                 return [
                     Finding(
-                        unlocked == nil ? .commandMissing : .wrongOrder,
+                        unlockCommand == nil ? .commandMissing : .wrongOrder,
                         expected: "a logout clears the lock before it writes another ID",
-                        actual: unlocked == nil
+                        actual: unlockCommand == nil
                             ? "the lock was not cleared" : "the logout wrote the ID first",
                         location: location,
                         evidence: [flow.userAction.sequence, written.sequence]
-                            + [unlocked?.sequence].compactMap { $0 },
-                        isFinal: unlocked != nil
+                            + [unlockCommand?.sequence].compactMap { $0 },
+                        isFinal: unlockCommand != nil
                     )
                 ]
             }
         }
-        guard seen == 0 else { return [] }
+        guard checkedLogoutCount == 0 else { return [] }
         return [
             Finding(
                 .commandMissing,
@@ -417,25 +421,27 @@ extension DeviceScenarioJudge {
     }
 
     func unguessable(_ location: SourceLocation) -> [Finding] {
-        var found = 0
+        var checkedLogoutIDCount = 0
         for phone in timeline.names {
-            var earlier = Set([timeline.initialVaultValue(.id, by: phone)].compactMap { $0 })
-            let install = timeline.installID(of: phone)?.lowercased() ?? ""
-            for flow in flows(of: phone) {
+            var earlierIDs = Set([timeline.initialVaultValue(.id, by: phone)].compactMap { $0 })
+            let lowercasedInstallID = timeline.installID(of: phone)?.lowercased() ?? ""
+            for flow in identityFlows(of: phone) {
                 let written = timeline.commands.filter {
-                    $0.phone == phone && flow.holds($0.sequence)
+                    $0.phone == phone && flow.includes($0.sequence)
                 }.compactMap { command in
                     timeline.writtenID(command).map { (command.sequence, $0) }
                 }
-                defer { earlier.formUnion(written.map(\.1)) }
+                defer { earlierIDs.formUnion(written.map(\.1)) }
                 guard flow.userAction.name == "logout", let (sequence, id) = written.last else {
                     continue
                 }
-                found += 1
+                checkedLogoutIDCount += 1
                 let problem: String? =
-                    if earlier.contains(id) {
+                    if earlierIDs.contains(id) {
                         "an ID that was used before"
-                    } else if !install.isEmpty, id.lowercased().contains(install) {
+                    } else if !lowercasedInstallID.isEmpty,
+                        id.lowercased().contains(lowercasedInstallID)
+                    {
                         "an ID derived from the install ID"
                     } else if id.count < 16 || id.allSatisfy(\.isNumber) {
                         "an ID that is easy to guess"
@@ -455,7 +461,7 @@ extension DeviceScenarioJudge {
                 ]
             }
         }
-        guard found == 0 else { return [] }
+        guard checkedLogoutIDCount == 0 else { return [] }
         return [
             Finding(
                 .commandMissing,

@@ -32,13 +32,13 @@ extension DeviceScenarioJudge {
     func paywallUsesCurrentID(_ location: SourceLocation) -> [Finding] {
         for paywall in paywalls {
             let buyer = paywall.bridge["external_id"]
-            let earlier = timeline.commands.filter {
+            let earlierCommands = timeline.commands.filter {
                 $0.phone == paywall.phone && $0.sequence < paywall.sequence
             }
             let vault =
-                earlier.compactMap { timeline.writtenID($0) }.last
+                earlierCommands.compactMap { timeline.writtenID($0) }.last
                 ?? timeline.initialVaultValue(.id, by: paywall.phone)
-            let alias = earlier.compactMap { timeline.aliasedID($0) }.last
+            let alias = earlierCommands.compactMap { timeline.aliasedID($0) }.last
             let registered = timeline.registrations.last {
                 $0.phone == paywall.phone && $0.isAcknowledged
                     && ($0.answered ?? .max) <= paywall.time
@@ -77,21 +77,25 @@ extension DeviceScenarioJudge {
 
     private var identityChanges: [IdentityChange] {
         timeline.userActions.filter { Self.identityChanges.contains($0.name) }.map { userAction in
-            let next = timeline.userActions.first {
+            let nextAction = timeline.userActions.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
                     && (Self.identityChanges.contains($0.name) || $0.isLaunch)
             }
-            let renewal = timeline.documentStarts.first {
+            let nextPageStart = timeline.documentStarts.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
             }
-            let end = min(next?.sequence ?? .max, renewal?.sequence ?? .max)
+            let end = min(nextAction?.sequence ?? .max, nextPageStart?.sequence ?? .max)
             let calls =
                 timeline.registrations.map { ($0.phone, $0.sequence, $0.answered) }
                 + timeline.logins.map { ($0.phone, $0.sequence, $0.answered) }
-            let own = calls.filter { phone, sequence, _ in
+            let callsOfChange = calls.filter { phone, sequence, _ in
                 phone == userAction.phone && sequence > userAction.sequence && sequence < end
             }
-            return IdentityChange(userAction: userAction, end: end, responseTimes: own.map(\.2))
+            return IdentityChange(
+                userAction: userAction,
+                end: end,
+                responseTimes: callsOfChange.map(\.2)
+            )
         }
     }
 
@@ -100,29 +104,29 @@ extension DeviceScenarioJudge {
             let userAction = change.userAction
             // The login, logout or restore is complete when its last call has a response.
             let end = change.responseTimes.map { $0 ?? .max }.max()
-            let tap = timeline.userActions.first {
+            let upgradeTap = timeline.userActions.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
                     && $0.sequence < change.end && $0.name == "upgrade"
             }
-            let early = paywalls.first { paywall in
+            let earlyPaywall = paywalls.first { paywall in
                 paywall.phone == userAction.phone && paywall.sequence > userAction.sequence
                     && paywall.sequence < change.end && end.map { paywall.time < $0 } ?? false
             }
-            if let early {
+            if let earlyPaywall {
                 return [
                     Finding(
                         .paywallTooEarly,
                         expected: "no paywall while the \(userAction.name) is in progress",
                         actual: "a paywall opened for "
-                            + "\(describe(early.bridge["external_id"])), before the \(userAction.name) was complete",
+                            + "\(describe(earlyPaywall.bridge["external_id"])), before the \(userAction.name) was complete",
                         location: location,
-                        evidence: [userAction.sequence, early.sequence],
+                        evidence: [userAction.sequence, earlyPaywall.sequence],
                         isFinal: true
                     )
                 ]
             }
             // Only a tap during the login, logout or restore can show that the paywall is blocked.
-            guard let tap, end.map({ tap.time >= $0 }) ?? true else { continue }
+            guard let upgradeTap, end.map({ upgradeTap.time >= $0 }) ?? true else { continue }
             return [
                 Finding(
                     .faultMissed,
@@ -132,7 +136,7 @@ extension DeviceScenarioJudge {
                         ? "the \(userAction.name) made no call to the backend"
                         : "the last call of the \(userAction.name) was answered before the tap",
                     location: location,
-                    evidence: [userAction.sequence, tap.sequence]
+                    evidence: [userAction.sequence, upgradeTap.sequence]
                 )
             ]
         }
@@ -144,15 +148,15 @@ extension DeviceScenarioJudge {
 
     func singlePaywall(_ location: SourceLocation) -> [Finding] {
         for (index, paywall) in paywalls.enumerated() {
-            let second = paywalls.dropFirst(index + 1).first { $0.phone == paywall.phone }
-            guard let second else { continue }
+            let secondPaywall = paywalls.dropFirst(index + 1).first { $0.phone == paywall.phone }
+            guard let secondPaywall else { continue }
             let isClosed = timeline.userActions.contains {
                 $0.phone == paywall.phone && $0.sequence > paywall.sequence
-                    && $0.sequence < second.sequence
+                    && $0.sequence < secondPaywall.sequence
                     && (["complete", "cancel", "fail"].contains($0.name) || $0.isLaunch)
             }
             if isClosed { continue }
-            let taps = [paywall, second].map { command in
+            let tapTimes = [paywall, secondPaywall].map { command in
                 timeline.userActions.last {
                     $0.phone == command.phone && $0.sequence < command.sequence
                         && $0.name == "upgrade"
@@ -160,7 +164,7 @@ extension DeviceScenarioJudge {
             }
             // Older runtimes do not report that a paywall was closed. After this time, the first
             // paywall may have been closed.
-            if let first = taps[0], let last = taps[1], last - first > Self.doubleTapMax {
+            if let first = tapTimes[0], let last = tapTimes[1], last - first > Self.doubleTapMax {
                 return [
                     Finding(
                         .faultMissed,
@@ -168,7 +172,7 @@ extension DeviceScenarioJudge {
                             + "\(Self.doubleTapMax / 1000) ms",
                         actual: "the second tap came \((last - first) / 1000) ms after the first",
                         location: location,
-                        evidence: [paywall.sequence, second.sequence]
+                        evidence: [paywall.sequence, secondPaywall.sequence]
                     )
                 ]
             }
@@ -176,10 +180,11 @@ extension DeviceScenarioJudge {
                 Finding(
                     .paywallRepeated,
                     expected: "one paywall at a time",
-                    actual: "a second paywall opened \((second.time - paywall.time) / 1000) ms "
+                    actual:
+                        "a second paywall opened \((secondPaywall.time - paywall.time) / 1000) ms "
                         + "after the first, which was still open",
                     location: location,
-                    evidence: [paywall.sequence, second.sequence],
+                    evidence: [paywall.sequence, secondPaywall.sequence],
                     isFinal: true
                 )
             ]

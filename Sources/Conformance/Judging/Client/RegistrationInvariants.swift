@@ -16,21 +16,21 @@ extension DeviceScenarioJudge {
                 )
             ]
         }
-        let lost = failed.first { call in
+        let lostRegistration = failed.first { call in
             !calls.contains { other in
                 other.phone == call.phone
                     && (other.sequence > call.sequence || Self.isSuccessfulRetry(other, call))
             }
         }
-        guard let lost else { return [] }
+        guard let lostRegistration else { return [] }
         return [
             Finding(
                 .registrationLost,
-                expected: "the registration of \(describe(lost.id)) is tried again",
-                actual: lost.status.map { "it was not tried again after \($0)" }
+                expected: "the registration of \(describe(lostRegistration.id)) is tried again",
+                actual: lostRegistration.status.map { "it was not tried again after \($0)" }
                     ?? "it was not tried again after it got no response",
                 location: location,
-                evidence: [lost.sequence]
+                evidence: [lostRegistration.sequence]
             )
         ]
     }
@@ -50,7 +50,7 @@ extension DeviceScenarioJudge {
     func repeatsNoRegistration(_ location: SourceLocation) -> [Finding] {
         let acknowledged = timeline.registrations.filter(\.isAcknowledged)
         for (index, call) in acknowledged.enumerated() {
-            let again = acknowledged.dropFirst(index + 1).first { other in
+            let repeatedRegistration = acknowledged.dropFirst(index + 1).first { other in
                 other.phone == call.phone && other.id == call.id
                     && !timeline.userActions.contains {
                         $0.phone == call.phone && $0.sequence > call.sequence
@@ -59,15 +59,16 @@ extension DeviceScenarioJudge {
                     // A page that reloaded itself may register again, as every start of a page may.
                     && !timeline.isReloaded(call.phone, from: call.sequence, to: other.sequence)
             }
-            guard let again else { continue }
+            guard let repeatedRegistration else { continue }
             return [
                 Finding(
                     .registrationRepeated,
                     expected: "\(describe(call.id)) is registered once",
-                    actual: "it was registered again \((again.sent - call.sent) / 1000) ms later, "
+                    actual:
+                        "it was registered again \((repeatedRegistration.sent - call.sent) / 1000) ms later, "
                         + "without a reason",
                     location: location,
-                    evidence: [call.sequence, again.sequence],
+                    evidence: [call.sequence, repeatedRegistration.sequence],
                     isFinal: true
                 )
             ]
@@ -109,7 +110,7 @@ extension DeviceScenarioJudge {
     private static let pauseGrowthMin = 1.4
 
     func completeRegistrations(_ location: SourceLocation) -> [Finding] {
-        guard !timeline.registrations.isEmpty else { return [noRegistration(location)] }
+        guard !timeline.registrations.isEmpty else { return [missingRegistrationFinding(location)] }
         for call in timeline.registrations {
             let fields = [
                 ("the ID", call.id), ("the device", call.device), ("the platform", call.platform),
@@ -117,7 +118,7 @@ extension DeviceScenarioJudge {
             ]
             for (name, value) in fields where !Self.isSet(value) {
                 return [
-                    incomplete(
+                    incompleteRegistrationFinding(
                         "a registration contains \(name)",
                         value ?? "missing",
                         call,
@@ -125,20 +126,20 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            let kind = timeline.phones[call.phone]?["uaPreset"]?.string ?? ""
+            let phoneKind = timeline.phones[call.phone]?["uaPreset"]?.string ?? ""
             let platform = call.platform?.lowercased() ?? ""
-            let wrong: [String] =
-                switch kind {
+            let contradictingPlatformWords: [String] =
+                switch phoneKind {
                 case "android": ["ios", "iphone", "ipad"]
                 case "iphone", "ipad", "ipad-desktop": ["android"]
                 // On such a phone, the app cannot know the platform, so it must not send one.
                 case "unknown": ["ios", "android"]
                 default: []
                 }
-            if wrong.contains(platform) {
+            if contradictingPlatformWords.contains(platform) {
                 return [
-                    incomplete(
-                        "a registration contains the platform of the phone, of kind '\(kind)'",
+                    incompleteRegistrationFinding(
+                        "a registration contains the platform of the phone, of kind '\(phoneKind)'",
                         platform,
                         call,
                         location
@@ -154,7 +155,7 @@ extension DeviceScenarioJudge {
             guard let install = timeline.installID(of: call.phone) else { continue }
             if call.device != install {
                 return [
-                    incomplete(
+                    incompleteRegistrationFinding(
                         "the device of a registration is the install ID",
                         call.device ?? "missing",
                         call,
@@ -191,7 +192,7 @@ extension DeviceScenarioJudge {
         }
     }
 
-    private func noRegistration(_ location: SourceLocation) -> Finding {
+    private func missingRegistrationFinding(_ location: SourceLocation) -> Finding {
         Finding(
             .registrationLost,
             expected: "the app sends a registration",
@@ -200,7 +201,7 @@ extension DeviceScenarioJudge {
         )
     }
 
-    private func incomplete(
+    private func incompleteRegistrationFinding(
         _ expected: String,
         _ actual: String,
         _ call: ClientTimeline.Registration,

@@ -11,7 +11,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         package var countMax: Int?
         /// Whether only commands count that the app sends before its first command that writes the
         /// app user ID.
-        package var isBeforeIDWritten = false
+        package var countsOnlyBeforeIDWrite = false
         package var phone: String?
         package var location: SourceLocation
 
@@ -58,7 +58,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         package var element: Element
         /// The expected visibility of the element (true or false), or its expected text.
         package var wanted: JSONValue
-        package var isNot = false
+        package var isNegated = false
         package var location: SourceLocation
 
         package init(element: Element, wanted: JSONValue, location: SourceLocation) {
@@ -79,13 +79,13 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
     }
 
-    package var promises: [RequiredInvariant] = []
+    package var requiredInvariants: [RequiredInvariant] = []
     package var commands: [Command] = []
     package var identities: [Identity] = []
     package var screens: [Screen] = []
     /// Whether the first launch must lead to a registration that the backend acknowledges, within
     /// the profile's `startup` time.
-    package var isBounded = false
+    package var requiresTimelyRegistration = false
     /// The minimum number of registrations that the backend acknowledges; `registeredMax` is the
     /// maximum.
     package var registeredMin: Int?

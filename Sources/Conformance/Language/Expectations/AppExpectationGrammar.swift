@@ -5,7 +5,7 @@ extension AppExpectation {
         "The expected behavior of the app on a simulated phone.",
         makeEmptyOwner: { AppExpectation(location: $0.location) }
     ) {
-        Field<AppExpectation>.promises
+        Field<AppExpectation>.requiredInvariants
         Field.value(
             "commands",
             \.commands,
@@ -18,7 +18,7 @@ extension AppExpectation {
         Field<AppExpectation>.screens
         Field.switchWord(
             "start",
-            \.isBounded,
+            \.requiresTimelyRegistration,
             "bounded",
             "value of 'start'",
             "The first launch must lead to a registration that the backend acknowledges, within "
@@ -38,10 +38,10 @@ extension AppExpectation {
 }
 
 extension Field where Owner == AppExpectation {
-    fileprivate static var promises: Field {
+    fileprivate static var requiredInvariants: Field {
         .list(
             "invariants",
-            \.promises,
+            \.requiredInvariants,
             Syntax(
                 .words(AppInvariant.allCases.map(\.rawValue)),
                 read: { node, reader in
@@ -104,7 +104,7 @@ extension Field where Owner == AppExpectation {
                     let wanted = YAMLNode.json(screen.wanted)
                     return YAMLNode.Entry(
                         screen.element.rawValue,
-                        screen.isNot ? .flow([.init("not", wanted)]) : wanted
+                        screen.isNegated ? .flow([.init("not", wanted)]) : wanted
                     )
                 }
                 return entries.isEmpty ? nil : .flow(entries)
@@ -124,13 +124,13 @@ extension Field where Owner == AppExpectation {
             shape,
             read: { node, expected, reader in
                 guard let count = bounds.read(node, &reader) else { return }
-                expected.registeredMin = count.least
-                expected.registeredMax = count.most
+                expected.registeredMin = count.minimum
+                expected.registeredMax = count.maximum
             },
             write: { expected in
-                let (least, most) = (expected.registeredMin, expected.registeredMax)
-                return least == nil && most == nil
-                    ? nil : bounds.write(Bounds(least: least, most: most))
+                let (minimum, maximum) = (expected.registeredMin, expected.registeredMax)
+                return minimum == nil && maximum == nil
+                    ? nil : bounds.write(Bounds(minimum: minimum, maximum: maximum))
             }
         )
     }
@@ -179,7 +179,7 @@ extension AppExpectation.Screen {
         if parts["not"] == nil {
             reader.fail(.missingKey("not", of: "a screen"), at: node.location)
         }
-        isNot = true
+        isNegated = true
         wanted = parts["not"].map { Self.displayedValue($0, &reader) } ?? .null
     }
 
@@ -228,7 +228,7 @@ extension AppExpectation.Command {
         Field<AppExpectation.Command>.count
         Field.switchWord(
             "before",
-            \.isBeforeIDWritten,
+            \.countsOnlyBeforeIDWrite,
             "id-written",
             "value of 'before'",
             "Counts only commands that the app sends before its first command that writes the app "
@@ -273,14 +273,16 @@ extension Field where Owner == AppExpectation.Command {
             shape,
             read: { node, command, reader in
                 guard let count = bounds.read(node, &reader) else { return }
-                command.countMin = count.least ?? 0
-                command.countMax = count.most
+                command.countMin = count.minimum ?? 0
+                command.countMax = count.maximum
             },
             write: { command in
-                let (least, most) = (command.countMin, command.countMax)
-                if least == 1, most == nil { return nil }
-                let isSaid = least > 0 || most == nil || most == 0
-                return bounds.write(Bounds(least: isSaid ? least : nil, most: most))
+                let (minimum, maximum) = (command.countMin, command.countMax)
+                if minimum == 1, maximum == nil { return nil }
+                let writesMinimum = minimum > 0 || maximum == nil || maximum == 0
+                return bounds.write(
+                    Bounds(minimum: writesMinimum ? minimum : nil, maximum: maximum)
+                )
             }
         )
     }
@@ -296,7 +298,7 @@ extension AppExpectation.Identity.IdentityCondition {
         var changed: Bool?
     }
 
-    private static let drafts = Construct<Draft>(
+    private static let draftGrammar = Construct<Draft>(
         "identity",
         "an ID",
         "The expected app user ID of a phone.",
@@ -325,12 +327,12 @@ extension AppExpectation.Identity.IdentityCondition {
 
     /// The syntax of an expected ID: the name of a user, or a mapping such as `{changed: true}`.
     fileprivate static let syntax = Syntax<AppExpectation.Identity.IdentityCondition>(
-        .either([.name(.user, .refers), .construct(drafts.shape)]),
+        .either([.name(.user, .refers), .construct(draftGrammar.shape)]),
         read: { node, reader in
             guard case .mapping = node.content else {
                 return reader.name(node, .user, .refers).map { .user($0) }
             }
-            guard let draft = drafts.read(node, &reader) else { return nil }
+            guard let draft = draftGrammar.read(node, &reader) else { return nil }
             if let user = draft.not { return .notUser(user) }
             if let phone = draft.sameAs { return .sameAs(phone) }
             if let phone = draft.otherThan { return .otherThan(phone) }
@@ -339,10 +341,10 @@ extension AppExpectation.Identity.IdentityCondition {
         write: { wanted in
             switch wanted {
             case .user(let user): .plain(user)
-            case .notUser(let user): drafts.flow.write(Draft(not: user))
-            case .sameAs(let phone): drafts.flow.write(Draft(sameAs: phone))
-            case .otherThan(let phone): drafts.flow.write(Draft(otherThan: phone))
-            case .changed: drafts.flow.write(Draft(changed: true))
+            case .notUser(let user): draftGrammar.flow.write(Draft(not: user))
+            case .sameAs(let phone): draftGrammar.flow.write(Draft(sameAs: phone))
+            case .otherThan(let phone): draftGrammar.flow.write(Draft(otherThan: phone))
+            case .changed: draftGrammar.flow.write(Draft(changed: true))
             }
         }
     )
@@ -363,13 +365,13 @@ extension AppExpectation {
     /// The capabilities that a target must have to check the expectations, each with the
     /// expectation's location in the file.
     var requiredCapabilities: [(demand: RequiredCapability, location: SourceLocation)] {
-        var requiredCapabilities = promises.map {
+        var requiredCapabilities = requiredInvariants.map {
             (demand: RequiredCapability.promise($0.name), location: $0.location)
         }
         requiredCapabilities += commands.map { (.app(.commands), $0.location) }
         requiredCapabilities += identities.map { (.app(.id), $0.location) }
         requiredCapabilities += screens.map { (.app(.screen), $0.location) }
-        if isBounded { requiredCapabilities.append((.app(.start), location)) }
+        if requiresTimelyRegistration { requiredCapabilities.append((.app(.start), location)) }
         if registeredMin != nil || registeredMax != nil {
             requiredCapabilities.append((.app(.registered), location))
         }

@@ -10,12 +10,14 @@ package struct Audience: Hashable, Codable, Sendable {
     package var users: [String]
     /// The required number of recipients that are not users of the case, such as devices that are
     /// addressed by IDs of the provider.
-    package var others = 0
+    package var otherRecipientCount = 0
     /// Whether the message must address a segment.
     package var isEveryone = false
 
-    package init(users: [String] = [], others: Int = 0, isEveryone: Bool = false) {
-        (self.users, self.others, self.isEveryone) = (users, others, isEveryone)
+    package init(users: [String] = [], otherRecipientCount: Int = 0, isEveryone: Bool = false) {
+        (self.users, self.otherRecipientCount, self.isEveryone) = (
+            users, otherRecipientCount, isEveryone
+        )
     }
 
     /// The syntax of an audience: a list of users, or a mapping with more details.
@@ -23,7 +25,7 @@ package struct Audience: Hashable, Codable, Sendable {
         Syntax.list(Syntax.name(.user, .refers), countMin: 1)
             .mapped(to: { Audience(users: $0) }, from: \.users),
         orMapping: grammar.flow,
-        takesMapping: { $0.users.isEmpty || $0.others > 0 || $0.isEveryone }
+        takesMapping: { $0.users.isEmpty || $0.otherRecipientCount > 0 || $0.isEveryone }
     )
 
     private static let grammar = Construct<Audience>(
@@ -42,7 +44,7 @@ package struct Audience: Hashable, Codable, Sendable {
         )
         Field.value(
             "others",
-            \.others,
+            \.otherRecipientCount,
             .count(0...10_000),
             default: 0,
             "The number of recipients that are not users of the case, such as devices that are "
@@ -58,13 +60,15 @@ package struct Audience: Hashable, Codable, Sendable {
         let reached = Set(effect.recipients)
         let named = Set(users.map(namespace.id(of:)))
         return named.isSubset(of: reached) && reached.contains(Self.everyone) == isEveryone
-            && reached.subtracting(named).subtracting([Self.everyone]).count == others
+            && reached.subtracting(named).subtracting([Self.everyone]).count == otherRecipientCount
     }
 
     /// A list of the recipients for error messages.
     package var text: String {
         let parts =
-            users + (others > 0 ? ["\(others) other\(others == 1 ? "" : "s")"] : [])
+            users
+            + (otherRecipientCount > 0
+                ? ["\(otherRecipientCount) other\(otherRecipientCount == 1 ? "" : "s")"] : [])
             + (isEveryone ? ["a segment"] : [])
         return parts.isEmpty ? "no recipients" : parts.joined(separator: ", ")
     }

@@ -27,7 +27,7 @@ extension Field where Owner == Expectation {
                     + "the location of the ID."
             ),
             read: { node, expectation, reader in
-                let known = reader.names.introduced(.call)
+                let known = reader.names.introducedNames(.call)
                 for entry in reader.entries(node) ?? [] {
                     guard known.contains(entry.key) else {
                         reader.fail(.unknownKey(entry.key, allowed: known), at: entry.keyLocation)
@@ -51,10 +51,10 @@ extension Field where Owner == Expectation {
         )
     }
 
-    static var alike: Field {
+    static var callsWithSameResponse: Field {
         .list(
             "alike",
-            \.alike,
+            \.callsWithSameResponse,
             Call.knownCallName,
             countMin: 2,
             "Calls whose responses must be indistinguishable from each other."

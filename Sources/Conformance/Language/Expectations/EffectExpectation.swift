@@ -7,18 +7,18 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var countMin: Int
     package var countMax: Int?
     /// Whether all attempts of the backend to cause one effect must carry the same idempotency key.
-    package var hasSteadyKey: Bool
+    package var requiresSameIdempotencyKey: Bool
     /// Whether messages may address only users of the case, by the method that the provider
     /// documents.
-    package var isPersonal = false
+    package var addressesOnlyCaseUsers = false
     /// Another user, whose messages must differ from the messages to `user`; nil: not checked.
-    package var unlike: String?
+    package var userWithOtherContent: String?
     /// The maximum number of effects beyond those of the baseline run (a simpler form of the same
     /// steps); nil: not checked.
-    package var addedMax: Int?
+    package var countMaxAboveBaseline: Int?
     /// Another user, for which the steps must cause as many additional effects as for `user`; nil:
     /// not checked.
-    package var addedLike: String?
+    package var userWithSameAddedCount: String?
     /// The maximum number of calls to the provider for the effect, whether accepted or not; nil:
     /// not checked.
     package var attemptsMax: Int?
@@ -28,9 +28,9 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var audience: Audience?
     /// The required number of different idempotency keys over all attempts, each of which must have
     /// a key; nil: not checked.
-    package var keyCount: Int?
+    package var idempotencyKeyCount: Int?
     /// The pattern that the content of an effect must match to count; nil: any content.
-    package var says: JSONValue?
+    package var expectedContent: JSONValue?
     package var location: SourceLocation
 
     package init(
@@ -38,14 +38,14 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
         user: String?,
         countMin: Int,
         countMax: Int?,
-        hasSteadyKey: Bool,
+        requiresSameIdempotencyKey: Bool,
         location: SourceLocation
     ) {
         self.kind = kind
         self.user = user
         self.countMin = countMin
         self.countMax = countMax
-        self.hasSteadyKey = hasSteadyKey
+        self.requiresSameIdempotencyKey = requiresSameIdempotencyKey
         self.location = location
     }
 }
@@ -70,7 +70,7 @@ extension EffectExpectation {
                 user: nil,
                 countMin: 1,
                 countMax: nil,
-                hasSteadyKey: false,
+                requiresSameIdempotencyKey: false,
                 location: node.location
             )
         }
@@ -105,19 +105,19 @@ extension EffectExpectation {
         )
         Field.optional(
             "unlike",
-            \.unlike,
+            \.userWithOtherContent,
             .name(.user, .refers),
             "Messages to this user must differ from messages to the user in `to`."
         )
         Field.optional(
             "added",
-            \.addedMax,
-            Bounds.most(0...1000),
+            \.countMaxAboveBaseline,
+            Bounds.maximum(0...1000),
             "The maximum number of effects beyond those of the baseline run (see `like`)."
         )
         Field.optional(
             "added-like",
-            \.addedLike,
+            \.userWithSameAddedCount,
             .name(.user, .refers),
             "The steps must cause as many additional effects for this user as for the user in `to`."
         )
@@ -126,21 +126,21 @@ extension EffectExpectation {
     @FieldBuilder<EffectExpectation> private static var attemptFields: [Field<EffectExpectation>] {
         Field.switchWord(
             "key",
-            \.hasSteadyKey,
+            \.requiresSameIdempotencyKey,
             "steady",
             "value of 'key'",
             "All attempts of the backend to cause one effect must carry the same idempotency key."
         )
         Field.optional(
             "keys",
-            \.keyCount,
+            \.idempotencyKeyCount,
             .count(1...1000),
             "The required number of different idempotency keys over all attempts. A backend should "
                 + "use one key per event, also for retries."
         )
         Field.switchWord(
             "address",
-            \.isPersonal,
+            \.addressesOnlyCaseUsers,
             "personal",
             "value of 'address'",
             "Messages may address only users of the case, by the method that the provider "
@@ -149,7 +149,7 @@ extension EffectExpectation {
         Field.optional(
             "attempts",
             \.attemptsMax,
-            Bounds.most(0...1000),
+            Bounds.maximum(0...1000),
             "The maximum number of calls to the provider for the effect, whether accepted or not."
         )
         Field.switchWord(
@@ -161,7 +161,7 @@ extension EffectExpectation {
         )
         Field.optional(
             "content",
-            \.says,
+            \.expectedContent,
             .json.templated(.answer),
             "Counts only effects whose content matches this pattern."
         )
@@ -169,8 +169,9 @@ extension EffectExpectation {
 
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
-        kind != Self.provider + "tags" && unlike == nil && addedMax == nil
-            && addedLike == nil ? 1 : 0
+        kind != Self.provider + "tags" && userWithOtherContent == nil
+            && countMaxAboveBaseline == nil
+            && userWithSameAddedCount == nil ? 1 : 0
     }
 }
 
@@ -188,19 +189,21 @@ extension Field where Owner == EffectExpectation {
             shape,
             read: { node, effect, reader in
                 guard let count = bounds.read(node, &reader) else { return }
-                effect.countMin = count.least ?? 0
-                effect.countMax = count.most
+                effect.countMin = count.minimum ?? 0
+                effect.countMax = count.maximum
                 effect.location = node.location
             },
             write: { effect in
-                let isUsual = effect.countMax == nil && effect.countMin == effect.defaultCountMin
-                guard !isUsual else { return nil }
-                let hasLeast = effect.countMin > 0 || effect.countMax == nil
-                let least = hasLeast || effect.countMax == effect.countMin ? effect.countMin : nil
-                return bounds.write(Bounds(least: least, most: effect.countMax))
+                let isDefaultCount =
+                    effect.countMax == nil && effect.countMin == effect.defaultCountMin
+                guard !isDefaultCount else { return nil }
+                let writesMinimum = effect.countMin > 0 || effect.countMax == nil
+                let minimum =
+                    writesMinimum || effect.countMax == effect.countMin ? effect.countMin : nil
+                return bounds.write(Bounds(minimum: minimum, maximum: effect.countMax))
             }
         )
-        field.absent = { $0.countMin = $0.defaultCountMin }
+        field.applyDefault = { $0.countMin = $0.defaultCountMin }
         return field
     }
 }

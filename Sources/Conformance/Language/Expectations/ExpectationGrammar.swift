@@ -10,10 +10,10 @@ extension Expectation {
         Field<Expectation>.like.sufficientAlone
         Field<Expectation>.compare.supportedByAllTargets
         Field<Expectation>.ids.sufficientAlone
-        Field<Expectation>.alike
+        Field<Expectation>.callsWithSameResponse
         Field<Expectation>.race.sufficientAlone
         Field<Expectation>.overlap
-        Field<Expectation>.watch
+        Field<Expectation>.watchDuration
         Field<Expectation>.secrets
         Field<Expectation>.keyFetches
         Field<Expectation>.effects.sufficientAlone

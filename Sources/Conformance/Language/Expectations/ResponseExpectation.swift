@@ -92,7 +92,7 @@ extension Field where Owner == Expectation {
             read: { node, expectation, reader in
                 expectation.answers =
                     ResponseExpectation.syntax.read(node, &reader) ?? expectation.answers
-                expectation.answersLocation = node.location
+                expectation.responseLocation = node.location
             },
             write: { ResponseExpectation.syntax.write($0.answers) }
         )
@@ -102,17 +102,17 @@ extension Field where Owner == Expectation {
         .optional(
             "within",
             \.within,
-            .moment,
+            .signedDuration,
             "The maximum real time that the backend has to respond to a delivery or a call.",
             fallback: "the provider's timeout"
         )
     }
 
-    static var watch: Field {
+    static var watchDuration: Field {
         .optional(
             "watch",
-            \.watch,
-            .moment,
+            \.watchDuration,
+            .signedDuration,
             "Additional real time for which the backend is observed after its state and effects "
                 + "have settled.",
             fallback: "none"
@@ -132,8 +132,8 @@ extension Field where Owner == Expectation {
     static var keyFetches: Field {
         .optional(
             "key-fetches",
-            \.keyFetchesMax,
-            Bounds.most(0...100),
+            \.keyFetchCountMax,
+            Bounds.maximum(0...100),
             "The maximum number of times that the backend may fetch Firebase's public keys during "
                 + "the run."
         )
@@ -158,10 +158,10 @@ extension Field where Owner == Expectation {
                 "Users whose personal data no probe may show at the end."
             ),
             read: { node, expectation, reader in
-                expectation.forgotten = users.read(node, &reader) ?? []
+                expectation.forgottenUsers = users.read(node, &reader) ?? []
                 expectation.forgottenLocation = node.location
             },
-            write: { $0.forgotten.isEmpty ? nil : users.write($0.forgotten) }
+            write: { $0.forgottenUsers.isEmpty ? nil : users.write($0.forgottenUsers) }
         )
     }
 }

@@ -9,7 +9,7 @@ package struct ResponsePattern: Hashable, Codable, Sendable {
     package var location: SourceLocation
     /// The location, in the contract file, of each value in the pattern's JSON body, by JSON
     /// pointer.
-    package var places: [String: SourceLocation] = [:]
+    package var sourceLocations: [String: SourceLocation] = [:]
 
     package init(status: Int, location: SourceLocation) {
         self.status = status
@@ -78,7 +78,7 @@ extension Field where Owner == ResponsePattern {
             body.shape,
             read: { node, pattern, reader in
                 body.read(node, &pattern, &reader)
-                pattern.places = node.places()
+                pattern.sourceLocations = node.sourceLocations()
             },
             write: body.write
         )

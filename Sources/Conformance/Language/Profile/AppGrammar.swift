@@ -16,7 +16,7 @@ extension Profile.App {
         Field<Profile.App>.access
         Field<Profile.App>.backend
     }.checking { app, keys, reader in
-        let names = app.vaultKeys.values + app.otherKeys
+        let names = app.vaultKeys.values + app.otherVaultKeys
         if let name = names.sorted().first(where: WindowPropertyNames.all.contains) {
             // A reply would overwrite the page's property of that name (C-35).
             reader.fail(
@@ -27,8 +27,8 @@ extension Profile.App {
                 at: (keys["vault"] ?? keys["other-keys"] ?? keys.node).location
             )
         }
-        guard let access = keys["access"], let body = app.access?.body, app.declaresAccess,
-            Set(body.templatePlaces.keys).isSubset(of: ["product"])
+        guard let access = keys["access"], let body = app.access?.body, app.isAccessSetInFile,
+            Set(body.templatePointersInJSON.keys).isSubset(of: ["product"])
         else { return }
         reader.fail(
             .conflict(
@@ -59,7 +59,7 @@ extension Profile.App {
         }
         Field.value(
             "other-keys",
-            \.otherKeys,
+            \.otherVaultKeys,
             .list(.text("a key")),
             default: [],
             "Other keys that the app may write to the vault unencrypted. None may hold a secret.",
@@ -67,8 +67,8 @@ extension Profile.App {
         )
         Field.value(
             "startup",
-            \.startup,
-            .span,
+            \.startupTimeout,
+            .unsignedDuration,
             default: .seconds(5),
             "The maximum time that the app may take to start when the native side of the bridge "
                 + "does not respond."
@@ -83,7 +83,7 @@ extension Profile.App {
             },
             Syntax.oneOrMore(.selector),
             "The elements to tap, by user action. Several elements are tapped in sequence."
-        ) { $0.taps[$1] = $2 }
+        ) { $0.tapSelectors[$1] = $2 }
         Field<Profile.App>.table(
             "inputs",
             [
@@ -92,7 +92,7 @@ extension Profile.App {
             ],
             .selector,
             "The input fields to fill in before a login."
-        ) { $0.inputs[$1] = $2 }
+        ) { $0.inputSelectors[$1] = $2 }
         Field<Profile.App>.table(
             "shows",
             AppExpectation.Screen.Element.allCases.map {
@@ -102,7 +102,7 @@ extension Profile.App {
             "The elements that show the app's state."
         ) { app, name, value in
             if let element = AppExpectation.Screen.Element(rawValue: name) {
-                app.shows[element] = value
+                app.elementSelectors[element] = value
             }
         }
         Field<Profile.App>.table(
@@ -126,7 +126,7 @@ extension Profile.App {
         )
         Field.optional(
             "agree",
-            \.agree,
+            \.agreementSelector,
             .selector,
             "The element to tap when the app asks whether to continue. A browser dialog needs no "
                 + "element."
@@ -150,7 +150,10 @@ extension Field where Owner == Profile.App {
             doc: doc,
             keys: names.map { KeyShape($0.name, value.shape, $0.doc) }
         )
-        return .readOnly(key, .construct(shape), doc, fallback: fallback) { node, app, reader in
+        return .readOnlyField(key, .construct(shape), doc, fallback: fallback) {
+            node,
+            app,
+            reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
             for name in shape.keys.map(\.key) {
                 guard let node = nodes[name], let read = value.read(node, &reader) else {
@@ -179,7 +182,7 @@ extension Field where Owner == Profile.App {
                 ),
             ]
         )
-        return .readOnly(
+        return .readOnlyField(
             "access",
             .construct(shape),
             "The request by which the app asks its backend whether the user has access.",
@@ -198,7 +201,7 @@ extension Field where Owner == Profile.App {
                 return
             }
             guard let path = parts[method].flatMap({ reader.text($0) }) else { return }
-            app.declaresAccess = true
+            app.isAccessSetInFile = true
             app.access = Profile.Endpoint(
                 method: method.uppercased(),
                 path: path,
@@ -209,7 +212,7 @@ extension Field where Owner == Profile.App {
 
     fileprivate static var backend: Field {
         let word = Syntax<String>.word("backend", among: ["model", "own"])
-        return .readOnly(
+        return .readOnlyField(
             "backend",
             word.shape,
             "The backend that the page calls: Assay's model of a correct backend (`model`), or the "

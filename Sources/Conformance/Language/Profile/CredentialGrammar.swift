@@ -17,7 +17,7 @@ extension Profile.Credentials {
                 .templated(slot)
         )
         return [
-            .readOnly(
+            .readOnlyField(
                 "headers",
                 values.shape,
                 "Additional header fields, such as API keys or `Bearer {{session}}`.",
@@ -39,7 +39,7 @@ extension Profile.Credentials {
                 credentials.headers = secrets
                 owner[keyPath: path] = credentials
             },
-            .readOnly(
+            .readOnlyField(
                 "as",
                 Syntax.text("a uid, such as `{{id}}`").templated(slot).shape,
                 "The uid of a signed-in user, whose ID token is sent as the bearer token.",

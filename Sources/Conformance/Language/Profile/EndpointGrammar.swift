@@ -4,7 +4,7 @@ extension Profile.Endpoint {
     /// Returns the syntax of an endpoint on one line: a path, or a method and a path.
     ///
     /// The parameter is the method of an endpoint that is only a path.
-    static func line(method defaultValue: String) -> Syntax<Profile.Endpoint> {
+    static func requestLine(method defaultValue: String) -> Syntax<Profile.Endpoint> {
         Syntax(
             .pattern(
                 "^((GET|POST|PUT|PATCH|DELETE|HEAD) )?/",
@@ -40,7 +40,7 @@ extension Profile.Endpoint {
         _ name: String,
         _ slot: TemplateScope.ProfileSlot
     ) -> Construct<Profile.Endpoint> {
-        let verbs = ["get", "post", "put", "patch", "delete"]
+        let methodKeys = ["get", "post", "put", "patch", "delete"]
         let templates = slot.words.map { ", `{{\($0.word)}}`" }.joined().dropFirst(2)
         return Construct(
             name,
@@ -48,8 +48,8 @@ extension Profile.Endpoint {
             "A request to the backend" + (templates.isEmpty ? "." : ", with \(templates)."),
             makeEmptyOwner: { _ in Profile.Endpoint(method: "", path: "") }
         ) {
-            verbs.map { verb in
-                Field<Profile.Endpoint>.readOnly(
+            methodKeys.map { verb in
+                Field<Profile.Endpoint>.readOnlyField(
                     verb,
                     .templated(.text("a path"), .profile(slot)),
                     "The path of a \(verb.uppercased()) request."
@@ -59,7 +59,7 @@ extension Profile.Endpoint {
                     endpoint.path = path
                 }
             }
-            Field<Profile.Endpoint>.readOnly(
+            Field<Profile.Endpoint>.readOnlyField(
                 "body",
                 .templated(.json, .profile(slot)),
                 "The JSON body. A field whose template has no value is omitted.",
@@ -69,19 +69,19 @@ extension Profile.Endpoint {
             }
             Field.optional(
                 "id",
-                \.answerID,
+                \.responseIDPointer,
                 .pointer,
                 "The location of the user's ID in the response.",
                 fallback: "the sent ID is used"
             )
             Field.optional(
                 "proof",
-                \.answerProof,
+                \.responseProofPointer,
                 .pointer,
                 "The location in the response of the proof that the ID belongs to the device."
             )
             Profile.Credentials.fields(slot, \.credentials)
-        }.oneOf(verbs, example: "post: /path")
+        }.oneOf(methodKeys, example: "post: /path")
     }
 }
 
@@ -105,11 +105,16 @@ extension Field where Owner == Profile {
 
     static var endpoints: Field {
         let request = Profile.Endpoint.request("endpoint", .endpoint)
-        let lines = Dictionary(
+        let requestLines = Dictionary(
             uniqueKeysWithValues: endpointDocs.map {
-                let line = Profile.Endpoint.line(method: $0.name == "protected" ? "GET" : "POST")
+                let requestLine = Profile.Endpoint.requestLine(
+                    method: $0.name == "protected" ? "GET" : "POST"
+                )
                 // A webhook has the same path for all users, so it has no templates.
-                return ($0.name, $0.name.hasSuffix("-webhook") ? line : line.templated(.endpoint))
+                return (
+                    $0.name,
+                    $0.name.hasSuffix("-webhook") ? requestLine : requestLine.templated(.endpoint)
+                )
             }
         )
         let shape = ConstructShape(
@@ -117,11 +122,11 @@ extension Field where Owner == Profile {
             owner: "endpoints",
             doc: "The backend's own routes: a method and a path, or a mapping with more details.",
             keys: endpointDocs.map { name, doc in
-                let line = lines[name]?.shape ?? .text("a path")
-                return KeyShape(name, .either([line, .construct(request.shape)]), doc)
+                let requestLine = requestLines[name]?.shape ?? .text("a path")
+                return KeyShape(name, .either([requestLine, .construct(request.shape)]), doc)
             }
         )
-        return .readOnly(
+        return .readOnlyField(
             "endpoints",
             .construct(shape),
             "The backend's own routes.",
@@ -135,12 +140,12 @@ extension Field where Owner == Profile {
                 if case .mapping = value.content {
                     profile.endpoints[name] =
                         request.read(value, &reader) ?? profile.endpoints[name]
-                } else if var endpoint = lines[name]?.read(value, &reader) {
+                } else if var endpoint = requestLines[name]?.read(value, &reader) {
                     // With only a path, the endpoint keeps the identity guide's body and response.
                     let defaultValue = profile.endpoints[name]
                     endpoint.body = defaultValue?.body
-                    endpoint.answerID = defaultValue?.answerID
-                    endpoint.answerProof = defaultValue?.answerProof
+                    endpoint.responseIDPointer = defaultValue?.responseIDPointer
+                    endpoint.responseProofPointer = defaultValue?.responseProofPointer
                     profile.endpoints[name] = endpoint
                 }
             }

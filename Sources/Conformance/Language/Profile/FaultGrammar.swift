@@ -7,17 +7,17 @@ extension Profile.Fault {
         "Requests or commands that make the backend's database fail and repair it. While the "
             + "database fails, reads may work, but every write of an event must fail, for all "
             + "users.",
-        makeEmptyOwner: { _ in Profile.Fault(breaking: .register, healing: .register) }
+        makeEmptyOwner: { _ in Profile.Fault(breakAction: .register, repairAction: .register) }
     ) {
         Field.required(
             "break",
-            \.breaking,
+            \.breakAction,
             Profile.UserCreation.syntax("break", .none),
             "A request or a command after which every write fails."
         )
         Field.required(
             "heal",
-            \.healing,
+            \.repairAction,
             Profile.UserCreation.syntax("heal", .none),
             "A request or a command after which writes succeed again. It is also executed when the "
                 + "database does not fail."

@@ -105,14 +105,18 @@ extension Profile.Reading {
         var isAny: JSONValue?
         var isNone: JSONValue?
         var isFuture = false
-        var absent: JSONValue?
-        var and: [Profile.Reading]?
-        var or: [Profile.Reading]?
+        var valueIfPathAbsent: JSONValue?
+        var additionalConditions: [Profile.Reading]?
+        var alternativeConditions: [Profile.Reading]?
 
         var reading: Profile.Reading {
-            var reading = Profile.Reading(pointer: pointer, meaning: meaning, absent: absent)
-            reading.and = and
-            reading.or = or
+            var reading = Profile.Reading(
+                pointer: pointer,
+                meaning: meaning,
+                valueIfPathAbsent: valueIfPathAbsent
+            )
+            reading.additionalConditions = additionalConditions
+            reading.alternativeConditions = alternativeConditions
             return reading
         }
 
@@ -126,7 +130,7 @@ extension Profile.Reading {
 
     /// - Parameters:
     ///   - name: The name of the grammar in the JSON Schema and on the reference page.
-    ///   - others: The syntax of the conditions under `and` and `or`; nil: the two keys are not
+    ///   - others: The syntax of the conditions under `additionalConditions` and `alternativeConditions`; nil: the two keys are not
     ///     allowed.
     /// - Returns: The grammar of the location and interpretation of a state field, written as a
     ///   mapping.
@@ -164,7 +168,7 @@ extension Profile.Reading {
             )
             Field.optional(
                 "absent",
-                \.absent,
+                \.valueIfPathAbsent,
                 .json,
                 "The field's value when the response does not contain the location.",
                 fallback: "inconclusive"
@@ -178,13 +182,13 @@ extension Profile.Reading {
     ) -> [Field<Draft>] {
         Field.optional(
             "and",
-            \.and,
+            \.additionalConditions,
             .oneOrMore(others),
             "Further conditions. The field is true when all conditions hold."
         )
         Field.optional(
             "or",
-            \.or,
+            \.alternativeConditions,
             .oneOrMore(others),
             "Alternative conditions. The field is true when any of the conditions holds."
         )

@@ -142,7 +142,7 @@ extension Profile {
         Field.value(
             "settle-timeout",
             \.settleTimeout,
-            .span,
+            .unsignedDuration,
             default: .seconds(10),
             "The maximum real time until an expected effect or state appears."
         )
@@ -184,7 +184,7 @@ extension Field where Owner == Profile {
                 return KeyShape(name.rawValue, .secret, doc)
             }
         )
-        return .readOnly(
+        return .readOnlyField(
             "secrets",
             .construct(shape),
             "The secrets of senders and callers. An omitted secret is not required."
@@ -202,7 +202,7 @@ extension Field where Owner == Profile {
     }
 
     fileprivate static var users: Field {
-        .readOnly(
+        .readOnlyField(
             "users",
             .construct(Profile.Users.grammar.shape),
             "The form of user IDs, and the way to create a user before a case."
@@ -217,7 +217,7 @@ extension Field where Owner == Profile {
     }
 
     fileprivate static var accounts: Field {
-        .readOnly(
+        .readOnlyField(
             "accounts",
             .construct(Profile.Accounts.grammar.shape),
             "The way to create an account for logins."
@@ -236,7 +236,7 @@ extension Field where Owner == Profile {
                 KeyShape("except", names.shape, "The features that the backend lacks.")
             ]
         )
-        return .readOnly(
+        return .readOnlyField(
             "features",
             .construct(shape),
             "The features that the backend lacks. Contracts that need them are not run."
@@ -250,7 +250,7 @@ extension Field where Owner == Profile {
 
 extension Field {
     /// Creates the field for a key that is read from a file but never written.
-    static func readOnly(
+    static func readOnlyField(
         _ key: String,
         _ shape: Shape,
         _ doc: String,

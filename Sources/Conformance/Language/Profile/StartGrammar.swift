@@ -15,7 +15,9 @@ extension Profile.Start {
         Field.optional(
             "ready",
             \.ready,
-            .either(Profile.Ready.line, orMapping: Profile.Ready.grammar.flow) { $0.status != nil },
+            .either(Profile.Ready.requestLine, orMapping: Profile.Ready.grammar.flow) {
+                $0.status != nil
+            },
             "The request that shows that the backend is ready. Any status below 400 counts, or "
                 + "only `status` in a mapping.",
             fallback: "any response to `GET /` except 502, 503 and 504, which gateways send"
@@ -23,7 +25,7 @@ extension Profile.Start {
         Field.optional(
             "timeout",
             \.timeout,
-            .span,
+            .unsignedDuration,
             "The maximum time until the backend is ready.",
             fallback: Profile.Start.defaultTimeout.unsignedText
         )
@@ -110,12 +112,14 @@ extension Profile.Ready {
     private static let methods = ["GET", "HEAD", "POST", "PUT"]
 
     /// The short form of the readiness request: a path, or a method and a path.
-    static var line: Syntax<Profile.Ready> {
-        let line = Profile.Endpoint.line(method: "GET")
+    static var requestLine: Syntax<Profile.Ready> {
+        let requestLine = Profile.Endpoint.requestLine(method: "GET")
         return Syntax(
-            line.shape,
+            requestLine.shape,
             read: { node, reader in
-                line.read(node, &reader).map { Profile.Ready(method: $0.method, path: $0.path) }
+                requestLine.read(node, &reader).map {
+                    Profile.Ready(method: $0.method, path: $0.path)
+                }
             },
             write: { .text($0.method + " " + $0.path) }
         )
@@ -172,7 +176,7 @@ extension Profile.Stop {
         Field.value(
             "within",
             \.within,
-            .span,
+            .unsignedDuration,
             default: Profile.Stop.defaultTimeoutUntilKilled,
             "The time that the backend has to exit, after which it is killed."
         )

@@ -53,7 +53,7 @@ package struct AppAction: Hashable, Codable, Sendable {
     /// The name of the account with which the user signs up or signs in; nil: none.
     package var account: String?
     /// The contract's name for the anonymous customer that a launch or a logout creates.
-    package var anonymous: String?
+    package var anonymousUser: String?
     /// The kind of app that the action `launch` starts.
     package var app = App.accounts
     /// Whether the user enters a wrong password.
@@ -62,7 +62,7 @@ package struct AppAction: Hashable, Codable, Sendable {
     /// Whether the user confirms when the app asks whether to continue.
     package var agrees = false
     /// Whether the next step starts without waiting for this action to finish.
-    package var isAtOnce = false
+    package var isNextStepImmediate = false
     /// The argument that the runtime passes to the purchase callback; nil: none.
     package var argument: JSONValue?
     /// The duration of the action `wait`; nil for all other actions.

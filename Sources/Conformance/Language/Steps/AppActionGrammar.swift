@@ -12,7 +12,7 @@ extension AppAction {
         Field.flag("agrees", \.agrees, "The user confirms when the app asks whether to continue.")
         Field.flag(
             "at-once",
-            \.isAtOnce,
+            \.isNextStepImmediate,
             "The next step starts without waiting for this action to finish."
         )
         Field.optional(
@@ -22,7 +22,7 @@ extension AppAction {
             "The argument of the purchase callback.",
             fallback: "no argument"
         )
-        Field.optional("for", \.time, .moment, "The duration of the action `wait`.")
+        Field.optional("for", \.time, .signedDuration, "The duration of the action `wait`.")
         Field.optional(
             "killed-at",
             \.killedAt,
@@ -43,7 +43,7 @@ extension AppAction {
     @FieldBuilder<AppAction> private static var userFields: [Field<AppAction>] {
         Field.optional(
             "as",
-            \.anonymous,
+            \.anonymousUser,
             .name(.user, .introduces),
             "A name for the anonymous customer that a launch or a logout creates.",
             fallback: "no name"
@@ -134,9 +134,9 @@ extension StepForm {
 extension AppAction {
     var requiredCapabilities: [RequiredCapability] {
         let executionManners: [(RequiredCapability.ActionModifier, Bool)] = [
-            (.account, account != nil), (.anonymous, anonymous != nil),
+            (.account, account != nil), (.anonymous, anonymousUser != nil),
             (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
-            (.atOnce, isAtOnce), (.argument, argument != nil), (.time, time != nil),
+            (.atOnce, isNextStepImmediate), (.argument, argument != nil), (.time, time != nil),
             (.killedAt, killedAt != nil), (.despia, app == .despia),
         ]
         return [.userAction(name)] + executionManners.filter(\.1).map { .modifier($0.0, name) }
@@ -144,7 +144,7 @@ extension AppAction {
 
     /// The names of the users whose IDs the action involves.
     var users: [String] {
-        [anonymous, name.needsAccounts ? account : nil].compactMap { $0 }
+        [anonymousUser, name.needsAccounts ? account : nil].compactMap { $0 }
     }
 
     /// The features that a backend needs for the action, in addition to those that every phone step

@@ -28,9 +28,9 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
 
     package var answers: [String: [Answer]] = [:]
     /// Whether the last planned response of a route is repeated for all later calls of the route.
-    package var isPermanent = false
+    package var repeatsLastResponse = false
     /// Whether the app's backend is notified of purchases in the store.
-    package var learnsPurchases = true
+    package var isNotifiedOfPurchases = true
 
     package init() {}
 
@@ -39,15 +39,15 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     /// A route that the later plan does not contain keeps its planned responses.
     package mutating func add(_ later: AppBackendPlan) {
         answers.merge(later.answers) { $1 }
-        isPermanent = later.isPermanent
-        learnsPurchases = later.learnsPurchases
+        repeatsLastResponse = later.repeatsLastResponse
+        isNotifiedOfPurchases = later.isNotifiedOfPurchases
     }
 
     /// Removes and returns the planned response to the next call of a route; nil when no response
     /// is planned.
     package mutating func takeNext(_ route: String) -> Answer? {
         guard var answers = answers[route], let first = answers.first else { return nil }
-        if answers.count > 1 || !isPermanent { answers.removeFirst() }
+        if answers.count > 1 || !repeatsLastResponse { answers.removeFirst() }
         self.answers[route] = answers
         return first
     }
@@ -64,12 +64,12 @@ extension AppBackendPlan {
         routeFields
         Field.flag(
             "forever",
-            \.isPermanent,
+            \.repeatsLastResponse,
             "Repeats the last response of each list for all later calls."
         )
         Field.value(
             "learns-purchases",
-            \.learnsPurchases,
+            \.isNotifiedOfPurchases,
             .flag,
             default: true,
             "Whether the app's backend is notified of purchases in the store."
@@ -109,13 +109,13 @@ extension AppBackendPlan.Answer {
         var recovered: String?
     }
 
-    private static let drafts = Construct<Draft>(
+    private static let draftGrammar = Construct<Draft>(
         "backend-response",
         "a response",
         "A response of the app's own backend with a parameter.",
         makeEmptyOwner: { _ in Draft() }
     ) {
-        Field.optional("slow", \.slow, .span, "Responds correctly after this time.")
+        Field.optional("slow", \.slow, .unsignedDuration, "Responds correctly after this time.")
         Field.optional(
             "recovered",
             \.recovered,
@@ -126,12 +126,12 @@ extension AppBackendPlan.Answer {
 
     fileprivate static let syntax = Syntax<AppBackendPlan.Answer>(
         .either([
-            .count(100...599), .words(words.map(\.word)), .construct(drafts.shape),
+            .count(100...599), .words(words.map(\.word)), .construct(draftGrammar.shape),
         ]),
         read: { node, reader in
             if node.json.int64 != nil { return .status(reader.count(node, in: 100...599)) }
             if case .mapping = node.content {
-                let draft = drafts.read(node, &reader)
+                let draft = draftGrammar.read(node, &reader)
                 return draft?.slow.map(Self.slow) ?? draft?.recovered.map { .recovered(user: $0) }
             }
             let word = reader.word(node, "response (or a status)", among: words.map(\.word))
@@ -140,8 +140,8 @@ extension AppBackendPlan.Answer {
         write: { answer in
             switch answer {
             case .status(let status): .number(status)
-            case .slow(let time): drafts.flow.write(Draft(slow: time))
-            case .recovered(let user): drafts.flow.write(Draft(recovered: user))
+            case .slow(let time): draftGrammar.flow.write(Draft(slow: time))
+            case .recovered(let user): draftGrammar.flow.write(Draft(recovered: user))
             case .ok, .reset, .never, .otherID, .noID, .nullID, .undefinedID, .claimed:
                 .plain(words.first { $0.answer == answer }?.word ?? "ok")
             }
@@ -163,7 +163,7 @@ extension AppBackendPlan {
     var requiredCapabilities: [RequiredCapability] {
         let answers = answers.sorted { $0.key < $1.key }.flatMap(\.value)
         return answers.map { .answer(RequiredCapability.BackendResponse($0)) }
-            + (learnsPurchases ? [] : [.unreportedPurchases])
+            + (isNotifiedOfPurchases ? [] : [.unreportedPurchases])
     }
 
     /// The names of the users whose IDs the planned responses contain.

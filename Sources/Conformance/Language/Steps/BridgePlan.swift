@@ -119,17 +119,21 @@ extension Field where Owner == BridgePlan {
     /// The field for the key `replies-after`: the delay of every reply of the bridge's native side.
     fileprivate static var latency: Field {
         let name = "latencyMilliseconds"
-        let span = Syntax<Duration>.span
-        var shape = KeyShape("replies-after", span.shape, "The time until a reply arrives.")
+        let unsignedDuration = Syntax<Duration>.unsignedDuration
+        var shape = KeyShape(
+            "replies-after",
+            unsignedDuration.shape,
+            "The time until a reply arrives."
+        )
         shape.fallback = "20ms"
         return Field(
             shape,
             read: { node, plan, reader in
-                guard let time = span.read(node, &reader) else { return }
+                guard let time = unsignedDuration.read(node, &reader) else { return }
                 plan.switches[name] = .integer(time.milliseconds)
             },
             write: { plan in
-                plan.switches[name]?.int64.map { span.write(.milliseconds($0)) }
+                plan.switches[name]?.int64.map { unsignedDuration.write(.milliseconds($0)) }
             }
         )
     }

@@ -25,7 +25,7 @@ package struct Call: Hashable, Codable, Sendable {
     package var token: TokenSpec?
     package var answers: ResponseExpectation?
     /// Whether the backend's database fails during the call; nil means false.
-    package var storeFails: Bool?
+    package var hasDatabaseFailure: Bool?
 
     package init(name: String, route: Route) {
         self.name = name

@@ -43,7 +43,7 @@ extension Call {
         )
         Field.optional(
             "database-failure",
-            \.storeFails,
+            \.hasDatabaseFailure,
             .flag,
             "Makes the backend's database fail during the call, as the profile's `fault` defines.",
             fallback: "false"
@@ -65,7 +65,7 @@ extension Call {
         .name(.call, .introduces),
         read: { node, reader in
             guard let name = reader.text(node) else { return nil }
-            if reader.names.introduced(.call).contains(name) {
+            if reader.names.introducedNames(.call).contains(name) {
                 reader.fail(.duplicateDelivery(name), at: node.location)
             }
             reader.names.recordUse(.call, .introduces, name, at: node.location)
@@ -78,7 +78,7 @@ extension Call {
     package static let knownCallName = Syntax<String>(
         .name(.call, .refers),
         read: { node, reader in
-            reader.word(node, "call", among: reader.names.introduced(.call))
+            reader.word(node, "call", among: reader.names.introducedNames(.call))
         },
         write: { .text($0) }
     )
@@ -175,7 +175,7 @@ extension Call {
             case .reconcile: .reconcile
             }
         }
-        if calls.contains(where: { $0.storeFails == true }) {
+        if calls.contains(where: { $0.hasDatabaseFailure == true }) {
             traits.needs.append(.fault)
             // The database holds the state of every run.
             traits.affectsConcurrentRuns = true
@@ -184,7 +184,7 @@ extension Call {
         traits.faultFreeForm = .call(
             calls.map { call in
                 var call = call
-                call.storeFails = nil
+                call.hasDatabaseFailure = nil
                 return call
             }
         )

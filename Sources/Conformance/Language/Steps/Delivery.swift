@@ -11,7 +11,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         /// The same bytes as the earlier delivery with this name.
         case repeats(String)
         /// The next event of this type that the fake store sends because of an action in the app.
-        case told(String)
+        case storeEvent(String)
     }
 
     package enum RawBody: Hashable, Codable, Sendable {
@@ -90,16 +90,16 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var paddingKilobytes = 0
     /// The nesting depth of a value that is added to the body under an unknown key; 0: none is
     /// added.
-    package var nesting = 0
+    package var addedNestingDepth = 0
     package var times = 1
     /// Whether all copies of the event are sent at the same time, on connections that are already
     /// open.
-    package var isTogether = false
+    package var sendsCopiesConcurrently = false
     /// The stored value of `isConcurrentWithNext`; nil means false, also in runs that were saved before this
     /// property existed.
-    private var joinsNext: Bool?
+    private var storedIsConcurrentWithNext: Bool?
     /// The expected headers and body of the response, in addition to its status; nil: not checked.
-    package var answerPattern: ResponsePattern?
+    package var responsePattern: ResponsePattern?
     /// The virtual time between the previous step and this delivery.
     package var delay: Duration = .zero
     /// Whether the sender retries the delivery by the provider's schedule until the backend
@@ -107,15 +107,15 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var followsRetrySchedule = false
     /// The number of initial delivery attempts that the backend processes but whose response is
     /// lost.
-    package var answersLost = 0
+    package var lostResponses = 0
     /// The number of initial delivery attempts that break off inside the request body.
-    package var requestsCut = 0
+    package var truncatedRequests = 0
     /// The number of initial delivery attempts on which the sender disconnects after sending the
     /// request.
-    package var hangUps = 0
+    package var disconnects = 0
     /// The number of initial delivery attempts during which the backend's database fails; nil:
     /// none.
-    package var storeFailures: Int?
+    package var databaseFailureCount: Int?
     package var authorization: Authorization = .configured
     package var signature: Signature = .configured
     /// The response statuses that are accepted for this delivery; nil: those of `status` under
@@ -127,7 +127,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     /// Whether the keys at all levels of the generated JSON body are reordered.
     package var shufflesKeys = false
     /// Whether the event happens at the provider but is never delivered to the backend.
-    package var isDropped = false
+    package var isNeverDelivered = false
 
     package init(name: String, subject: Subject) {
         self.name = name
@@ -136,18 +136,19 @@ package struct Delivery: Hashable, Codable, Sendable {
 
     /// Whether the delivery is sent at the same time as the delivery or calls of the next step.
     package var isConcurrentWithNext: Bool {
-        get { joinsNext ?? false }
-        set { joinsNext = newValue ? true : nil }
+        get { storedIsConcurrentWithNext ?? false }
+        set { storedIsConcurrentWithNext = newValue ? true : nil }
     }
 
     /// The number of initial delivery attempts that fail because of planned faults.
     package var faultyAttemptCount: Int {
-        answersLost + requestsCut + hangUps + (storeFailures ?? 0) + (crash == nil ? 0 : 1)
+        lostResponses + truncatedRequests + disconnects + (databaseFailureCount ?? 0)
+            + (crash == nil ? 0 : 1)
     }
 
     /// Whether the contract changes the generated body, for example by edits or padding.
     package var changesBody: Bool {
-        !edits.isEmpty || paddingKilobytes > 0 || nesting > 0 || shufflesKeys
+        !edits.isEmpty || paddingKilobytes > 0 || addedNestingDepth > 0 || shufflesKeys
     }
 
     /// The names of the users in the event.
@@ -157,7 +158,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         case .purchasely(let spec): spec.users
         case .raw(.truncated(let spec, _)): spec.users
         case .body(let value): TemplateValues.users(in: [value.text])
-        case .raw(.text), .repeats, .told: []
+        case .raw(.text), .repeats, .storeEvent: []
         }
     }
 
@@ -167,7 +168,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         switch subject {
         case .event(let spec), .raw(.truncated(let spec, _)): spec.type
         case .purchasely(let spec): spec.name
-        case .told(let type): type
+        case .storeEvent(let type): type
         case .body(let body): body["event"]?["type"]?.string ?? body.text
         case .raw(.text(let text)): text
         case .repeats(let name): "redelivery of \(name)"
@@ -185,7 +186,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         switch subject {
         case .event(let spec), .raw(.truncated(let spec, _)): spec.time
         case .purchasely(let spec): spec.time
-        case .body, .raw(.text), .repeats, .told: .zero
+        case .body, .raw(.text), .repeats, .storeEvent: .zero
         }
     }
 }
@@ -193,17 +194,17 @@ package struct Delivery: Hashable, Codable, Sendable {
 extension Delivery {
     var traits: StepTraits {
         var traits = StepTraits(.deliver)
-        if case .told = subject { traits.kind = .told }
+        if case .storeEvent = subject { traits.kind = .storeEvent }
         traits.users = users
         if provider == .purchasely { traits.needs.append(.purchasely) }
         if crash != nil { traits.needs.append(.restart) }
-        if storeFailures != nil {
+        if databaseFailureCount != nil {
             traits.needs.append(.fault)
             // The database holds the state of every run.
             traits.affectsConcurrentRuns = true
         }
         traits.faultFreeForm = .deliver(faultFree)
-        traits.definesExpectedResponse = answerPattern != nil
+        traits.definesExpectedResponse = responsePattern != nil
         traits.endsBackendProcess = crash != nil
         traits.endDependsOnBackendTimers = faultyAttemptCount > 0
         return traits
@@ -221,14 +222,14 @@ extension Delivery {
     private var faultFree: Delivery {
         var delivery = self
         delivery.followsRetrySchedule = false
-        delivery.answersLost = 0
-        delivery.requestsCut = 0
-        delivery.hangUps = 0
-        delivery.storeFailures = nil
+        delivery.lostResponses = 0
+        delivery.truncatedRequests = 0
+        delivery.disconnects = 0
+        delivery.databaseFailureCount = nil
         delivery.crash = nil
         delivery.delay = .zero
         delivery.answers = nil
-        delivery.isDropped = false
+        delivery.isNeverDelivered = false
         return delivery
     }
 }
@@ -240,7 +241,7 @@ extension Syntax where Value == String {
             .name(.delivery, .refers),
             read: { node, reader in
                 guard let name = reader.text(node) else { return nil }
-                let known = reader.names.introduced(.delivery)
+                let known = reader.names.introducedNames(.delivery)
                 if known.contains(name) { return name }
                 reader.fail(.unknownDelivery(name, known: known), at: node.location)
                 return nil
@@ -256,7 +257,7 @@ extension Construct where Owner == Delivery {
     /// Raw and truncated bodies have no fields to change.
     func requiringBody(_ keys: [String]) -> Construct {
         keys.reduce(self) { construct, key in
-            construct.companionKeys(key, ["event", "purchasely", "body", "told", "repeats"])
+            construct.companionKeys(key, ["event", "purchasely", "body", "store-event", "repeats"])
                 .mutuallyExclusive(["cut-body-at", key])
         }
     }
@@ -276,7 +277,7 @@ extension Step {
             delivery.subject = .raw(
                 .truncated(spec.redacted(by: redaction), percent: percent)
             )
-        case .told(let type): delivery.subject = .told(redaction.words(type))
+        case .storeEvent(let type): delivery.subject = .storeEvent(redaction.words(type))
         case .raw(.text), .body, .repeats: return self
         }
         return .deliver(delivery)

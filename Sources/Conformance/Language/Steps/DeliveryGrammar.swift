@@ -15,17 +15,17 @@ extension Delivery {
         responseFields
     }
     .oneOf(
-        ["event", "purchasely", "body", "raw", "repeats", "told"],
+        ["event", "purchasely", "body", "raw", "repeats", "store-event"],
         example: "event: {type: INITIAL_PURCHASE, user: ada}"
     )
     .companionKeys("cut-body-at", ["event"])
-    .companionKeys("to", ["event", "body", "raw", "told"])
+    .companionKeys("to", ["event", "body", "raw", "store-event"])
     .requiringBody(["set", "remove", "edits", "keys", "padding", "nesting"])
     .mutuallyExclusive(["status", "response"])
     .mutuallyExclusive(["edits", "set"])
     .mutuallyExclusive(["edits", "remove"])
     .checking { delivery, keys, reader in
-        reader.webhooks[delivery.name] = delivery.provider
+        reader.providersByDelivery[delivery.name] = delivery.provider
         let place = keys["deliver"]?.location ?? keys.node.location
         if delivery.faultyAttemptCount > 0, !delivery.followsRetrySchedule {
             reader.fail(
@@ -46,11 +46,11 @@ extension Delivery {
         Field<Delivery>.cutBodyAt
         Field<Delivery>.purchasely
         Field.choice(
-            "told",
+            "store-event",
             \.subject,
             .word("event type", among: EventSpec.types),
-            embed: { .told($0) },
-            extract: { if case .told(let type) = $0 { type } else { nil } },
+            embed: { .storeEvent($0) },
+            extract: { if case .storeEvent(let type) = $0 { type } else { nil } },
             "Sends the next event of this type that the fake store reports because of an action in "
                 + "the app."
         )
@@ -97,7 +97,7 @@ extension Delivery {
         )
         Field.value(
             "nesting",
-            \.nesting,
+            \.addedNestingDepth,
             .count(1...100_000),
             default: 0,
             "The nesting depth of a value to add to the body under an unknown key.",
@@ -117,14 +117,14 @@ extension Delivery {
         )
         Field.flag(
             "together",
-            \.isTogether,
+            \.sendsCopiesConcurrently,
             "Sends all copies at the same time, on connections that are already open."
         )
         Field<Delivery>.concurrentWithNext
         Field.value(
             "at",
             \.delay,
-            .moment,
+            .signedDuration,
             default: .zero,
             "The virtual time since the previous step."
         )
@@ -142,7 +142,7 @@ extension Delivery {
     @FieldBuilder<Delivery> private static var faultFields: [Field<Delivery>] {
         Field.value(
             "lost-responses",
-            \.answersLost,
+            \.lostResponses,
             .count(0...5),
             default: 0,
             "The number of initial attempts that the backend processes but whose response is lost; "
@@ -150,7 +150,7 @@ extension Delivery {
         )
         Field.value(
             "truncated-requests",
-            \.requestsCut,
+            \.truncatedRequests,
             .count(0...5),
             default: 0,
             "The number of initial attempts that break off inside the request body; needs `retry: "
@@ -158,7 +158,7 @@ extension Delivery {
         )
         Field.value(
             "disconnects",
-            \.hangUps,
+            \.disconnects,
             .count(0...5),
             default: 0,
             "The number of initial attempts on which the sender disconnects after sending the "
@@ -166,7 +166,7 @@ extension Delivery {
         )
         Field.optional(
             "database-failures",
-            \.storeFailures,
+            \.databaseFailureCount,
             .count(1...5),
             "The number of initial attempts during which the backend's database fails; needs "
                 + "`retry: schedule` and the profile's `fault`.",
@@ -193,7 +193,7 @@ extension Delivery {
         )
         Field.flag(
             "dropped",
-            \.isDropped,
+            \.isNeverDelivered,
             "The event happens at the provider but is never delivered. RevenueCat's REST API shows "
                 + "its result."
         )
@@ -216,7 +216,7 @@ extension Field where Owner == Delivery {
                 .name(.delivery, .introduces),
                 read: { node, reader in
                     guard let name = reader.text(node) else { return nil }
-                    if reader.names.introduced(.delivery).contains(name) {
+                    if reader.names.introducedNames(.delivery).contains(name) {
                         reader.fail(.duplicateDelivery(name), at: node.location)
                     }
                     reader.names.recordUse(.delivery, .introduces, name, at: node.location)
@@ -237,7 +237,7 @@ extension Field where Owner == Delivery {
             extract: {
                 switch $0 {
                 case .event(let spec), .raw(.truncated(let spec, _)): spec
-                case .purchasely, .body, .raw(.text), .repeats, .told: nil
+                case .purchasely, .body, .raw(.text), .repeats, .storeEvent: nil
                 }
             },
             "A RevenueCat event. Assay generates the rest of a realistic body."
@@ -303,7 +303,7 @@ extension Field where Owner == Delivery {
             write: { delivery in
                 guard delivery.provider != .revenueCat else { return nil }
                 return switch delivery.subject {
-                case .event, .body, .raw, .told: .plain(delivery.provider.description)
+                case .event, .body, .raw, .storeEvent: .plain(delivery.provider.description)
                 case .purchasely, .repeats: nil
                 }
             }
@@ -322,13 +322,13 @@ extension Field where Owner == Delivery {
             read: { node, delivery, reader in
                 guard let name = reader.text(node) else { return }
                 let own = delivery.name
-                let earlier = reader.names.introduced(.delivery).filter { $0 != own }
+                let earlier = reader.names.introducedNames(.delivery).filter { $0 != own }
                 guard earlier.contains(name) else {
                     reader.fail(.unknownDelivery(name, known: earlier), at: node.location)
                     return
                 }
                 delivery.subject = .repeats(name)
-                delivery.provider = reader.webhooks[name] ?? .revenueCat
+                delivery.provider = reader.providersByDelivery[name] ?? .revenueCat
             },
             write: { delivery in
                 guard case .repeats(let name) = delivery.subject else { return nil }
@@ -425,10 +425,10 @@ extension Field where Owner == Delivery {
             ),
             read: { node, delivery, reader in
                 guard let pattern = ResponsePattern.syntax.read(node, &reader) else { return }
-                delivery.answerPattern = pattern
+                delivery.responsePattern = pattern
                 delivery.answers = .statuses([pattern.status])
             },
-            write: { $0.answerPattern.map(ResponsePattern.syntax.write) }
+            write: { $0.responsePattern.map(ResponsePattern.syntax.write) }
         )
     }
 
@@ -443,7 +443,7 @@ extension Field where Owner == Delivery {
                 delivery.answers = ResponseExpectation.syntax.read(node, &reader)
             },
             write: {
-                $0.answerPattern == nil ? $0.answers.map(ResponseExpectation.syntax.write) : nil
+                $0.responsePattern == nil ? $0.answers.map(ResponseExpectation.syntax.write) : nil
             }
         )
     }

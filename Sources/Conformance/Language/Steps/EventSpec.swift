@@ -66,12 +66,12 @@ package struct EventSpec: Hashable, Codable, Sendable {
     ///
     /// Stores keep the first transaction ID after a product change (RevenueCat fact sheet, section
     /// 2.3 and flow 10 of section 3).
-    package var continues: String?
+    package var continuedProduct: String?
     /// The user whose original transaction ID the event contains; nil: the user of the event.
     ///
     /// Events after a TRANSFER still contain the first buyer's transaction ID (RevenueCat fact
     /// sheet, section 2.5 and flow 17 of section 3).
-    package var boughtBy: String?
+    package var firstBuyer: String?
     /// Whether a family member shares the purchase with the user (RevenueCat fact sheet, row 23 of
     /// section 3); nil means false.
     package var isFamilyShared: Bool?
@@ -96,7 +96,7 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var grace: Duration?
     /// Whether the subscription period ends shortly after the start of the run, in real time
     /// (`expires: soon`); see `RunPlan.timed`.
-    package var endsSoon: Bool?
+    package var periodEndsSoon: Bool?
     /// Whether the grace period ends shortly after the start of the run, in real time (`grace:
     /// soon`).
     package var graceEndsSoon: Bool?
@@ -188,7 +188,7 @@ extension EventSpec {
         )
         Field.optional(
             "continues",
-            \.continues,
+            \.continuedProduct,
             .text("a product"),
             "The product whose `original_transaction_id` the event contains. Stores keep the first "
                 + "transaction ID after a product change.",
@@ -196,7 +196,7 @@ extension EventSpec {
         )
         Field.optional(
             "bought-by",
-            \.boughtBy,
+            \.firstBuyer,
             .name(.user, .mentions),
             "The first buyer of the product. After a TRANSFER, events still contain the first "
                 + "buyer's `original_transaction_id`.",
@@ -236,14 +236,14 @@ extension EventSpec {
         Field.value(
             "time",
             \.time,
-            .moment,
+            .signedDuration,
             default: .zero,
             "The time at which the event was generated, relative to the start of the run."
         )
         Field.optional(
             "purchased",
             \.purchased,
-            .moment,
+            .signedDuration,
             "The start of the period, relative to the start of the run.",
             fallback: "the start of the period to which the event belongs, or `time` if there is "
                 + "none"
@@ -272,14 +272,14 @@ extension Field where Owner == EventSpec {
                 if node.json.isNull {
                     spec.isLifetime = true
                 } else if node.json == .string(EventSpec.soon) {
-                    spec.endsSoon = true
+                    spec.periodEndsSoon = true
                 } else {
                     spec.expires = reader.duration(node)
                 }
             },
             write: { spec in
                 if spec.isLifetime { return .plain("null") }
-                return spec.endsSoon == true
+                return spec.periodEndsSoon == true
                     ? .plain(EventSpec.soon) : spec.expires.map { .plain($0.contractText) }
             }
         )

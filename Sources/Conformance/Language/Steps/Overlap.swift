@@ -20,7 +20,7 @@ extension Contract {
     /// Reports errors in the use of `overlap` and of `concurrent-with: next`, such as a next step
     /// that cannot be concurrent.
     func checkConcurrentRequests(_ reader: inout NodeReader) {
-        let places = StepLocations(reader.places)
+        let sourceLocations = StepLocations(reader.sourceLocations)
         for (offset, list) in [(0, given), (given.count, steps)] {
             for (index, step) in list.enumerated() {
                 guard case .deliver(let delivery) = step, delivery.isConcurrentWithNext else {
@@ -28,7 +28,7 @@ extension Contract {
                 }
                 let next = list.dropFirst(index + 1).first
                 guard let problem = delivery.problem(concurrentWith: next, reader) else { continue }
-                reader.fail(problem, at: places[offset + index] ?? location)
+                reader.fail(problem, at: sourceLocations[offset + index] ?? location)
             }
         }
         let plan = RunPlan(steps: given + steps, users: [], observes: false)
@@ -57,7 +57,7 @@ extension Contract {
 extension Delivery {
     /// Checks that a delivery with `together: true` has several copies and no faults.
     func checkConcurrentCopies(at place: SourceLocation, _ reader: inout NodeReader) {
-        if isTogether, times < 2 {
+        if sendsCopiesConcurrently, times < 2 {
             reader.fail(
                 .conflict(
                     "'together' needs at least two copies",
@@ -66,7 +66,7 @@ extension Delivery {
                 at: place
             )
         }
-        if isTogether, faultyAttemptCount > 0 {
+        if sendsCopiesConcurrently, faultyAttemptCount > 0 {
             reader.fail(
                 .conflict(
                     "'together' cannot be combined with faults",
@@ -92,14 +92,14 @@ extension Delivery {
                 "'\(other.name)' has faults or is dropped, so it cannot be sent with '\(name)'",
                 remedy: "Remove 'concurrent-with: next', or remove the faults."
             )
-        case .call(let calls) where calls.contains { $0.storeFails == true }:
+        case .call(let calls) where calls.contains { $0.hasDatabaseFailure == true }:
             return .conflict(
                 "a call with 'database-failure' cannot be sent with '\(name)'",
                 remedy: "Remove 'concurrent-with: next', or remove 'database-failure'."
             )
         case .deliver, .call: return nil
         case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
-            .killAtCall, .look, .pass, .restart, nil:
+            .killAtCall, .probe, .waitForEnd, .restart, nil:
             return .conflict(
                 "no delivery or call follows '\(name)', so nothing can be sent with it",
                 remedy: "Add a 'deliver' or 'call' step after it, or remove 'concurrent-with'."
@@ -108,7 +108,7 @@ extension Delivery {
     }
 
     private func isFaultyOrDropped(_ reader: NodeReader) -> Bool {
-        faultyAttemptCount > 0 || isDropped || reader.crashes[name] != nil
+        faultyAttemptCount > 0 || isNeverDelivered || reader.crashesByDelivery[name] != nil
     }
 }
 
@@ -135,7 +135,7 @@ extension RunPlan {
                 group.deliveries.append(delivery.name)
                 openGroup = delivery.isConcurrentWithNext ? group : nil
                 if delivery.isConcurrentWithNext { continue }
-                if group.deliveries.count > 1 || delivery.isTogether {
+                if group.deliveries.count > 1 || delivery.sendsCopiesConcurrently {
                     concurrentRequests.append(group)
                 }
             case .call(let calls):
@@ -144,7 +144,7 @@ extension RunPlan {
                 concurrentRequests.append(group)
                 openGroup = nil
             case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account,
-                .phone, .killAtCall, .look, .pass, .restart:
+                .phone, .killAtCall, .probe, .waitForEnd, .restart:
                 openGroup = nil
             }
         }

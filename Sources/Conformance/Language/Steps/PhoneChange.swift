@@ -61,7 +61,7 @@ package struct HistoryEntry: Hashable, Codable, Sendable {
     package var user: String?
     package var isAnonymous = false
     /// Whether a purchase of an anonymous customer is marked as anonymous.
-    package var isFlagged = true
+    package var isMarkedAnonymous = true
     package var isActive = true
     package var environment = "production"
     package var product = "premium_monthly"
@@ -212,7 +212,7 @@ extension HistoryEntry {
         )
         Field.value(
             "flagged",
-            \.isFlagged,
+            \.isMarkedAnonymous,
             .flag,
             default: true,
             "Whether a purchase of an anonymous customer is marked as anonymous."
@@ -241,7 +241,7 @@ extension HistoryEntry {
         Field.value(
             "purchased",
             \.purchased,
-            .moment,
+            .signedDuration,
             default: .zero,
             "The time of the purchase, relative to the start of the run."
         )

@@ -3,13 +3,13 @@
 /// If the backend caches this state, later probes detect that the backend serves it after it has
 /// changed.
 extension StepForm {
-    static let look = StepForm(
+    static let probe = StepForm(
         "probe",
         .name(.user, .mentions),
         "Reads this user's state with every probe, without judging the responses. If the backend "
             + "caches the state at this point, later probes detect the outdated state.",
-        embed: { .look(user: $0) },
-        extract: { if case .look(let user) = $0 { user } else { nil } }
+        embed: { .probe(user: $0) },
+        extract: { if case .probe(let user) = $0 { user } else { nil } }
     )
 }
 
@@ -17,8 +17,8 @@ extension StepTraits {
     /// Returns the traits of the step `probe`.
     ///
     /// A baseline run omits the step, so that the state which it reads later is not cached.
-    static func look(at user: String) -> StepTraits {
-        var traits = StepTraits(.look)
+    static func probe(of user: String) -> StepTraits {
+        var traits = StepTraits(.probe)
         traits.users = [user]
         traits.needs = [.subscription]
         return traits

@@ -14,7 +14,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         /// The connection is reset before the fake processes the request.
         case reset
         /// The fake processes the request, and the connection is cut before the response.
-        case loseAnswer
+        case loseResponse
         /// The fake reads the request and never responds.
         case never
         /// The fake reads the request without processing it, and resets the connection after this
@@ -43,7 +43,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     package var answers: [Answer]
     /// Whether the last planned response is repeated for all later calls, instead of the fake's
     /// usual response.
-    package var isPermanent = false
+    package var repeatsLastResponse = false
     /// Whether the plan applies to all calls; false: it applies only to calls that change
     /// something, not to calls that only read.
     package var includesReads = false
@@ -51,18 +51,18 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     package init(
         provider: Exchange.Party,
         answers: [Answer],
-        isPermanent: Bool = false,
+        repeatsLastResponse: Bool = false,
         includesReads: Bool = false
     ) {
         self.provider = provider
         self.answers = answers
-        self.isPermanent = isPermanent
+        self.repeatsLastResponse = repeatsLastResponse
         self.includesReads = includesReads
     }
 
     /// Whether the plan ends with a permanent refusal: a 4xx status other than 408 and 429.
     package var endsWithPermanentRefusal: Bool {
-        guard isPermanent, case .status(let status) = answers.last else { return false }
+        guard repeatsLastResponse, case .status(let status) = answers.last else { return false }
         return (400..<500).contains(status) && status != 408 && status != 429
     }
 
@@ -70,7 +70,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     /// response is left.
     package mutating func next() -> Answer {
         guard let next = answers.first else { return .asUsual }
-        if !(isPermanent && answers.count == 1) { answers.removeFirst() }
+        if !(repeatsLastResponse && answers.count == 1) { answers.removeFirst() }
         return next
     }
 }
@@ -83,7 +83,7 @@ extension ProviderPlan.Answer {
     /// The planned responses that are written as a single word, in the order in which help texts
     /// list them.
     package static let words: [(word: String, answer: ProviderPlan.Answer)] = [
-        ("ok", .asUsual), ("reset", .reset), ("lost-response", .loseAnswer),
+        ("ok", .asUsual), ("reset", .reset), ("lost-response", .loseResponse),
         ("no-response", .never), ("truncated-response", .half), ("malformed", .malformed),
         ("no-subscribers", .noSubscribers), ("invalid-aliases", .invalidAliases),
         ("slow", .slow(defaultDelay)), ("hang", .hang(defaultDelay)),
@@ -114,13 +114,14 @@ extension ProviderPlan.Answer {
             self = .code(parts[1])
             return
         }
-        guard let span = Duration(contractText: parts[1]), span >= .zero else { return nil }
+        guard let unsignedDuration = Duration(contractText: parts[1]), unsignedDuration >= .zero
+        else { return nil }
         switch parts[0] {
-        case "slow": self = .slow(span.milliseconds)
-        case "hang": self = .hang(span.milliseconds)
+        case "slow": self = .slow(unsignedDuration.milliseconds)
+        case "hang": self = .hang(unsignedDuration.milliseconds)
         // The header counts seconds.
-        case "busy" where span.milliseconds % 1000 == 0 && span > .zero:
-            self = .busy(span.milliseconds)
+        case "busy" where unsignedDuration.milliseconds % 1000 == 0 && unsignedDuration > .zero:
+            self = .busy(unsignedDuration.milliseconds)
         default: return nil
         }
     }
@@ -130,7 +131,7 @@ extension ProviderPlan.Answer {
         switch self {
         case .status(let status): "\(status)"
         case .slow(Self.defaultDelay), .hang(Self.defaultDelay), .asUsual, .noSubscribers,
-            .invalidAliases, .reset, .loseAnswer, .never, .malformed, .half:
+            .invalidAliases, .reset, .loseResponse, .never, .malformed, .half:
             Self.words.first { $0.answer == self }?.word ?? "ok"
         case .slow(let milliseconds): "slow " + Duration.milliseconds(milliseconds).unsignedText
         case .hang(let milliseconds): "hang " + Duration.milliseconds(milliseconds).unsignedText

@@ -40,7 +40,7 @@ extension ProviderPlan {
             Field<ProviderPlan>.lostResponse
             Field.flag(
                 "forever",
-                \.isPermanent,
+                \.repeatsLastResponse,
                 "Repeats the last response for all later calls, instead of the usual response."
             )
             Field.value(
@@ -105,7 +105,7 @@ extension Field where Owner == ProviderPlan {
                         at: node.location
                     )
                 }
-                plan.answers[index - 1] = .loseAnswer
+                plan.answers[index - 1] = .loseResponse
             },
             write: { _ in nil }
         )

@@ -156,28 +156,28 @@ extension PurchaselySpec {
         Field.value(
             "time",
             \.time,
-            .moment,
+            .signedDuration,
             default: .zero,
             "The time at which the event was first sent, relative to the start of the run."
         )
         Field.optional(
             "purchased",
             \.purchased,
-            .moment,
+            .signedDuration,
             "The start of the period, relative to the start of the run.",
             fallback: "the time of the event"
         )
         Field.optional(
             "expires",
             \.expires,
-            .moment,
+            .signedDuration,
             "The value of `effective_next_renewal_at`, relative to the start of the run.",
             fallback: "30 days after the start of the period"
         )
         Field.optional(
             "renews",
             \.renews,
-            .moment,
+            .signedDuration,
             "The value of `next_renewal_at`, relative to the start of the run.",
             fallback: "the value of `expires`"
         )

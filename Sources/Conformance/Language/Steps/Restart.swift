@@ -45,14 +45,14 @@ package struct Crash: Hashable, Codable, Sendable {
     }
 
     package var signal: Restart.Signal
-    package var moment: Phase
+    package var phase: Phase
 
     /// Whether the backend is killed before it has responded to the delivery.
-    package var killsBeforeResponse: Bool { signal == .kill && moment != .answered }
+    package var killsBeforeResponse: Bool { signal == .kill && phase != .answered }
 
-    package init(signal: Restart.Signal, moment: Phase) {
+    package init(signal: Restart.Signal, phase: Phase) {
         self.signal = signal
-        self.moment = moment
+        self.phase = phase
     }
 }
 
@@ -60,8 +60,8 @@ package struct Crash: Hashable, Codable, Sendable {
 /// to a provider.
 struct RestartForm: Hashable, Sendable {
     var signal = Restart.Signal.kill
-    var during: String?
-    var moment = Crash.Phase.sent
+    var deliveryName: String?
+    var phase = Crash.Phase.sent
     var timeZone: String?
     /// The provider of the call at which the backend is killed; `position` is the number of that
     /// call, counted from 1.
@@ -83,14 +83,14 @@ struct RestartForm: Hashable, Sendable {
         )
         Field.optional(
             "during",
-            \.during,
+            \.deliveryName,
             .earlierDeliveryName,
             "The delivery during whose first attempt the backend is stopped.",
             fallback: "between the steps"
         )
         Field.value(
             "phase",
-            \.moment,
+            \.phase,
             .choice("phase"),
             default: .sent,
             "The progress of the delivery in `during` when the backend is stopped."
@@ -161,10 +161,10 @@ extension StepForm {
             if let party = form.party, let position = form.position {
                 return .killAtCall(party: party, position: position)
             }
-            guard let name = form.during else {
+            guard let name = form.deliveryName else {
                 return .restart(Restart(signal: form.signal, timeZone: form.timeZone))
             }
-            if reader.crashes[name] != nil {
+            if reader.crashesByDelivery[name] != nil {
                 reader.fail(
                     .conflict(
                         "two restarts interrupt the delivery '\(name)'",
@@ -173,7 +173,7 @@ extension StepForm {
                     at: node.location
                 )
             }
-            reader.crashes[name] = Crash(signal: form.signal, moment: form.moment)
+            reader.crashesByDelivery[name] = Crash(signal: form.signal, phase: form.phase)
             return nil
         },
         write: { step in
@@ -186,8 +186,8 @@ extension StepForm {
                 form.position = position
             } else if case .deliver(let delivery) = step, let crash = delivery.crash {
                 form.signal = crash.signal
-                form.moment = crash.moment
-                form.during = delivery.name
+                form.phase = crash.phase
+                form.deliveryName = delivery.name
             } else {
                 return nil
             }

@@ -60,7 +60,7 @@ package struct TokenSpec: Hashable, Codable, Sendable {
     /// none.
     ///
     /// The token counts as expired when the backend refuses a new token with the same expiry.
-    package var onceOver: String?
+    package var callWithExpiredToken: String?
 
     package init() {}
 }
@@ -110,7 +110,7 @@ extension TokenSpec {
         )
         Field.optional(
             "once-over",
-            \.onceOver,
+            \.callWithExpiredToken,
             Call.knownCallName,
             "Sends the token of this earlier call again after the token has expired. The token "
                 + "needs `expires: soon`; it counts as expired when the backend refuses a new "
@@ -130,19 +130,21 @@ extension Contract {
     /// The steps that send the token of an earlier call again after its expiry, although this token
     /// does not expire `soon`: the name of the earlier call, and the index of the step.
     var tokensWithoutSoonEnd: [(call: String, step: Int)] {
-        var ending: Set<String> = []
-        var found: [(call: String, step: Int)] = []
+        var callsWithExpiringToken: Set<String> = []
+        var callsWithoutExpiry: [(call: String, step: Int)] = []
         for (index, step) in (given + steps).enumerated() {
             guard case .call(let calls) = step else { continue }
             for call in calls {
-                if let earlier = call.token?.onceOver, !ending.contains(earlier) {
-                    found.append((earlier, index))
+                if let earlier = call.token?.callWithExpiredToken,
+                    !callsWithExpiringToken.contains(earlier)
+                {
+                    callsWithoutExpiry.append((earlier, index))
                 }
             }
             for call in calls where call.token?.expires == .soon && call.route == .protected {
-                ending.insert(call.name)
+                callsWithExpiringToken.insert(call.name)
             }
         }
-        return found
+        return callsWithoutExpiry
     }
 }

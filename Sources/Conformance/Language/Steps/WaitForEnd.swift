@@ -1,14 +1,14 @@
 /// The step `wait-for-end`, which waits in real time until a subscription period that ends `soon`
 /// is over.
 extension StepForm {
-    static let pass = StepForm(
+    static let waitForEnd = StepForm(
         "wait-for-end",
         .earlierDeliveryName,
         "Waits in real time until the subscription period or grace period in the event of this "
             + "delivery is over. The period must end `soon`. If it ends before the backend has "
             + "responded to the event, the case runs again with more time.",
-        embed: { .pass(delivery: $0) },
-        extract: { if case .pass(let delivery) = $0 { delivery } else { nil } }
+        embed: { .waitForEnd(delivery: $0) },
+        extract: { if case .waitForEnd(let delivery) = $0 { delivery } else { nil } }
     )
 }
 
@@ -17,8 +17,8 @@ extension StepTraits {
     ///
     /// The backend may notice the end of the period only when its own timers fire.
     static func waitForEnd(_ delivery: String) -> StepTraits {
-        var traits = StepTraits(.pass)
-        traits.faultFreeForm = .pass(delivery: delivery)
+        var traits = StepTraits(.waitForEnd)
+        traits.faultFreeForm = .waitForEnd(delivery: delivery)
         traits.endDependsOnBackendTimers = true
         return traits
     }
@@ -30,12 +30,12 @@ extension Contract {
     var waitsWithoutSoonEnd: [(delivery: String, step: Int)] {
         let all = given + steps
         return all.enumerated().compactMap { index, step in
-            guard case .pass(let name) = step else { return nil }
+            guard case .waitForEnd(let name) = step else { return nil }
             let isEndingSoon = all.contains { step in
                 guard case .deliver(let delivery) = step, delivery.name == name,
                     case .event(let spec) = delivery.subject
                 else { return false }
-                return spec.endsSoon == true || spec.graceEndsSoon == true
+                return spec.periodEndsSoon == true || spec.graceEndsSoon == true
             }
             return isEndingSoon ? nil : (name, index)
         }

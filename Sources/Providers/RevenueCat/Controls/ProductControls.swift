@@ -33,7 +33,7 @@ extension RevenueCatState {
         guard !call.value.isEmpty, call.value.utf8.count <= 200 else {
             throw ControlRefusal(400, "a product ID must have 1 to 200 characters")
         }
-        let days = Catalog.Product.validDays
+        let days = Catalog.Product.validPeriodDays
         guard call.body["days"]?.int64.map(days.contains) ?? true else {
             throw ControlRefusal(
                 400,
@@ -50,9 +50,10 @@ extension RevenueCatState {
     }
 
     private static func catalogJSON(_ services: Services) throws(ControlRefusal) -> JSONObject {
-        guard let shown = (try? JSONValue(encoding: services.revenueCat.catalog))?.object else {
+        guard let catalogObject = (try? JSONValue(encoding: services.revenueCat.catalog))?.object
+        else {
             throw ControlRefusal(500, "the catalog cannot be encoded")
         }
-        return shown
+        return catalogObject
     }
 }

@@ -84,8 +84,9 @@ extension RevenueCatState {
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
-        let known = services.revenueCat.customer(call.value)
-        guard let customerInfo = known?.customerInfo(at: now, showsAttributes: true).object else {
+        let knownCustomer = services.revenueCat.customer(call.value)
+        guard let customerInfo = knownCustomer?.customerInfo(at: now, showsAttributes: true).object
+        else {
             throw ControlRefusal(404, "there is no customer '\(call.value)'")
         }
         return customerInfo
@@ -112,7 +113,7 @@ extension RevenueCatState {
             }
             throw ControlRefusal(
                 400,
-                "'\(member.key)' is \(time), which is not within \(RequestDate.rangeText)",
+                "'\(member.key)' is \(time), which is not within \(RequestDate.acceptedRangeText)",
                 hint: "a number must be milliseconds since 1970, not seconds or microseconds"
             )
         }
@@ -123,7 +124,7 @@ extension RevenueCatState {
             event["event_timestamp_ms"] = .integer(now.milliseconds)
         }
         services.revenueCat.apply(RevenueCatState.body(event))
-        services.revenueCat.enqueueExternal(event)
+        services.revenueCat.enqueueExternalEvent(event)
         return ["event": .object(event)]
     }
 }
@@ -154,25 +155,35 @@ extension StoreAction {
             "product",
             .text,
             "The ID of the product.",
-            of: creatingKinds + changingKinds + [.familyShare]
+            of: purchaseCreatingKinds + purchaseChangingKinds + [.familyShare]
         ),
         member("newProduct", .text, "the ID of the new product.", of: [.changeProduct]),
-        member("store", .open(EventSpec.stores), "the store of the purchase.", of: creatingKinds),
+        member(
+            "store",
+            .open(EventSpec.stores),
+            "the store of the purchase.",
+            of: purchaseCreatingKinds
+        ),
         member(
             "environment",
             .open(environments),
             "the environment of the purchase.",
-            of: creatingKinds
+            of: purchaseCreatingKinds
         ),
         member(
             "period",
             .open(periods),
             "the type of the first period.",
-            of: creatingKinds
+            of: purchaseCreatingKinds
         ),
         member("reason", .text, "the reason that the event states.", of: [.cancel, .expire]),
-        member("offering", .text, "the ID of the offering that was shown.", of: creatingKinds),
-        member("offerCode", .text, "the offer code that was redeemed.", of: creatingKinds),
+        member(
+            "offering",
+            .text,
+            "the ID of the offering that was shown.",
+            of: purchaseCreatingKinds
+        ),
+        member("offerCode", .text, "the offer code that was redeemed.", of: purchaseCreatingKinds),
         member("entitlement", .text, "the name of the entitlement.", of: [.grant, .revoke]),
         member("duration", .text, "the duration of the grant, for example weekly.", of: [.grant]),
         member(
@@ -198,15 +209,15 @@ extension StoreAction {
             "the customer attributes, strings by name.",
             of: [.setAttributes]
         ),
-        member("price", .number, "the price paid.", of: creatingKinds),
-        member("currency", .text, "the currency of the price.", of: creatingKinds),
+        member("price", .number, "the price paid.", of: purchaseCreatingKinds),
+        member("currency", .text, "the currency of the price.", of: purchaseCreatingKinds),
     ]
 
     /// The kinds of actions that create a purchase.
-    private static let creatingKinds: [Kind] = [.purchase, .invoice, .temporaryGrant]
+    private static let purchaseCreatingKinds: [Kind] = [.purchase, .invoice, .temporaryGrant]
 
     /// The kinds of actions that change an existing purchase.
-    private static let changingKinds: [Kind] = [
+    private static let purchaseChangingKinds: [Kind] = [
         .renew, .cancel, .uncancel, .pause, .resume, .extend, .expire, .billingIssue, .recover,
         .changeProduct, .refund, .reverseRefund, .stopFamilyShare, .priceConsent, .currency,
     ]

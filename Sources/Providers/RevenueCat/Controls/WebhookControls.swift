@@ -54,7 +54,7 @@ extension RevenueCatState {
             throw ControlRefusal(400, "a webhook ID must have 1 to 200 characters")
         }
         guard let url = call.text("url") else { throw ControlRefusal(400, "'url' is missing") }
-        let made = WebhookConfiguration(
+        let newWebhook = WebhookConfiguration(
             id: call.value,
             url: url,
             authorization: call.body["authorization"]?.string.map(Secret.init),
@@ -65,8 +65,8 @@ extension RevenueCatState {
             sendsPaywallEvents: call.body["paywall-events"]?.bool ?? true,
             sendsTemporaryGrants: call.body["temporary-grants"]?.bool ?? true
         )
-        services.revenueCat.webhooks.removeAll { $0.id == made.id }
-        services.revenueCat.webhooks.append(made)
+        services.revenueCat.webhooks.removeAll { $0.id == newWebhook.id }
+        services.revenueCat.webhooks.append(newWebhook)
         return webhooksJSON(services)
     }
 

@@ -43,8 +43,8 @@ package struct EventFactory: Sendable {
     package func body(_ spec: EventSpec, name: String) -> JSONValue {
         let event = event(spec, name: name)
         var generator = SeededGenerator(seed: 0, text: event.id)
-        let written = RevenueCatEventWriter.object(event)
-        let shuffled = JSONObject(members: written.members.shuffled(using: &generator))
+        let eventObject = RevenueCatEventWriter.object(event)
+        let shuffled = JSONObject(members: eventObject.members.shuffled(using: &generator))
         let envelope = RevenueCatEventWriter.body(shuffled).object?.members ?? []
         return .object(JSONObject(members: envelope.shuffled(using: &generator)))
     }
@@ -76,7 +76,7 @@ package struct EventFactory: Sendable {
         case "EXPERIMENT_ENROLLMENT":
             return .enrollment(
                 identity(spec),
-                .init(experiment: "prexpa55a4c0de1", variant: "b", offering: "default")
+                .init(experimentID: "prexpa55a4c0de1", variant: "b", offering: "default")
             )
         case "PURCHASE_REDEEMED": return .redemption(redemption(spec))
         case "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED":
@@ -101,21 +101,22 @@ package struct EventFactory: Sendable {
         guard let user = spec.user else { return nil }
         let id = context.namespace.id(of: user)
         let anonymous = context.namespace.anonymousID(of: user)
-        let (current, original, aliases): (String, String, [String]) =
+        let (currentID, originalID, aliases): (String, String, [String]) =
             switch spec.knownBy {
             case .appUserID: (id, anonymous, [anonymous, id])
             case .aliases: (anonymous, anonymous, [anonymous, id])
             case .originalAppUserID: (anonymous, id, [anonymous])
             case .anonymous: (anonymous, anonymous, [anonymous])
             }
-        let moment = (context.base + spec.time).milliseconds
+        let eventTimeInMilliseconds = (context.base + spec.time).milliseconds
         return .init(
-            current: current,
-            original: original,
+            currentID: currentID,
+            originalID: originalID,
             aliases: aliases,
             attributes: [
                 "$displayName": [
-                    "value": .string("Ada \(user)"), "updated_at_ms": .integer(moment),
+                    "value": .string("Ada \(user)"),
+                    "updated_at_ms": .integer(eventTimeInMilliseconds),
                 ]
             ]
         )
@@ -133,8 +134,8 @@ package struct EventFactory: Sendable {
             period: isPromotional ? "PROMOTIONAL" : spec.period,
             purchased: context.base + purchased(spec),
             expires: spec.isLifetime ? nil : context.base + expires(spec),
-            transactionID: transaction.current,
-            originalTransactionID: transaction.original,
+            transactionID: transaction.currentID,
+            originalTransactionID: transaction.originalID,
             entitlements: entitlements(spec),
             country: Self.country,
             currency: isPromotional ? "USD" : "EUR"
@@ -167,11 +168,11 @@ package struct EventFactory: Sendable {
         case "RENEWAL": .renewed(isTrialConversion: spec.reason == "TRIAL_CONVERSION")
         case "CANCELLATION": .cancelled(reason: spec.reason ?? "UNSUBSCRIBE")
         case "EXPIRATION": .expired(reason: spec.reason ?? "UNSUBSCRIBE")
-        case "BILLING_ISSUE": .failed(graceEnd: spec.grace.map { context.base + $0 })
+        case "BILLING_ISSUE": .billingFailed(graceEnd: spec.grace.map { context.base + $0 })
         case "SUBSCRIPTION_PAUSED":
             .paused(until: context.base + expires(spec) + .days(30))
         case "PRODUCT_CHANGE":
-            .changed(to: spec.newProduct.map { productID($0, store: spec.store) })
+            .productChanged(to: spec.newProduct.map { productID($0, store: spec.store) })
         // All other types, known or unknown, have no additional facts.
         default: .none
         }
@@ -221,9 +222,9 @@ package struct EventFactory: Sendable {
             previousOwners: [context.namespace.anonymousID(of: user + " web")],
             newOwners: [context.namespace.id(of: user)],
             outcome: "alias",
-            workflow: "wf_a55a4c0de1",
-            step: "wfs_a55a4c0de1",
-            trace: context.namespace.hex("trace", user, count: 32)
+            workflowID: "wf_a55a4c0de1",
+            stepID: "wfs_a55a4c0de1",
+            traceID: context.namespace.hex("trace", user, count: 32)
         )
     }
 
@@ -231,7 +232,7 @@ package struct EventFactory: Sendable {
         .init(
             paywall: "pwa55a4c0de1",
             name: "Autumn",
-            session: context.namespace.hex("session", spec.user ?? "", count: 32),
+            sessionID: context.namespace.hex("session", spec.user ?? "", count: 32),
             locale: "de_DE",
             environment: spec.environment,
             product: productID("premium_yearly", store: spec.store)
@@ -269,23 +270,26 @@ package struct EventFactory: Sendable {
     /// fact sheet.
     ///
     /// Stripe repeats one ID, and Play appends a renewal counter.
-    private func transactionID(_ spec: EventSpec) -> (current: String, original: String) {
-        let user = spec.boughtBy ?? spec.user ?? spec.from.first ?? ""
-        let original = context.namespace.transactionID(of: user, spec.continues ?? spec.product)
+    private func transactionID(_ spec: EventSpec) -> (currentID: String, originalID: String) {
+        let user = spec.firstBuyer ?? spec.user ?? spec.from.first ?? ""
+        let originalID = context.namespace.transactionID(
+            of: user,
+            spec.continuedProduct ?? spec.product
+        )
         switch spec.store {
         case "PLAY_STORE":
-            let digits = original + "00"
+            let digits = originalID + "00"
             let parts = [
                 digits.prefix(4), digits.dropFirst(4).prefix(4), digits.dropFirst(8).prefix(4),
             ]
             let order = "GPA." + parts.joined(separator: "-") + "-" + digits.suffix(5)
             return (spec.type == "RENEWAL" ? order + "..0" : order, order)
-        case "STRIPE": return ("si_" + original, "si_" + original)
+        case "STRIPE": return ("si_" + originalID, "si_" + originalID)
         case "PROMOTIONAL":
             let hex = context.namespace.hex("promotional", user + spec.product, count: 32)
             return (hex, hex)
         default:
-            return (spec.type == "RENEWAL" ? original + "1" : original, original)
+            return (spec.type == "RENEWAL" ? originalID + "1" : originalID, originalID)
         }
     }
 }

@@ -48,8 +48,8 @@ package struct RevenueCatEvent: Hashable, Sendable {
     /// The IDs and attributes of the customer that an event concerns (RevenueCat fact sheet,
     /// section 2.4).
     package struct Identity: Hashable, Sendable {
-        package var current: String
-        package var original: String
+        package var currentID: String
+        package var originalID: String
         package var aliases: [String]
         /// The attributes of the customer.
         ///
@@ -59,13 +59,13 @@ package struct RevenueCatEvent: Hashable, Sendable {
         package var experiments: [JSONValue] = []
 
         package init(
-            current: String,
-            original: String,
+            currentID: String,
+            originalID: String,
             aliases: [String],
             attributes: JSONObject = JSONObject()
         ) {
-            self.current = current
-            self.original = original
+            self.currentID = currentID
+            self.originalID = originalID
             self.aliases = aliases
             self.attributes = attributes
         }
@@ -152,12 +152,12 @@ package struct RevenueCatEvent: Hashable, Sendable {
         case cancelled(reason: String)
         case expired(reason: String)
         /// A failed payment, with the end of the grace period; nil when there is no grace period.
-        case failed(graceEnd: Instant?)
+        case billingFailed(graceEnd: Instant?)
         case paused(until: Instant?)
         /// A product change, with the new product.
         ///
         /// The product is nil for an immediate change on Play, whose event does not name it.
-        case changed(to: String?)
+        case productChanged(to: String?)
     }
 
     /// A transfer of purchases from one customer to another.
@@ -207,12 +207,12 @@ package struct RevenueCatEvent: Hashable, Sendable {
     }
 
     package struct Enrollment: Hashable, Sendable {
-        package var experiment: String
+        package var experimentID: String
         package var variant: String
         package var offering: String
 
-        package init(experiment: String, variant: String, offering: String) {
-            self.experiment = experiment
+        package init(experimentID: String, variant: String, offering: String) {
+            self.experimentID = experimentID
             self.variant = variant
             self.offering = offering
         }
@@ -226,9 +226,9 @@ package struct RevenueCatEvent: Hashable, Sendable {
         package var newOwners: [String]
         /// The outcome of the redemption: `alias`, `transfer` or `redeemer_owns`.
         package var outcome: String
-        package var workflow: String
-        package var step: String
-        package var trace: String
+        package var workflowID: String
+        package var stepID: String
+        package var traceID: String
 
         package init(
             store: String,
@@ -236,18 +236,18 @@ package struct RevenueCatEvent: Hashable, Sendable {
             previousOwners: [String],
             newOwners: [String],
             outcome: String,
-            workflow: String,
-            step: String,
-            trace: String
+            workflowID: String,
+            stepID: String,
+            traceID: String
         ) {
             self.store = store
             self.environment = environment
             self.previousOwners = previousOwners
             self.newOwners = newOwners
             self.outcome = outcome
-            self.workflow = workflow
-            self.step = step
-            self.trace = trace
+            self.workflowID = workflowID
+            self.stepID = stepID
+            self.traceID = traceID
         }
     }
 
@@ -255,7 +255,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
     package struct PaywallVisit: Hashable, Sendable {
         package var paywall: String
         package var name: String
-        package var session: String
+        package var sessionID: String
         package var locale: String
         package var environment: String
         /// The product in the package that the user tapped on the paywall.
@@ -264,14 +264,14 @@ package struct RevenueCatEvent: Hashable, Sendable {
         package init(
             paywall: String,
             name: String,
-            session: String,
+            sessionID: String,
             locale: String,
             environment: String,
             product: String
         ) {
             self.paywall = paywall
             self.name = name
-            self.session = session
+            self.sessionID = sessionID
             self.locale = locale
             self.environment = environment
             self.product = product

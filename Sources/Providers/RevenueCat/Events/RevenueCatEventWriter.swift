@@ -67,8 +67,8 @@ package enum RevenueCatEventWriter {
     private static func identity(_ identity: RevenueCatEvent.Identity?) -> JSONObject {
         guard let identity else { return [:] }
         return [
-            "app_user_id": .string(identity.current),
-            "original_app_user_id": .string(identity.original),
+            "app_user_id": .string(identity.currentID),
+            "original_app_user_id": .string(identity.originalID),
             "aliases": .strings(identity.aliases),
             "subscriber_attributes": .object(identity.attributes),
         ]
@@ -203,11 +203,11 @@ package enum RevenueCatEventWriter {
         case .renewed(let isTrialConversion): ["is_trial_conversion": .bool(isTrialConversion)]
         case .cancelled(let reason): ["cancel_reason": .string(reason)]
         case .expired(let reason): ["expiration_reason": .string(reason)]
-        case .failed(let graceEnd):
+        case .billingFailed(let graceEnd):
             ["grace_period_expiration_at_ms": graceEnd.map(time) ?? .null]
         case .paused(let end): ["auto_resume_at_ms": end.map(time) ?? .null]
         // The member `new_product_id` is never null: it is omitted for immediate changes on Play.
-        case .changed(let product): product.map { ["new_product_id": .string($0)] } ?? [:]
+        case .productChanged(let product): product.map { ["new_product_id": .string($0)] } ?? [:]
         }
     }
 
@@ -259,7 +259,7 @@ package enum RevenueCatEventWriter {
         merged(
             app(appID, item.store),
             [
-                "app_user_id": text(identity?.current),
+                "app_user_id": text(identity?.currentID),
                 "purchased_at_ms": time(item.purchased),
                 "expiration_at_ms": item.expires.map(time) ?? .null,
                 "product_id": .string(item.product),
@@ -313,7 +313,7 @@ package enum RevenueCatEventWriter {
         fields["subscriber_attributes"] = nil
         add(
             [
-                "experiment_id": .string(enrollment.experiment),
+                "experiment_id": .string(enrollment.experimentID),
                 "experiment_variant": .string(enrollment.variant),
                 "experiment_enrolled_at_ms": time(moment),
                 "offering_id": .string(enrollment.offering),
@@ -333,9 +333,9 @@ package enum RevenueCatEventWriter {
             "redeemed_by": .strings(redemption.newOwners),
             "redemption_outcome": .string(redemption.outcome),
             "redemption_platform": "ios",
-            "workflow_id": .string(redemption.workflow),
-            "workflow_step_id": .string(redemption.step),
-            "trace_id": .string(redemption.trace),
+            "workflow_id": .string(redemption.workflowID),
+            "workflow_step_id": .string(redemption.stepID),
+            "trace_id": .string(redemption.traceID),
         ]
     }
 
@@ -376,11 +376,11 @@ package enum RevenueCatEventWriter {
         }
         var fields: JSONObject = [
             "event_id": .string(event.id),
-            "app_user_id": text(identity?.current),
+            "app_user_id": text(identity?.currentID),
             "platform": "iOS", "platform_version": "18.5", "sdk_version": "5.80.0",
             "subscriber_attributes": .object(JSONObject(members: attributes)),
             "paywall_id": .string(visit.paywall), "paywall_name": .string(visit.name),
-            "offering_id": "default", "session_id": .string(visit.session),
+            "offering_id": "default", "session_id": .string(visit.sessionID),
             "display_mode": .null, "dark_mode": false, "locale": .string(visit.locale),
             "environment": .string(visit.environment),
         ]

@@ -77,20 +77,20 @@ extension RevenueCatState {
         at time: Instant
     ) {
         for (code, currency) in (currencies ?? [:]).sorted(by: { $0.key < $1.key }) {
-            let given = currency.granted(
+            let grantedAmount = currency.grantedAmount(
                 by: Self.productID(purchase.productID),
                 isTrial: purchase.period == "TRIAL"
             )
-            guard given != 0 else { continue }
-            let amount = given.multiplyingSaturated(sign)
+            guard grantedAmount != 0 else { continue }
+            let amount = grantedAmount.multiplyingSaturated(sign)
             emitVirtualCurrency(purchase, of: number, amount: amount, code: code, at: time)
         }
     }
 
     private static func identity(_ customer: Customer) -> RevenueCatEvent.Identity {
         var identity = RevenueCatEvent.Identity(
-            current: customer.currentID,
-            original: customer.originalID,
+            currentID: customer.currentID,
+            originalID: customer.originalID,
             aliases: customer.ids,
             attributes: customer.attributes
         )
@@ -174,9 +174,9 @@ extension RevenueCatState {
             previousOwners: previousOwners,
             newOwners: newOwners,
             outcome: outcome,
-            workflow: "wf_" + ids.hex(8),
-            step: "step_" + ids.hex(8),
-            trace: "trace_" + ids.hex(8)
+            workflowID: "wf_" + ids.hex(8),
+            stepID: "step_" + ids.hex(8),
+            traceID: "trace_" + ids.hex(8)
         )
         emitNew("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
     }
@@ -216,12 +216,12 @@ extension RevenueCatState {
     mutating func emitEnrollment(_ variant: String, of number: Int, at time: Instant) {
         guard let customer = customers[number] else { return }
         let enrollment = RevenueCatEvent.Enrollment(
-            experiment: "prexp" + ids.hex(10),
+            experimentID: "prexp" + ids.hex(10),
             variant: variant,
             offering: "experiment_offering_" + variant
         )
         customers[number]?.experiments.append([
-            "experiment_id": .string(enrollment.experiment),
+            "experiment_id": .string(enrollment.experimentID),
             "experiment_variant": .string(variant),
             "enrolled_at_ms": .integer(time.milliseconds),
         ])
@@ -273,8 +273,8 @@ extension RevenueCatState {
             currency: nil
         )
         let identity = RevenueCatEvent.Identity(
-            current: user,
-            original: user,
+            currentID: user,
+            originalID: user,
             aliases: [user, ids.uuid()],
             attributes: [
                 "$email": [
@@ -291,7 +291,7 @@ extension RevenueCatState {
         let visit = RevenueCatEvent.PaywallVisit(
             paywall: "pw_" + ids.hex(8),
             name: "Premium",
-            session: "session-" + ids.hex(8),
+            sessionID: "session-" + ids.hex(8),
             locale: "en_US",
             environment: "PRODUCTION",
             product: "premium_yearly"

@@ -118,7 +118,10 @@ extension RevenueCatState {
             let text = value?.string ?? ""
             let time = member.value["updated_at_ms"]?.int64 ?? 0
             if RequestDate(milliseconds: time) == nil {
-                addError(member.key, "updated_at_ms must lie within \(RequestDate.rangeText).")
+                addError(
+                    member.key,
+                    "updated_at_ms must lie within \(RequestDate.acceptedRangeText)."
+                )
             } else if !isKeyName(member.key) {
                 addError(member.key, "Key name format is not valid.")
             } else if text.count > 500 {

@@ -3,7 +3,7 @@ internal import Conformance
 /// The operations of REST v1 with which developers change purchases: promotional grants, and
 /// operations for Google Play purchases.
 extension RevenueCatState {
-    mutating func promotional(
+    mutating func handlePromotionalGrant(
         _ id: String,
         _ entitlement: String,
         _ verb: String,
@@ -46,7 +46,7 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) -> Instant? {
         guard let milliseconds = call.body[name]?.int64 else { return nil }
         guard let date = RequestDate(milliseconds: milliseconds) else {
-            throw StoreAction.Refusal("\(name) must lie within \(RequestDate.rangeText).")
+            throw StoreAction.Refusal("\(name) must lie within \(RequestDate.acceptedRangeText).")
         }
         return date.instant
     }
@@ -66,27 +66,28 @@ extension RevenueCatState {
         guard rest.count == 3 || (rest.count == 4 && rest[3] == "cancel") else {
             throw .notFound
         }
-        let (wanted, verb) = (rest[rest.count - 2], rest[rest.count - 1])
+        let (transactionOrProductID, verb) = (rest[rest.count - 2], rest[rest.count - 1])
         guard let number = customerByID[id] else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
-        let found = customers[number]?.purchases.first {
-            $0.productID == wanted.split(separator: ":").first.map(String.init)
-                || $0.transactionID == wanted || $0.originalTransactionID == wanted
-                || wanted.hasPrefix($0.originalTransactionID + "..")
+        let purchase = customers[number]?.purchases.first {
+            $0.productID == transactionOrProductID.split(separator: ":").first.map(String.init)
+                || $0.transactionID == transactionOrProductID
+                || $0.originalTransactionID == transactionOrProductID
+                || transactionOrProductID.hasPrefix($0.originalTransactionID + "..")
         }
-        guard let found else { throw RevenueCatError(404, 7259, "Purchase not found.") }
-        if verb == "extend" { return try extend(found, of: id, number, call) }
-        guard found.store == "PLAY_STORE" else {
+        guard let purchase else { throw RevenueCatError(404, 7259, "Purchase not found.") }
+        if verb == "extend" { return try extend(purchase, of: id, number, call) }
+        guard purchase.store == "PLAY_STORE" else {
             throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
         }
         // A refund of an earlier period sends no event and revokes nothing (RevenueCat fact sheet,
         // section 3, row 13b).
-        let isEarlier =
-            rest[0] == "transactions" && wanted != found.transactionID
-            && wanted != found.productID
-        guard !isEarlier else { return customerInfo(number, 200, call) }
-        let action = try Self.action(verb, of: id, found, call)
+        let isEarlierTransaction =
+            rest[0] == "transactions" && transactionOrProductID != purchase.transactionID
+            && transactionOrProductID != purchase.productID
+        guard !isEarlierTransaction else { return customerInfo(number, 200, call) }
+        let action = try Self.action(verb, of: id, purchase, call)
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {
@@ -99,12 +100,12 @@ extension RevenueCatState {
     ///
     /// This works in the App Store only, by at most 90 days (API description of REST v1).
     private mutating func extend(
-        _ found: Purchase,
+        _ purchase: Purchase,
         of id: String,
         _ number: Int,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard ["APP_STORE", "MAC_APP_STORE"].contains(found.store) else {
+        guard ["APP_STORE", "MAC_APP_STORE"].contains(purchase.store) else {
             throw RevenueCatError(400, 7226, "Only App Store subscriptions can be extended.")
         }
         guard let days = call.body["extend_by_days"]?.int64, (1...90).contains(days) else {
@@ -114,7 +115,7 @@ extension RevenueCatState {
             throw RevenueCatError(400, 7226, "extend_reason_code must be between 0 and 3.")
         }
         var action = StoreAction(.extend, user: id)
-        action.product = found.productID
+        action.product = purchase.productID
         action.by = .days(days)
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
@@ -127,11 +128,11 @@ extension RevenueCatState {
     private static func action(
         _ verb: String,
         of id: String,
-        _ found: Purchase,
+        _ purchase: Purchase,
         _ call: Call
     ) throws(RevenueCatError) -> StoreAction {
         var action = StoreAction(.extend, user: id)
-        action.product = found.productID
+        action.product = purchase.productID
         switch verb {
         case "defer":
             let time: Instant?
@@ -140,7 +141,7 @@ extension RevenueCatState {
             } catch {
                 throw RevenueCatError(400, 7226, error.description)
             }
-            if let time, let end = found.expires {
+            if let time, let end = purchase.expires {
                 action.by = time - end
             } else if let days = call.body["extend_by_days"]?.int64, (1...365).contains(days) {
                 action.by = .days(days)

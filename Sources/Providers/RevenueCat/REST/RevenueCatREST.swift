@@ -8,7 +8,7 @@ extension RevenueCatState {
         let request: HTTPMessage.Request
         let body: JSONObject
         let now: Instant
-        let isSecret: Bool
+        let isSecretKey: Bool
 
         var platform: String? { request[field: "x-platform"] }
 
@@ -25,7 +25,7 @@ extension RevenueCatState {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        planned _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.Answer
     ) -> Reply {
         do throws(RevenueCatError) {
             let response = try routedResponse(request, at: now)
@@ -36,7 +36,7 @@ extension RevenueCatState {
     }
 
     /// Returns an error response in the format of the REST version that was called.
-    func failure(_ status: Int, isV2: Bool) -> HTTPMessage.Response {
+    func failureResponse(_ status: Int, isV2: Bool) -> HTTPMessage.Response {
         isV2
             ? RevenueCatError(v2: status, "server_error", "Internal error.").response
             : RevenueCatError(status, 7110, "Internal error.").response
@@ -68,14 +68,14 @@ extension RevenueCatState {
         guard let segments = request.pathSegments, let version = segments.first else {
             throw RevenueCatError(404, 7226, "The request path is not valid.")
         }
-        try countCall(request.path, at: now)
-        let isSecret = try authorize(request, version)
+        try countCallAgainstRateLimit(request.path, at: now)
+        let isSecretKey = try authorize(request, version)
         advance(to: now)
         if version == "v2" {
-            guard isSecret else {
+            guard isSecretKey else {
                 throw RevenueCatError(v2: 403, "authorization_error", "A secret key is required.")
             }
-            return withRateLimitFields(
+            return addingRateLimitFields(
                 try handleV2Call(request, Array(segments.dropFirst()), at: now),
                 max: settings.callsPerMinuteMax ?? 480
             )
@@ -88,8 +88,8 @@ extension RevenueCatState {
             }
             body = object
         }
-        let call = Call(request: request, body: body, now: now, isSecret: isSecret)
-        return withRateLimitFields(try handleV1Call(Array(segments.dropFirst()), call))
+        let call = Call(request: request, body: body, now: now, isSecretKey: isSecretKey)
+        return addingRateLimitFields(try handleV1Call(Array(segments.dropFirst()), call))
     }
 
     // MARK: Keys and limits
@@ -122,7 +122,7 @@ extension RevenueCatState {
         switch kind {
         case .any: break
         case .secret:
-            guard call.isSecret else { throw RevenueCatError(401, 7225, "Invalid API Key.") }
+            guard call.isSecretKey else { throw RevenueCatError(401, 7225, "Invalid API Key.") }
         case .publicKey:
             let hasSecretKey = call.request.authorization?.credential.hasPrefix("sk_") ?? false
             guard !hasSecretKey else {
@@ -135,7 +135,9 @@ extension RevenueCatState {
         }
     }
 
-    private mutating func countCall(_ path: String, at now: Instant) throws(RevenueCatError) {
+    private mutating func countCallAgainstRateLimit(_ path: String, at now: Instant)
+        throws(RevenueCatError)
+    {
         guard let max = settings.callsPerMinuteMax else { return }
         recentCalls.removeAll { now - $0 >= .seconds(60) }
         guard recentCalls.count < max else {
@@ -144,7 +146,7 @@ extension RevenueCatState {
         recentCalls.append(now)
     }
 
-    private func withRateLimitFields(
+    private func addingRateLimitFields(
         _ response: HTTPMessage.Response,
         max: Int? = nil
     ) -> HTTPMessage.Response {
@@ -172,12 +174,12 @@ extension RevenueCatState {
             let operation
         else { throw .notFound }
         // The paths of two operations do not contain the ID of a customer.
-        let isAboutSomebody = operation != .receipts && operation != .identify
-        let id = isAboutSomebody ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
+        let concernsCustomer = operation != .receipts && operation != .logIn
+        let id = concernsCustomer ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
         let rest = Array(path.dropFirst(2))
         switch operation {
         case .receipts: return try receipt(call)
-        case .identify: return try logIn(call)
+        case .logIn: return try logIn(call)
         case .read: return read(id, call)
         case .delete: return try delete(id, call)
         case .setAttributes: return try setAttributes(id, call)
@@ -187,8 +189,8 @@ extension RevenueCatState {
         case .restoreBehavior: return try setRestoreBehavior(id, call)
         case .offerings: return try offerings(id, call)
         case .overrideOffering, .deleteOverride: return try overrideOffering(id, rest, call)
-        case .grant, .revokeGrants: return try promotional(id, rest[1], rest[2], call)
-        case .change: return try handlePlayAction(id, rest, call)
+        case .grant, .revokeGrants: return try handlePromotionalGrant(id, rest[1], rest[2], call)
+        case .changePlaySubscription: return try handlePlayAction(id, rest, call)
         case .virtualCurrencies: return virtualCurrencies(of: id, call)
         }
     }
@@ -211,7 +213,7 @@ extension RevenueCatState {
             return RevenueCatError(404, 7259, "Subscriber not found.").response
         }
         var body =
-            customer.customerInfo(at: call.now, showsAttributes: call.isSecret).object
+            customer.customerInfo(at: call.now, showsAttributes: call.isSecretKey).object
             ?? JSONObject()
         for member in extra.members { body[member.key] = member.value }
         return HTTPMessage.Response(status, json: .object(body))

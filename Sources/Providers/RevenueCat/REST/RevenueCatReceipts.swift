@@ -32,13 +32,18 @@ extension RevenueCatState {
             )
         }
         let number = recordActivity(user, call.now, platform: call.platform)
-        var bought = JSONObject()
+        var purchasedItems = JSONObject()
         for purchase in customers[number]?.purchases ?? [] {
-            bought[purchase.productID] = [
+            purchasedItems[purchase.productID] = [
                 "should_consume": .bool(purchase.isOneTime && purchase.entitlements.isEmpty)
             ]
         }
-        return customerInfo(number, 200, call, extra: ["purchased_products": .object(bought)])
+        return customerInfo(
+            number,
+            200,
+            call,
+            extra: ["purchased_products": .object(purchasedItems)]
+        )
     }
 
     /// Restores the purchases of a known receipt.
@@ -78,18 +83,18 @@ extension RevenueCatState {
         if call.request[field: "x-is-sandbox"]?.lowercased() == "true" {
             action.environment = "SANDBOX"
         }
-        let before = takeEvents()
+        let eventsBeforePurchase = takeEvents()
         // Also after a refused purchase, the pending events must be as they were before.
-        defer { for event in before.reversed() { emitFirst(event) } }
+        defer { for event in eventsBeforePurchase.reversed() { emitFirst(event) } }
         try carryOut(action, at: call.now)
-        adopt(token, user, product)
+        attachReceiptToken(token, user, product)
         if body["create_events"]?.bool == false { _ = takeEvents() }
     }
 
     /// Saves the receipt's token with the purchase.
     ///
     /// Events do not contain the token, but transaction IDs.
-    private mutating func adopt(_ token: String, _ user: String, _ product: String) {
+    private mutating func attachReceiptToken(_ token: String, _ user: String, _ product: String) {
         guard let number = customerByID[user] else { return }
         let id = product.split(separator: ":").first.map(String.init) ?? product
         if var purchase = customers[number]?.subscriptions[id] {

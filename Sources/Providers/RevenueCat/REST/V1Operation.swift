@@ -6,17 +6,17 @@ enum V1Operation: Hashable, Sendable {
     /// An operation on a purchase.
     ///
     /// The last part of the path is the verb, for example `refund`.
-    case change
+    case changePlaySubscription
     /// Operations that only RevenueCat's own SDKs call.
-    case identify, restoreBehavior, virtualCurrencies
+    case logIn, restoreBehavior, virtualCurrencies
 
     static let table = OperationTable<V1Operation>(
         "REST v1",
         root: "/v1",
         hasDescription: true,
         [
-            // This row must precede the row that would take `identify` for the ID of a customer.
-            .undescribed("POST", "/subscribers/identify", .identify),
+            // This row must precede the row that would take `logIn` for the ID of a customer.
+            .undescribed("POST", "/subscribers/identify", .logIn),
             .init("GET", "/subscribers/{app_user_id}", .read),
             .init("DELETE", "/subscribers/{app_user_id}", .delete),
             .init("POST", "/receipts", .receipts),
@@ -39,13 +39,13 @@ enum V1Operation: Hashable, Sendable {
             .init(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{product_identifier}/revoke",
-                .change
+                .changePlaySubscription
             ),
             .init("POST", "/subscribers/{app_user_id}/attributes", .setAttributes),
             .init(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{product_identifier}/defer",
-                .change
+                .changePlaySubscription
             ),
             .init(
                 "POST",
@@ -57,24 +57,24 @@ enum V1Operation: Hashable, Sendable {
             .init(
                 "POST",
                 "/subscribers/{app_user_id}/transactions/{store_transaction_identifier}/refund",
-                .change
+                .changePlaySubscription
             ),
             .init(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/cancel",
-                .change
+                .changePlaySubscription
             ),
             .init(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/extend",
-                .change
+                .changePlaySubscription
             ),
             // In RevenueCat's guide about cancellations, the path contains the product before the
             // transaction.
             .undescribed(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{product}/{transaction}/cancel",
-                .change
+                .changePlaySubscription
             ),
             .undescribed("POST", "/subscribers/{app_user_id}/restore_behavior", .restoreBehavior),
             .undescribed(

@@ -9,7 +9,7 @@ extension RevenueCatState {
         _ number: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireRunning(purchase, action)
+        try requireNotEnded(purchase, action)
         let days = catalog.product(purchase.productID).days ?? 30
         purchase.billingIssue = now
         var graceEnd: Instant?
@@ -21,8 +21,8 @@ extension RevenueCatState {
             purchase.purchased = start
             purchase.expires = start + .days(days)
             purchase.renewalNumber += 1
-        } else if let span = action.grace {
-            let end = max(purchase.expires ?? now, now) + span
+        } else if let graceLength = action.grace {
+            let end = max(purchase.expires ?? now, now) + graceLength
             purchase.graceEnd = end
             graceEnd = end
         } else {
@@ -34,7 +34,7 @@ extension RevenueCatState {
             purchase,
             of: number,
             at: now,
-            .failed(graceEnd: graceEnd)
+            .billingFailed(graceEnd: graceEnd)
         )
         purchase.cancelReason = "BILLING_ERROR"
         purchase.unsubscribed = now

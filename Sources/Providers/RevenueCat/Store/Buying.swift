@@ -7,7 +7,7 @@ extension RevenueCatState {
         switch store {
         case "PLAY_STORE":
             "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
-        case "STRIPE": "si_" + ids.letters(14)
+        case "STRIPE": "si_" + ids.alphanumerics(14)
         case "PROMOTIONAL": ids.hex(32)
         default: "2000000" + ids.digits(9)
         }

@@ -7,11 +7,11 @@ internal import Conformance
 struct CustomerTable: Hashable, Sendable {
     private var customers: SharedTable<Int, Customer> = [:]
     /// The subscriptions whose next change is a new period, sorted by the time at which it begins.
-    private var renewals = SharedOrder<DueChange>()
+    private var renewals = SharedSortedSet<DueChange>()
     /// The subscriptions whose next change is the end of a period, sorted by that time.
     ///
     /// A store notices the end with a delay.
-    private var ends = SharedOrder<DueChange>()
+    private var accessEnds = SharedSortedSet<DueChange>()
     private var purchaseIdentifiers = SharedIndex<PurchaseIdentifier, Int>()
 
     /// The time of the next automatic change of a subscription, with the customer and the product.
@@ -45,8 +45,8 @@ struct CustomerTable: Hashable, Sendable {
     /// Returns the next automatic change of a subscription.
     ///
     /// The store notices the end of a period with this delay.
-    func nextDue(noticedAfter delay: Duration) -> DueChange? {
-        let end = ends.first.map {
+    func nextDueChange(noticedAfter delay: Duration) -> DueChange? {
+        let end = accessEnds.first.map {
             DueChange(time: $0.time + delay, number: $0.number, productID: $0.productID)
         }
         return [renewals.first, end].compactMap { $0 }.min()
@@ -55,11 +55,11 @@ struct CustomerTable: Hashable, Sendable {
     /// All customers, in no particular order.
     var all: [Customer] { Array(customers.values) }
 
-    var numbers: [Int] { Array(customers.keys) }
+    var customerNumbers: [Int] { Array(customers.keys) }
 
     /// Returns the customers who own a purchase with this transaction ID or receipt, oldest first.
-    func owners(of mark: PurchaseIdentifier) -> [(number: Int, customer: Customer)] {
-        purchaseIdentifiers.ids(under: mark).compactMap { number in
+    func owners(of identifier: PurchaseIdentifier) -> [(number: Int, customer: Customer)] {
+        purchaseIdentifiers.ids(under: identifier).compactMap { number in
             customers[number].map { (number, $0) }
         }
     }
@@ -70,14 +70,26 @@ struct CustomerTable: Hashable, Sendable {
         if let old, let new, old.subscriptions == new.subscriptions, old.oneTime == new.oneTime {
             return
         }
-        let (before, after) = (Self.dueChanges(old, number), Self.dueChanges(new, number))
-        for due in before.renewals where !after.renewals.contains(due) { renewals.remove(due) }
-        for due in before.ends where !after.ends.contains(due) { ends.remove(due) }
-        for due in after.renewals { renewals.insert(due) }
-        for due in after.ends { ends.insert(due) }
-        let (lost, won) = (Self.purchaseIdentifiers(old), Self.purchaseIdentifiers(new))
-        for mark in lost.subtracting(won) { purchaseIdentifiers.remove(number, under: mark) }
-        for mark in won.subtracting(lost) { purchaseIdentifiers.insert(number, under: mark) }
+        let (oldDueChanges, newDueChanges) = (
+            Self.dueChanges(old, number), Self.dueChanges(new, number)
+        )
+        for due in oldDueChanges.renewals where !newDueChanges.renewals.contains(due) {
+            renewals.remove(due)
+        }
+        for due in oldDueChanges.accessEnds where !newDueChanges.accessEnds.contains(due) {
+            accessEnds.remove(due)
+        }
+        for due in newDueChanges.renewals { renewals.insert(due) }
+        for due in newDueChanges.accessEnds { accessEnds.insert(due) }
+        let (removedIdentifiers, addedIdentifiers) = (
+            Self.purchaseIdentifiers(old), Self.purchaseIdentifiers(new)
+        )
+        for identifier in removedIdentifiers.subtracting(addedIdentifiers) {
+            purchaseIdentifiers.remove(number, under: identifier)
+        }
+        for identifier in addedIdentifiers.subtracting(removedIdentifiers) {
+            purchaseIdentifiers.insert(number, under: identifier)
+        }
     }
 
     private static func purchaseIdentifiers(_ customer: Customer?) -> Set<PurchaseIdentifier> {
@@ -96,15 +108,15 @@ struct CustomerTable: Hashable, Sendable {
     private static func dueChanges(
         _ customer: Customer?,
         _ number: Int
-    ) -> (renewals: [DueChange], ends: [DueChange]) {
-        var found: (renewals: [DueChange], ends: [DueChange]) = ([], [])
+    ) -> (renewals: [DueChange], accessEnds: [DueChange]) {
+        var found: (renewals: [DueChange], accessEnds: [DueChange]) = ([], [])
         for purchase in customer?.subscriptions.values.map({ $0 }) ?? [] {
             func due(_ time: Instant) -> DueChange {
                 DueChange(time: time, number: number, productID: purchase.productID)
             }
             switch purchase.nextAutomaticChange {
-            case .begins(let time): found.renewals.append(due(time))
-            case .ends(let time): found.ends.append(due(time))
+            case .periodBegins(let time): found.renewals.append(due(time))
+            case .accessEnds(let time): found.accessEnds.append(due(time))
             case nil: break
             }
         }

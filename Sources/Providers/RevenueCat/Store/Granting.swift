@@ -7,7 +7,7 @@ internal import Conformance
 extension RevenueCatState {
     /// The length in hours of each named duration of a promotional grant (RevenueCat fact sheet,
     /// section 4.1).
-    package static let promotionalHours: [String: Int64] = [
+    package static let promotionalDurationInHours: [String: Int64] = [
         "daily": 24, "three_day": 72, "weekly": 7 * 24, "two_week": 14 * 24,
         "monthly": 31 * 24, "two_month": 61 * 24,
         "three_month": 92 * 24, "six_month": 183 * 24, "yearly": 365 * 24,
@@ -30,10 +30,10 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) {
         let entitlement = action.entitlement ?? catalog.entitlement
         let name = action.duration ?? "monthly"
-        guard let hours = Self.promotionalHours[name] else {
+        guard let hours = Self.promotionalDurationInHours[name] else {
             throw Refusal(
                 "'duration' is '\(name)', which is not one of "
-                    + Self.promotionalHours.keys.sorted().joined(separator: ", ")
+                    + Self.promotionalDurationInHours.keys.sorted().joined(separator: ", ")
             )
         }
         let number = recordActivity(action.user, now)
@@ -64,9 +64,10 @@ extension RevenueCatState {
         guard let number = customerByID[user] else {
             throw Refusal("there is no customer '\(user)'")
         }
-        let wanted = entitlement ?? catalog.entitlement
+        let entitlementToRevoke = entitlement ?? catalog.entitlement
         let grants = (customers[number]?.purchases ?? []).filter {
-            $0.store == "PROMOTIONAL" && $0.entitlements.contains(wanted) && !$0.hasEnded
+            $0.store == "PROMOTIONAL" && $0.entitlements.contains(entitlementToRevoke)
+                && !$0.hasEnded
         }
         for var purchase in grants {
             purchase.expires = now

@@ -8,20 +8,20 @@ extension RevenueCatState {
     /// Changes the customer's App User ID as the SDK's `logIn` does.
     ///
     /// Returns whether the new ID was unknown before.
-    mutating func identify(_ current: String, as wanted: String, _ now: Instant) -> Bool {
+    mutating func identify(_ current: String, as wantedID: String, _ now: Instant) -> Bool {
         let source = customer(named: [current], original: current, now)
         defer {
-            if let number = customerByID[wanted] {
-                customers[number]?.lastSeenID = wanted
+            if let number = customerByID[wantedID] {
+                customers[number]?.lastSeenID = wantedID
                 customers[number]?.lastSeen = now
             }
         }
-        guard let target = customerByID[wanted] else {
+        guard let target = customerByID[wantedID] else {
             if Customer.isAnonymous(current), customers[source]?.isAnonymous == true {
-                customerByID[wanted] = source
-                customers[source]?.ids.append(wanted)
+                customerByID[wantedID] = source
+                customers[source]?.ids.append(wantedID)
             } else {
-                _ = customer(named: [wanted], original: wanted, now)
+                _ = customer(named: [wantedID], original: wantedID, now)
             }
             return true
         }
@@ -55,15 +55,15 @@ extension RevenueCatState {
             return
         }
         let isActive = customers[source]?.subscriptions.values.contains { $0.isActive(at: now) }
-        let belongs = Refusal("7102: the receipt belongs to another subscriber")
+        let foreignReceiptRefusal = Refusal("7102: the receipt belongs to another subscriber")
         switch behavior {
         case .transfer: announceTransfer(source, target, now)
         case .transferIfNoActiveSubscriptions:
-            guard isActive != true else { throw belongs }
+            guard isActive != true else { throw foreignReceiptRefusal }
             announceTransfer(source, target, now)
-        case .keep: throw belongs
+        case .keep: throw foreignReceiptRefusal
         case .share:
-            guard !isPurchase else { throw belongs }
+            guard !isPurchase else { throw foreignReceiptRefusal }
             merge(source, into: target)
         }
     }
@@ -102,7 +102,7 @@ extension RevenueCatState {
         guard let from = action.from, let owner = customerByID[from] else {
             throw Refusal("family-share needs 'from', the ID of a customer with a purchase")
         }
-        var purchase = try find(action, owner)
+        var purchase = try findPurchase(action, owner)
         let number = recordActivity(action.user, now)
         guard number != owner else { throw Refusal("'from' and 'user' are the same customer") }
         purchase.isFamilyShared = true
@@ -121,13 +121,13 @@ extension RevenueCatState {
         let target = recordActivity(action.user, now)
         let previousOwners = customers[source]?.ids ?? [from]
         let newOwners = customers[target]?.ids ?? [action.user]
-        let place = customers[source]?.purchases.first?.environment ?? "PRODUCTION"
+        let purchaseEnvironment = customers[source]?.purchases.first?.environment ?? "PRODUCTION"
         let isAlias = customers[source]?.isAnonymous ?? false
         emitRedemption(
             from: previousOwners,
             by: newOwners,
             outcome: source == target ? "redeemer_owns" : isAlias ? "alias" : "transfer",
-            environment: place,
+            environment: purchaseEnvironment,
             at: now
         )
         guard source != target else { return }
@@ -139,7 +139,7 @@ extension RevenueCatState {
                 from: previousOwners,
                 to: newOwners,
                 store: "RC_BILLING",
-                environment: place,
+                environment: purchaseEnvironment,
                 at: now + Self.eventSpacing
             )
         }

@@ -3,21 +3,22 @@ package import Conformance
 /// Changes in the store model that happen automatically as time passes, such as renewals.
 extension RevenueCatState {
     /// The time of the next automatic change of a subscription; nil when there is none.
-    package var nextChangeTime: Instant? { nextDue?.time }
+    package var nextChangeTime: Instant? { nextDueChange?.time }
 
     /// The next automatic change of a subscription.
     ///
     /// The store notices the end of a period with a delay (RevenueCat fact sheet, section 3, row
     /// 3).
-    private var nextDue: CustomerTable.DueChange? {
-        customers.nextDue(noticedAfter: .seconds(settings.expirationDelaySeconds))
+    private var nextDueChange: CustomerTable.DueChange? {
+        customers.nextDueChange(noticedAfter: .seconds(settings.expirationDelaySeconds))
     }
 
     package func renewalCount(by time: Instant) -> Int {
         var count = 0
         for customer in customers.all {
             for purchase in customer.subscriptions.values {
-                guard case .begins(let first) = purchase.nextAutomaticChange, first <= time else {
+                guard case .periodBegins(let first) = purchase.nextAutomaticChange, first <= time
+                else {
                     continue
                 }
                 let next = purchase.nextProductID ?? purchase.productID
@@ -43,7 +44,7 @@ extension RevenueCatState {
     /// Carries out all automatic changes that are due until this time, in the order of their due
     /// times.
     package mutating func advance(to now: Instant) {
-        while let due = nextDue, due.time <= now,
+        while let due = nextDueChange, due.time <= now,
             var purchase = customers[due.number]?.subscriptions[due.productID]
         {
             let (time, number) = (due.time, due.number)
@@ -84,11 +85,11 @@ extension Purchase {
     /// An automatic change of a subscription, with its time.
     enum AutomaticChange: Hashable {
         /// A new period of the subscription begins, exactly at this time.
-        case begins(Instant)
+        case periodBegins(Instant)
         /// The last period of the subscription ends at this time.
         ///
         /// The store notices the end later.
-        case ends(Instant)
+        case accessEnds(Instant)
     }
 
     /// The next automatic change of the purchase.
@@ -97,9 +98,9 @@ extension Purchase {
     /// store model set.
     var nextAutomaticChange: AutomaticChange? {
         guard !isScripted, !isOneTime else { return nil }
-        if isPaused { return resume.map { .begins($0) } }
+        if isPaused { return resume.map { .periodBegins($0) } }
         guard !hasEnded, let end = effectiveEnd else { return nil }
         let isRenewal = willRenew && resume == nil && billingIssue == nil && !isTemporary
-        return isRenewal ? .begins(end) : .ends(end)
+        return isRenewal ? .periodBegins(end) : .accessEnds(end)
     }
 }

@@ -11,36 +11,38 @@ extension RevenueCatState {
         _ number: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireRunning(purchase, action)
-        guard let wanted = action.newProduct else {
+        try requireNotEnded(purchase, action)
+        guard let newProductID = action.newProduct else {
             throw Refusal("change-product needs 'newProduct', the ID of the new product")
         }
-        let product = catalog.product(wanted)
-        guard let days = product.days else { throw Refusal("\(wanted) is not a subscription") }
-        let isImmediatePlay = purchase.store == "PLAY_STORE" && !action.isAtPeriodEnd
-        let plan = purchase.planID.map { ":\($0)" } ?? ""
+        let product = catalog.product(newProductID)
+        guard let days = product.days else {
+            throw Refusal("\(newProductID) is not a subscription")
+        }
+        let isImmediatePlayChange = purchase.store == "PLAY_STORE" && !action.isAtPeriodEnd
+        let planSuffix = purchase.planID.map { ":\($0)" } ?? ""
         emit(
             "PRODUCT_CHANGE",
             purchase,
             of: number,
             at: now,
             // The new product is omitted in immediate changes on Play. It is never null.
-            .changed(to: isImmediatePlay ? nil : wanted + plan)
+            .productChanged(to: isImmediatePlayChange ? nil : newProductID + planSuffix)
         )
         guard !action.isAtPeriodEnd else {
-            purchase.nextProductID = wanted
+            purchase.nextProductID = newProductID
             save(purchase, number, now)
             return
         }
         endOldProduct(purchase, number, at: now)
-        startNewProduct(wanted, product, days: days, in: &purchase, number, now)
+        startNewProduct(newProductID, product, days: days, in: &purchase, number, now)
     }
 
     /// Starts the new product of a subscription.
     ///
     /// On Play, this is a new purchase if the settings select that.
     private mutating func startNewProduct(
-        _ wanted: String,
+        _ newProductID: String,
         _ product: Catalog.Product,
         days: Int64,
         in purchase: inout Purchase,
@@ -48,7 +50,7 @@ extension RevenueCatState {
         _ now: Instant
     ) {
         let wasTrial = purchase.period == "TRIAL"
-        purchase.productID = wanted
+        purchase.productID = newProductID
         purchase.entitlements = product.entitlements
         purchase.period = "NORMAL"
         // Stripe keeps the old start of the period.
@@ -67,7 +69,7 @@ extension RevenueCatState {
             purchase.renewalNumber = 1
         } else {
             purchase.renewalNumber += 1
-            purchase.transactionID = renewalTransaction(purchase)
+            purchase.transactionID = renewalTransactionID(purchase)
         }
         save(purchase, number, now)
         emit(
@@ -84,12 +86,12 @@ extension RevenueCatState {
     ///
     /// REST still returns this record.
     mutating func endOldProduct(_ purchase: Purchase, _ number: Int, at time: Instant) {
-        var left = purchase
-        left.expires = min(left.expires ?? time, time)
-        left.graceEnd = nil
-        left.hasEnded = true
-        left.willRenew = false
-        left.resume = nil
-        save(left, number, time)
+        var endedPurchase = purchase
+        endedPurchase.expires = min(endedPurchase.expires ?? time, time)
+        endedPurchase.graceEnd = nil
+        endedPurchase.hasEnded = true
+        endedPurchase.willRenew = false
+        endedPurchase.resume = nil
+        save(endedPurchase, number, time)
     }
 }

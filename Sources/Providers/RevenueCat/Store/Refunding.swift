@@ -28,7 +28,7 @@ extension RevenueCatState {
         end(&purchase, "CUSTOMER_SUPPORT", of: number, now + Self.eventSpacing)
     }
 
-    mutating func refundUnrefunded(
+    mutating func refundUnlessRefunded(
         _ purchase: inout Purchase,
         _ number: Int,
         _ now: Instant

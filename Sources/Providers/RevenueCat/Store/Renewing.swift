@@ -3,7 +3,7 @@ internal import Conformance
 /// Actions of the store model that renew, cancel, pause and end subscriptions (RevenueCat fact
 /// sheet, section 3, rows 2 to 4, 9, 14 and 16).
 extension RevenueCatState {
-    mutating func renewalTransaction(_ purchase: Purchase) -> String {
+    mutating func renewalTransactionID(_ purchase: Purchase) -> String {
         switch purchase.store {
         // Stripe repeats one transaction ID, and Play appends a counter (RevenueCat fact sheet,
         // section 2.5).
@@ -16,7 +16,7 @@ extension RevenueCatState {
     /// Starts the next period of a subscription (RevenueCat fact sheet, section 3, rows 2, 12, 14
     /// and 16).
     mutating func renew(_ purchase: inout Purchase, of number: Int, at time: Instant) {
-        let isConversion = purchase.period == "TRIAL"
+        let isTrialConversion = purchase.period == "TRIAL"
         if let next = purchase.nextProductID {
             purchase.nextProductID = nil
             endOldProduct(purchase, number, at: time)
@@ -29,7 +29,7 @@ extension RevenueCatState {
         purchase.purchased = purchase.isPaused ? time : start
         purchase.expires = purchase.purchased + .days(product.days ?? 30)
         purchase.renewalNumber += 1
-        purchase.transactionID = renewalTransaction(purchase)
+        purchase.transactionID = renewalTransactionID(purchase)
         if !purchase.isFamilyShared {
             purchase.priceUSD = .number(JSONNumber(product.price))
             purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
@@ -47,7 +47,7 @@ extension RevenueCatState {
             of: number,
             at: time,
             money: .price,
-            .renewed(isTrialConversion: isConversion)
+            .renewed(isTrialConversion: isTrialConversion)
         )
     }
 
@@ -79,7 +79,7 @@ extension RevenueCatState {
         _ number: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireRunning(purchase, action)
+        try requireNotEnded(purchase, action)
         guard purchase.unsubscribed == nil || purchase.billingIssue != nil else {
             throw Refusal("\(purchase.productID) is already canceled")
         }
@@ -151,7 +151,7 @@ extension RevenueCatState {
         _ number: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireRunning(purchase, action)
+        try requireNotEnded(purchase, action)
         guard purchase.store == "PLAY_STORE" else {
             throw Refusal("only Play can pause; \(purchase.productID) is from \(purchase.store)")
         }

@@ -55,7 +55,7 @@ extension RevenueCatState {
         case .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
             .billingIssue, .recover, .changeProduct, .reverseRefund, .stopFamilyShare,
             .priceConsent, .currency:
-            try change(action, now)
+            try changePurchase(action, now)
         }
     }
 
@@ -77,17 +77,18 @@ extension RevenueCatState {
 
     // MARK: Changes of existing purchases
 
-    private mutating func change(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal)
+    private mutating func changePurchase(_ action: StoreAction, _ now: Instant) throws(StoreAction
+        .Refusal)
     {
         guard let number = customerByID[action.user] else {
             throw Refusal("there is no customer '\(action.user)'; a purchase creates one")
         }
         customers[number]?.lastSeenID = action.user
-        var purchase = try find(action, number)
+        var purchase = try findPurchase(action, number)
         try requireStore(purchase.store, action.kind)
         switch action.kind {
         case .renew:
-            try requireRunning(purchase, action)
+            try requireNotEnded(purchase, action)
             renew(&purchase, of: number, at: now)
         case .cancel: try cancel(&purchase, action, number, now)
         case .uncancel: try uncancel(&purchase, number, now)
@@ -95,12 +96,12 @@ extension RevenueCatState {
         case .resume: try resume(&purchase, number, now)
         case .extend: try extend(&purchase, action, number, now)
         case .expire:
-            try requireRunning(purchase, action)
+            try requireNotEnded(purchase, action)
             end(&purchase, action.reason ?? purchase.cancelReason ?? "UNSUBSCRIBE", of: number, now)
         case .billingIssue: try failBilling(&purchase, action, number, now)
         case .recover: try recover(&purchase, of: number, at: now)
         case .changeProduct: try changeProduct(&purchase, action, number, now)
-        case .refund: try refundUnrefunded(&purchase, number, now)
+        case .refund: try refundUnlessRefunded(&purchase, number, now)
         case .reverseRefund: try reverseRefund(&purchase, number, now)
         case .stopFamilyShare: try stopSharing(&purchase, action, number, now)
         case .priceConsent:
@@ -113,7 +114,7 @@ extension RevenueCatState {
         }
     }
 
-    func find(
+    func findPurchase(
         _ action: StoreAction,
         _ number: Int
     ) throws(StoreAction.Refusal) -> Purchase {
@@ -158,7 +159,7 @@ extension RevenueCatState {
         throw Refusal("the action \(kind.rawValue) is not possible in the store \(store)")
     }
 
-    func requireRunning(
+    func requireNotEnded(
         _ purchase: Purchase,
         _ action: StoreAction
     ) throws(StoreAction.Refusal) {

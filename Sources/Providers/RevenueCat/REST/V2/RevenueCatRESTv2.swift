@@ -9,7 +9,7 @@ extension RevenueCatState {
     /// A call of REST v2, with the values of its path parameters and its body.
     struct CallV2 {
         let request: HTTPMessage.Request
-        let values: PathValues
+        let values: PathParameterValues
         let body: JSONObject
         let now: Instant
 
@@ -38,18 +38,18 @@ extension RevenueCatState {
         /// - Parameter names: The names that are valid for the operation.
         /// - Returns: The requested names, without the prefix `items.`
         /// - Throws: 400 for a name that is not valid for the operation.
-        func expansion(_ names: String...) throws(RevenueCatError) -> Set<String> {
+        func requestedExpansions(_ names: String...) throws(RevenueCatError) -> Set<String> {
             let query = request.query.filter { $0.name == "expand" }.flatMap {
                 $0.value.split(separator: ",").map(String.init)
             }
             let known = Set(names + names.map { "items." + $0 })
-            guard let wrong = query.first(where: { !known.contains($0) }) else {
+            guard let unknownExpansion = query.first(where: { !known.contains($0) }) else {
                 return Set(query.map { $0.hasPrefix("items.") ? String($0.dropFirst(6)) : $0 })
             }
             throw RevenueCatError(
                 v2: 400,
                 "parameter_error",
-                "expand does not know \(wrong.prefix(100)) here.",
+                "expand does not know \(unknownExpansion.prefix(100)) here.",
                 param: "expand"
             )
         }
@@ -58,7 +58,7 @@ extension RevenueCatState {
         /// for.
         ///
         /// True for every purchase if the query names no environment.
-        func isWanted(_ purchase: Purchase) throws(RevenueCatError) -> Bool {
+        func matchesEnvironmentFilter(_ purchase: Purchase) throws(RevenueCatError) -> Bool {
             guard let wanted = query("environment") else { return true }
             guard ["sandbox", "production"].contains(wanted) else {
                 throw RevenueCatError(
@@ -92,7 +92,7 @@ extension RevenueCatState {
         at now: Instant
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         guard let (operation, values) = V2Operation.table.find(request.method, path) else {
-            guard V2Operation.table.isKnown(path) else { throw .missing("resource") }
+            guard V2Operation.table.isKnown(path) else { throw .missingResource("resource") }
             throw RevenueCatError(
                 v2: 400,
                 "invalid_request",
@@ -101,7 +101,7 @@ extension RevenueCatState {
         }
         if let project = values["project_id"] {
             let isKnown = project == settings.project || settings.knowsItsProjectAlone != true
-            guard isKnown else { throw .missing("project") }
+            guard isKnown else { throw .missingResource("project") }
         }
         guard let name = operation else {
             throw RevenueCatError(
@@ -129,9 +129,9 @@ extension RevenueCatState {
 
     /// The number of items on a page of a list when the call sets no `limit`.
     ///
-    /// `pageMax` is the largest number (API description of REST v2).
-    private static let pageUsual = 20
-    private static let pageMax = 1000
+    /// `pageSizeMax` is the largest number (API description of REST v2).
+    private static let defaultPageSize = 20
+    private static let pageSizeMax = 1000
 
     /// Returns the response with one page of a list.
     ///
@@ -141,13 +141,13 @@ extension RevenueCatState {
         _ path: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        var limit = Self.pageUsual
+        var limit = Self.defaultPageSize
         if let text = call.query("limit") {
-            guard let number = Int(text), (1...Self.pageMax).contains(number) else {
+            guard let number = Int(text), (1...Self.pageSizeMax).contains(number) else {
                 throw RevenueCatError(
                     v2: 400,
                     "parameter_error",
-                    "limit must be between 1 and \(Self.pageMax).",
+                    "limit must be between 1 and \(Self.pageSizeMax).",
                     param: "limit"
                 )
             }
@@ -165,12 +165,15 @@ extension RevenueCatState {
             }
             rest = items[(index + 1)...]
         }
-        let shown = rest.prefix(limit)
+        let visibleItems = rest.prefix(limit)
         var next: String?
-        if shown.count < rest.count, let last = shown.last {
+        if visibleItems.count < rest.count, let last = visibleItems.last {
             next = "\(path)?starting_after=\(last.id.percentEncoded)&limit=\(limit)"
         }
-        return HTTPMessage.Response(200, json: Self.list(shown.map(\.value), path, next: next))
+        return HTTPMessage.Response(
+            200,
+            json: Self.list(visibleItems.map(\.value), path, next: next)
+        )
     }
 
     static func list(_ items: [JSONValue], _ url: String, next: String? = nil) -> JSONValue {
@@ -201,7 +204,7 @@ extension RevenueCatState {
 
 extension RevenueCatError {
     /// Returns the 404 error of REST v2 for a resource that does not exist.
-    static func missing(_ resource: String) -> RevenueCatError {
+    static func missingResource(_ resource: String) -> RevenueCatError {
         RevenueCatError(v2: 404, "resource_missing", "The \(resource) was not found.")
     }
 

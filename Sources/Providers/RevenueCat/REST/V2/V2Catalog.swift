@@ -21,17 +21,17 @@ extension RevenueCatState {
             ]
             return try page([(settings.project, project)], "/v2/projects", call)
         case .listEntitlements:
-            let more = try call.expansion("product").contains("product")
-            let items = names.map {
-                (Self.entitlementID($0), entitlement(named: $0, call, withProducts: more))
+            let isExpanded = try call.requestedExpansions("product").contains("product")
+            let items = entitlementNames.map {
+                (Self.entitlementID($0), entitlement(named: $0, call, withProducts: isExpanded))
             }
             return try page(items, call.base + "/entitlements", call)
         case .getEntitlement:
             let name = try entitlement(call.named("entitlement_id"))
-            let more = try call.expansion("product").contains("product")
+            let isExpanded = try call.requestedExpansions("product").contains("product")
             return HTTPMessage.Response(
                 200,
-                json: entitlement(named: name, call, withProducts: more)
+                json: entitlement(named: name, call, withProducts: isExpanded)
             )
         case .getProductsFromEntitlement:
             let id = call.named("entitlement_id")
@@ -41,17 +41,21 @@ extension RevenueCatState {
             }
             return try page(items, "\(call.base)/entitlements/\(id)/products", call)
         case .listProducts:
-            if let app = call.query("app_id"), app != settings.appID { throw .missing("app") }
-            let more = try call.expansion("app").contains("app")
-            let items = products.map { (Self.productID($0), product($0, call, withApp: more)) }
+            if let app = call.query("app_id"), app != settings.appID {
+                throw .missingResource("app")
+            }
+            let isExpanded = try call.requestedExpansions("app").contains("app")
+            let items = products.map {
+                (Self.productID($0), product($0, call, withApp: isExpanded))
+            }
             return try page(items, call.base + "/products", call)
         case .getProduct:
             let id = call.named("product_id")
             guard let name = products.first(where: { Self.productID($0) == id }) else {
-                throw .missing("product")
+                throw .missingResource("product")
             }
-            let more = try call.expansion("app").contains("app")
-            return HTTPMessage.Response(200, json: product(name, call, withApp: more))
+            let isExpanded = try call.requestedExpansions("app").contains("app")
+            return HTTPMessage.Response(200, json: product(name, call, withApp: isExpanded))
         case .listOfferings:
             return try page(
                 [(Self.offeringID("default"), try offering(call))],
@@ -64,19 +68,21 @@ extension RevenueCatState {
         case .listPackages:
             try requireOffering(call)
             let path = "\(call.base)/offerings/\(call.named("offering_id"))/packages"
-            let more = try call.expansion("product").contains("product")
-            return try page(packages(call, withProducts: more), path, call)
+            let isExpanded = try call.requestedExpansions("product").contains("product")
+            return try page(packages(call, withProducts: isExpanded), path, call)
         case .getPackage:
             let id = call.named("package_id")
-            let more = try call.expansion("product").contains("product")
-            let all = packages(call, withProducts: more)
-            guard let found = all.first(where: { $0.id == id }) else { throw .missing("package") }
+            let isExpanded = try call.requestedExpansions("product").contains("product")
+            let all = packages(call, withProducts: isExpanded)
+            guard let found = all.first(where: { $0.id == id }) else {
+                throw .missingResource("package")
+            }
             return HTTPMessage.Response(200, json: found.value)
         case .getProductsFromPackage:
             let id = call.named("package_id")
             guard let name = catalog.sellableProductIDs.first(where: { Self.packageID($0) == id })
             else {
-                throw .missing("package")
+                throw .missingResource("package")
             }
             let path = "\(call.base)/packages/\(id)/products"
             return try page([(Self.productID(name), packageProduct(name, call))], path, call)
@@ -97,16 +103,16 @@ extension RevenueCatState {
             let path = "\(call.base)/apps/\(settings.appID)/public_api_keys"
             return try page([(id, key)], path, call)
         case .listPaywalls: return try page([], call.base + "/paywalls", call)
-        case .getPaywall: throw .missing("paywall")
+        case .getPaywall: throw .missingResource("paywall")
         case .getOverviewMetrics: return try overview(call)
-        default: throw .missing("resource")
+        default: throw .missingResource("resource")
         }
     }
 
     // MARK: Finding
 
     /// The names of all entitlements that a product on sale or a purchase grants.
-    private var names: [String] {
+    private var entitlementNames: [String] {
         var found = Set([catalog.entitlement])
         for product in catalog.sellableProductIDs {
             found.formUnion(catalog.product(product).entitlements)
@@ -126,20 +132,20 @@ extension RevenueCatState {
     /// Returns the lookup key (name) of the entitlement with this RevenueCat ID; throws when there
     /// is none.
     func entitlement(_ id: String) throws(RevenueCatError) -> String {
-        guard let name = names.first(where: { Self.entitlementID($0) == id }) else {
-            throw .missing("entitlement")
+        guard let name = entitlementNames.first(where: { Self.entitlementID($0) == id }) else {
+            throw .missingResource("entitlement")
         }
         return name
     }
 
     private func requireOffering(_ call: CallV2) throws(RevenueCatError) {
         guard call.named("offering_id") == Self.offeringID("default") else {
-            throw .missing("offering")
+            throw .missingResource("offering")
         }
     }
 
     private func requireApp(_ call: CallV2) throws(RevenueCatError) {
-        guard call.named("app_id") == settings.appID else { throw .missing("app") }
+        guard call.named("app_id") == settings.appID else { throw .missingResource("app") }
     }
 
     // MARK: Shapes
@@ -168,40 +174,46 @@ extension RevenueCatState {
             )
         }
         let now = call.now
-        let month = now - .days(28)
+        let periodStart = now - .days(28)
         let customers = customers.all
-        let running = customers.flatMap(\.purchases).filter {
+        let runningPurchases = customers.flatMap(\.purchases).filter {
             !$0.isOneTime && $0.isActive(at: now)
         }
-        let paid = running.filter { $0.period != "TRIAL" && $0.store != "PROMOTIONAL" }
+        let paidPurchases = runningPurchases.filter {
+            $0.period != "TRIAL" && $0.store != "PROMOTIONAL"
+        }
         func dollars(_ purchases: [Purchase]) -> Double {
             purchases.reduce(0) { sum, purchase in
                 guard case .number(let price) = purchase.priceUSD else { return sum }
                 return sum + (price.double ?? 0)
             }
         }
-        let monthly = paid.reduce(0.0) { sum, purchase in
+        let monthlyRevenue = paidPurchases.reduce(0.0) { sum, purchase in
             let days = catalog.product(purchase.productID).days ?? 30
             return sum + dollars([purchase]) * 30 / Double(max(1, days))
         }
-        let recent = customers.flatMap(\.purchases).filter { $0.purchased > month }
-        let numbers: [(String, String, String, String, Double)] = [
+        let recentPurchases = customers.flatMap(\.purchases).filter { $0.purchased > periodStart }
+        let metricRows: [(String, String, String, String, Double)] = [
             (
                 "active_trials", "Active Trials", "#", "P0D",
-                Double(running.count { $0.period == "TRIAL" })
-            ), ("active_subscriptions", "Active Subscriptions", "#", "P0D", Double(paid.count)),
-            ("mrr", "MRR", "$", "P28D", (monthly * 100).rounded() / 100),
-            ("revenue", "Revenue", "$", "P28D", (dollars(recent) * 100).rounded() / 100),
+                Double(runningPurchases.count { $0.period == "TRIAL" })
+            ),
+            (
+                "active_subscriptions", "Active Subscriptions", "#", "P0D",
+                Double(paidPurchases.count)
+            ),
+            ("mrr", "MRR", "$", "P28D", (monthlyRevenue * 100).rounded() / 100),
+            ("revenue", "Revenue", "$", "P28D", (dollars(recentPurchases) * 100).rounded() / 100),
             (
                 "new_customers", "New Customers", "#", "P28D",
-                Double(customers.count { $0.firstSeen > month })
+                Double(customers.count { $0.firstSeen > periodStart })
             ),
             (
                 "active_users", "Active Customers", "#", "P28D",
-                Double(customers.count { $0.lastSeen > month })
+                Double(customers.count { $0.lastSeen > periodStart })
             ),
         ]
-        let metrics = numbers.map { id, name, unit, period, value -> JSONValue in
+        let metrics = metricRows.map { id, name, unit, period, value -> JSONValue in
             [
                 "object": "overview_metric", "id": .string(id), "name": .string(name),
                 "description": .string(name), "unit": .string(unit), "period": .string(period),
@@ -216,8 +228,10 @@ extension RevenueCatState {
         )
     }
 
-    func entitlements(_ names: [String], _ call: CallV2) -> [(id: String, value: JSONValue)] {
-        names.map { (Self.entitlementID($0), entitlement(named: $0, call)) }
+    func entitlements(_ entitlementNames: [String], _ call: CallV2) -> [(
+        id: String, value: JSONValue
+    )] {
+        entitlementNames.map { (Self.entitlementID($0), entitlement(named: $0, call)) }
     }
 
     private func entitlement(
@@ -226,18 +240,18 @@ extension RevenueCatState {
         withProducts: Bool = false
     ) -> JSONValue {
         let id = Self.entitlementID(name)
-        var shown: JSONObject = [
+        var responseFields: JSONObject = [
             "object": "entitlement", "project_id": .string(call.project), "id": .string(id),
             "lookup_key": .string(name), "display_name": .string(name),
             "created_at": Self.creationTime,
         ]
         if withProducts {
-            shown["products"] = Self.list(
+            responseFields["products"] = Self.list(
                 products(grantingEntitlement: name).map { product($0, call) },
                 "\(call.base)/entitlements/\(id)/products"
             )
         }
-        return .object(shown)
+        return .object(responseFields)
     }
 
     private func products(grantingEntitlement entitlement: String) -> [String] {
@@ -269,9 +283,9 @@ extension RevenueCatState {
     }
 
     private func offering(_ call: CallV2) throws(RevenueCatError) -> JSONValue {
-        let wanted = try call.expansion("package", "package.product")
+        let wanted = try call.requestedExpansions("package", "package.product")
         let id = Self.offeringID("default")
-        var shown: JSONObject = [
+        var responseFields: JSONObject = [
             "object": "offering", "id": .string(id), "lookup_key": "default",
             "display_name": "The standard offering", "is_current": true,
             "created_at": Self.creationTime,
@@ -279,12 +293,12 @@ extension RevenueCatState {
         ]
         if !wanted.isEmpty {
             let packages = packages(call, withProducts: wanted.contains("package.product"))
-            shown["packages"] = Self.list(
+            responseFields["packages"] = Self.list(
                 packages.map(\.value),
                 "\(call.base)/offerings/\(id)/packages"
             )
         }
-        return .object(shown)
+        return .object(responseFields)
     }
 
     private func packages(
@@ -293,18 +307,18 @@ extension RevenueCatState {
     ) -> [(id: String, value: JSONValue)] {
         catalog.sellableProductIDs.enumerated().map { index, name in
             let id = Self.packageID(name)
-            var shown: JSONObject = [
+            var responseFields: JSONObject = [
                 "object": "package", "id": .string(id), "lookup_key": .string(name),
                 "display_name": .string(name), "position": .integer(Int64(index + 1)),
                 "created_at": Self.creationTime,
             ]
             if withProducts {
-                shown["products"] = Self.list(
+                responseFields["products"] = Self.list(
                     [packageProduct(name, call)],
                     "\(call.base)/packages/\(id)/products"
                 )
             }
-            return (id, .object(shown))
+            return (id, .object(responseFields))
         }
     }
 

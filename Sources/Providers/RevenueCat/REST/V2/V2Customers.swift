@@ -41,12 +41,12 @@ extension RevenueCatState {
         case .getCustomer:
             let number = try number(of: id)
             guard let customer = laggedCustomer(number, at: call.now) else {
-                throw .missing("customer")
+                throw .missingResource("customer")
             }
             var body = customerJSON(customer, as: id, call).object ?? JSONObject()
             let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
             body["active_entitlements"] = Self.list(entitlements, path + "/active_entitlements")
-            if try call.expansion("attributes").contains("attributes") {
+            if try call.requestedExpansions("attributes").contains("attributes") {
                 body["attributes"] = Self.list(
                     attributes(customer).map(\.value),
                     path + "/attributes"
@@ -89,7 +89,7 @@ extension RevenueCatState {
             let customer = try existingCustomer(id, call)
             var items: [(id: String, value: JSONValue)] = []
             for purchase in customer.purchases where !purchase.isOneTime {
-                guard try call.isWanted(purchase) else { continue }
+                guard try call.matchesEnvironmentFilter(purchase) else { continue }
                 let customerJSON = subscription(purchase, customer, id, call)
                 items.append((Self.subscriptionID(purchase), customerJSON))
             }
@@ -98,7 +98,7 @@ extension RevenueCatState {
             let customer = try existingCustomer(id, call)
             var items: [(id: String, value: JSONValue)] = []
             for bought in customer.oneTimePurchases {
-                guard try call.isWanted(bought) else { continue }
+                guard try call.matchesEnvironmentFilter(bought) else { continue }
                 items.append((Self.purchaseID(bought), purchase(bought, customer, id, call)))
             }
             return try page(items, path + "/purchases", call)
@@ -128,7 +128,7 @@ extension RevenueCatState {
                 customers[number]?.offeringOverride = nil
             } else {
                 let isDefault = wanted.string == Self.offeringID("default")
-                guard isDefault else { throw .missing("offering") }
+                guard isDefault else { throw .missingResource("offering") }
                 customers[number]?.offeringOverride = "default"
             }
             return try customer(number, id, 200, call)
@@ -167,14 +167,14 @@ extension RevenueCatState {
     ///
     /// In contrast to REST v1, an unknown ID creates no customer: the function throws 404.
     func number(of id: String) throws(RevenueCatError) -> Int {
-        guard let number = customerByID[id] else { throw .missing("customer") }
+        guard let number = customerByID[id] else { throw .missingResource("customer") }
         return number
     }
 
     mutating func existingCustomer(_ id: String, _ call: CallV2) throws(RevenueCatError) -> Customer
     {
         guard let customer = laggedCustomer(try number(of: id), at: call.now) else {
-            throw .missing("customer")
+            throw .missingResource("customer")
         }
         return customer
     }
@@ -185,7 +185,7 @@ extension RevenueCatState {
         _ status: Int,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let customer = customers[number] else { throw .missing("customer") }
+        guard let customer = customers[number] else { throw .missingResource("customer") }
         return HTTPMessage.Response(status, json: customerJSON(customer, as: id, call))
     }
 

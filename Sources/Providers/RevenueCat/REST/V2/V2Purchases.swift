@@ -15,10 +15,10 @@ extension RevenueCatState {
         case .getPurchase, .listPurchaseEntitlements, .refundPurchase:
             return try handleOperation(name, toPurchase: call.named("purchase_id"), call)
         case .searchSubscriptions:
-            let wanted = try query("store_subscription_identifier", call)
+            let wantedID = try query("store_subscription_identifier", call)
             let items = visibleCustomers(call).flatMap { customer in
                 customer.subscriptions.values
-                    .filter { [$0.transactionID, $0.originalTransactionID].contains(wanted) }
+                    .filter { [$0.transactionID, $0.originalTransactionID].contains(wantedID) }
                     .map {
                         (
                             Self.subscriptionID($0),
@@ -28,9 +28,9 @@ extension RevenueCatState {
             }
             return try page(items, call.base + "/subscriptions", call)
         case .searchPurchases:
-            let wanted = try query("store_purchase_identifier", call)
+            let wantedID = try query("store_purchase_identifier", call)
             let items = visibleCustomers(call).flatMap { customer in
-                customer.oneTimePurchases.filter { $0.transactionID == wanted }
+                customer.oneTimePurchases.filter { $0.transactionID == wantedID }
                     .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
             }
             return try page(items, call.base + "/purchases", call)
@@ -57,16 +57,16 @@ extension RevenueCatState {
 
     private mutating func handleOperation(
         _ name: V2Operation,
-        toSubscription wanted: String,
+        toSubscription wantedID: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         for customer in visibleCustomers(call) {
             guard
                 let found = customer.subscriptions.values.first(where: {
-                    Self.subscriptionID($0) == wanted
+                    Self.subscriptionID($0) == wantedID
                 })
             else { continue }
-            let path = "\(call.base)/subscriptions/\(wanted)"
+            let path = "\(call.base)/subscriptions/\(wantedID)"
             switch name {
             case .listSubscriptionEntitlements:
                 return try page(
@@ -89,7 +89,7 @@ extension RevenueCatState {
                 )
             case .refundTransaction:
                 guard call.named("transaction_id") == found.transactionID else {
-                    throw .missing("transaction")
+                    throw .missingResource("transaction")
                 }
                 guard found.store == "PLAY_STORE" else {
                     throw RevenueCatError(
@@ -110,13 +110,13 @@ extension RevenueCatState {
                         "Only active subscriptions of Web Billing have one."
                     )
                 }
-                let token = Self.objectID("", wanted + String(call.now.milliseconds))
+                let token = Self.objectID("", wantedID + String(call.now.milliseconds))
                 return HTTPMessage.Response(
                     200,
                     json: [
                         "object": "authenticated_management_url",
                         "management_url": .string(
-                            "https://pay.rev.cat/manage/\(wanted)?token=\(token)"
+                            "https://pay.rev.cat/manage/\(wantedID)?token=\(token)"
                         ),
                     ]
                 )
@@ -124,7 +124,7 @@ extension RevenueCatState {
                 let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
                 try change(kind, found, of: customer, call)
             case .getSubscription: break
-            default: throw .missing("resource")
+            default: throw .missingResource("resource")
             }
             let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
             let current = now.subscriptions[found.productID] ?? found
@@ -133,31 +133,31 @@ extension RevenueCatState {
                 json: subscription(current, now, customer.currentID, call)
             )
         }
-        throw .missing("subscription")
+        throw .missingResource("subscription")
     }
 
     private mutating func handleOperation(
         _ name: V2Operation,
-        toPurchase wanted: String,
+        toPurchase wantedID: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         for customer in visibleCustomers(call) {
             guard
                 let found = customer.oneTimePurchases.first(where: {
-                    Self.purchaseID($0) == wanted
+                    Self.purchaseID($0) == wantedID
                 })
             else { continue }
             if name == .listPurchaseEntitlements {
-                let path = "\(call.base)/purchases/\(wanted)/entitlements"
+                let path = "\(call.base)/purchases/\(wantedID)/entitlements"
                 return try page(entitlements(found.entitlements, call), path, call)
             }
             if name == .refundPurchase { try change(.refund, found, of: customer, call) }
             let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
             let current =
-                now.oneTimePurchases.first { Self.purchaseID($0) == wanted } ?? found
+                now.oneTimePurchases.first { Self.purchaseID($0) == wantedID } ?? found
             return HTTPMessage.Response(200, json: purchase(current, now, customer.currentID, call))
         }
-        throw .missing("purchase")
+        throw .missingResource("purchase")
     }
 
     private mutating func change(
@@ -188,21 +188,23 @@ extension RevenueCatState {
         guard [.listCustomerInvoices, .getInvoice].contains(name) else { return nil }
         let id = call.named("customer_id")
         let path = "\(call.base)/customers/\(id.percentEncoded)/invoices"
-        let billed = try existingCustomer(id, call).purchases.filter { $0.store == "RC_BILLING" }
+        let billedPurchases = try existingCustomer(id, call).purchases.filter {
+            $0.store == "RC_BILLING"
+        }
         if name == .getInvoice {
-            let wanted = call.named("invoice_id")
-            guard billed.contains(where: { Self.invoiceID($0) == wanted }) else {
-                throw .missing("invoice")
+            let wantedID = call.named("invoice_id")
+            guard billedPurchases.contains(where: { Self.invoiceID($0) == wantedID }) else {
+                throw .missingResource("invoice")
             }
             return HTTPMessage.Response(
                 302,
                 fields: [
-                    HTTPMessage.Field("location", "https://pay.rev.cat/invoices/\(wanted).pdf")
+                    HTTPMessage.Field("location", "https://pay.rev.cat/invoices/\(wantedID).pdf")
                 ],
                 body: []
             )
         }
-        let items = billed.map { purchase -> (id: String, value: JSONValue) in
+        let items = billedPurchases.map { purchase -> (id: String, value: JSONValue) in
             let invoice = Self.invoiceID(purchase)
             let days = catalog.product(purchase.productID).days
             let time = purchase.purchased.milliseconds
@@ -289,9 +291,9 @@ extension RevenueCatState {
             ? "will_change_product"
             : purchase.willRenew && purchase.unsubscribed == nil
                 ? "will_renew" : "will_not_renew"
-        let own = Self.subscriptionID(purchase)
+        let resourceID = Self.subscriptionID(purchase)
         var fields: JSONObject = [
-            "object": "subscription", "id": .string(own), "customer_id": .string(id),
+            "object": "subscription", "id": .string(resourceID), "customer_id": .string(id),
             "original_customer_id": .string(customer.originalID),
             // A promotional grant belongs to no product.
             "product_id": purchase.store == "PROMOTIONAL"
@@ -309,7 +311,7 @@ extension RevenueCatState {
                 ?? .null,
             "entitlements": Self.list(
                 entitlements(purchase.entitlements, call).map(\.value),
-                "\(call.base)/subscriptions/\(own)/entitlements"
+                "\(call.base)/subscriptions/\(resourceID)/entitlements"
             ),
             "environment": .string(purchase.environment.lowercased()),
             "store": .string(purchase.store.lowercased()),
@@ -329,9 +331,9 @@ extension RevenueCatState {
         _ id: String,
         _ call: CallV2
     ) -> JSONValue {
-        let own = Self.purchaseID(purchase)
+        let resourceID = Self.purchaseID(purchase)
         return [
-            "object": "purchase", "id": .string(own), "customer_id": .string(id),
+            "object": "purchase", "id": .string(resourceID), "customer_id": .string(id),
             "original_customer_id": .string(customer.originalID),
             "product_id": .string(Self.productID(purchase.productID)),
             "purchased_at": .integer(purchase.purchased.milliseconds),
@@ -341,7 +343,7 @@ extension RevenueCatState {
                 ?? .null,
             "entitlements": Self.list(
                 entitlements(purchase.entitlements, call).map(\.value),
-                "\(call.base)/purchases/\(own)/entitlements"
+                "\(call.base)/purchases/\(resourceID)/entitlements"
             ),
             "environment": .string(purchase.environment.lowercased()),
             "store": .string(purchase.store.lowercased()),

@@ -28,7 +28,7 @@ package struct VirtualCurrency: Hashable, Codable, Sendable {
     }
 
     /// Returns the amount of this currency that a purchase of the product grants.
-    func granted(by product: String, isTrial: Bool) -> Int64 {
+    func grantedAmount(by product: String, isTrial: Bool) -> Int64 {
         grants.filter { $0.products.contains(product) }
             .reduce(0) { $0.addingSaturated(isTrial ? $1.trialAmount : $1.amount) }
     }
@@ -37,7 +37,7 @@ package struct VirtualCurrency: Hashable, Codable, Sendable {
 /// A table of the responses to calls with an idempotency key.
 ///
 /// A repeated call gets the stored response and changes nothing.
-package struct KeyedResults: Hashable, Codable, Sendable {
+package struct IdempotentResults: Hashable, Codable, Sendable {
     private struct Result: Hashable, Codable {
         /// The digest of the request that was sent first with the idempotency key.
         let request: String
@@ -47,7 +47,7 @@ package struct KeyedResults: Hashable, Codable, Sendable {
     /// The largest number of stored responses.
     ///
     /// The oldest responses are removed.
-    private static let countMax = 10_000
+    private static let resultCountMax = 10_000
 
     private var results: SharedTable<String, Result> = [:]
     private var keys: Deque<String> = []
@@ -71,7 +71,7 @@ package struct KeyedResults: Hashable, Codable, Sendable {
     mutating func saveResult(_ body: JSONValue, of key: String, _ request: String) {
         if results[key] == nil { keys.append(key) }
         results[key] = Result(request: request, body: body)
-        if keys.count > Self.countMax { results[keys.removeFirst()] = nil }
+        if keys.count > Self.resultCountMax { results[keys.removeFirst()] = nil }
     }
 }
 
@@ -110,7 +110,7 @@ extension RevenueCatState {
                 )
             }
             var currency = VirtualCurrency(name: "", description: nil, made: call.now)
-            try Self.describe(&currency, call)
+            try Self.updateDetails(&currency, call)
             _ = try call.text("name")
             currency.grants = try Self.grants(call) ?? []
             currencies = (currencies ?? [:]).merging([code: currency]) { $1 }
@@ -122,14 +122,14 @@ extension RevenueCatState {
             )
         case .updateVirtualCurrency:
             var currency = try currency(code)
-            try Self.describe(&currency, call)
+            try Self.updateDetails(&currency, call)
             if let grants = try Self.grants(call) { currency.grants = grants }
             currencies?[code] = currency
             return HTTPMessage.Response(200, json: Self.currencyJSON(currency, code, call))
         case .deleteVirtualCurrency:
             _ = try currency(code)
             currencies?[code] = nil
-            for number in customers.numbers { customers[number]?.balances?[code] = nil }
+            for number in customers.customerNumbers { customers[number]?.balances?[code] = nil }
             return HTTPMessage.Response(
                 200,
                 json: [
@@ -139,13 +139,13 @@ extension RevenueCatState {
             )
         case .listVirtualCurrenciesBalances: return try balances(call)
         case .createVirtualCurrenciesTransaction, .updateVirtualCurrenciesBalance:
-            return try change(call)
+            return try adjustBalances(call)
         default: return nil
         }
     }
 
     private func currency(_ code: String) throws(RevenueCatError) -> VirtualCurrency {
-        guard let known = currencies?[code] else { throw .missing("virtual currency") }
+        guard let known = currencies?[code] else { throw .missingResource("virtual currency") }
         return known
     }
 
@@ -197,11 +197,13 @@ extension RevenueCatState {
     /// Applies all adjustments of a customer's balances in a request, or none.
     ///
     /// No event is sent about them (RevenueCat fact sheet, section 2.2).
-    private mutating func change(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+    private mutating func adjustBalances(_ call: CallV2) throws(RevenueCatError)
+        -> HTTPMessage.Response
+    {
         let number = try number(of: call.named("customer_id"))
         let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
-        let said = call.request.target + "\n" + JSONValue.object(call.body).text
-        let request = Digest.sha256(Array(said.utf8))
+        let requestText = call.request.target + "\n" + JSONValue.object(call.body).text
+        let request = Digest.sha256(Array(requestText.utf8))
         if let key, let known = try keyed?.result(of: key, request) {
             return HTTPMessage.Response(200, json: known)
         }
@@ -213,15 +215,15 @@ extension RevenueCatState {
         }
         var amounts: [String: Int64] = [:]
         for member in members {
-            guard currencies?[member.key] != nil else { throw .missing("virtual currency") }
+            guard currencies?[member.key] != nil else { throw .missingResource("virtual currency") }
             guard let amount = member.value.int64 else {
                 throw Self.parameterError(
                     "The amount of \(member.key) is no integer.",
                     "adjustments"
                 )
             }
-            let left = customers[number]?.balances?[member.key] ?? 0
-            guard left.addingSaturated(amount) >= 0 else {
+            let currentBalance = customers[number]?.balances?[member.key] ?? 0
+            guard currentBalance.addingSaturated(amount) >= 0 else {
                 throw RevenueCatError(
                     v2: 422,
                     "unprocessable_entity_error",
@@ -233,7 +235,7 @@ extension RevenueCatState {
         adjust(number, amounts)
         let response = try balances(call)
         if let key, let body = try? JSONValue(parsing: response.body) {
-            if keyed == nil { keyed = KeyedResults() }
+            if keyed == nil { keyed = IdempotentResults() }
             keyed?.saveResult(body, of: key, request)
         }
         return response
@@ -245,7 +247,7 @@ extension RevenueCatState {
         RevenueCatError(v2: 400, "parameter_error", text, param: name)
     }
 
-    private static func describe(
+    private static func updateDetails(
         _ currency: inout VirtualCurrency,
         _ call: CallV2
     ) throws(RevenueCatError) {

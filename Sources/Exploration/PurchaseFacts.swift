@@ -2,7 +2,7 @@ internal import Conformance
 internal import Providers
 
 /// Facts about the users' purchases in a history that the simulated stores do not record.
-struct HistoryNotes: Sendable {
+struct PurchaseFacts: Sendable {
     struct PurchaseKey: Hashable, Sendable {
         let user: String
         let product: String
@@ -65,8 +65,8 @@ struct HistoryNotes: Sendable {
     /// Returns whether both users have had the same product from two separate purchases, refunded
     /// or not.
     func haveSameProductTwice(_ one: String, _ other: String) -> Bool {
-        let both = (productsEverHad[one] ?? []).intersection(productsEverHad[other] ?? [])
-        return both.contains { product in
+        let commonProducts = (productsEverHad[one] ?? []).intersection(productsEverHad[other] ?? [])
+        return commonProducts.contains { product in
             origin(of: one, product) != origin(of: other, product)
         }
     }
@@ -89,15 +89,15 @@ struct HistoryNotes: Sendable {
 
     mutating func transferPurchases(_ purchases: [Purchase], _ from: String, _ to: String) {
         for purchase in purchases {
-            let old = PurchaseKey(user: from, product: purchase.productID)
-            let new = PurchaseKey(user: to, product: purchase.productID)
-            firstBuyers[new] = firstBuyers[old] ?? from
-            firstProducts[new] = firstProducts[old]
+            let oldKey = PurchaseKey(user: from, product: purchase.productID)
+            let newKey = PurchaseKey(user: to, product: purchase.productID)
+            firstBuyers[newKey] = firstBuyers[oldKey] ?? from
+            firstProducts[newKey] = firstProducts[oldKey]
             recordProduct(to, purchase.productID)
-            if temporaryGrants.contains(old) { temporaryGrants.insert(new) }
-            if reversedRefunds.remove(old) != nil { reversedRefunds.insert(new) }
-            if endedPurchases.remove(old) != nil { endedPurchases.insert(new) }
-            if replacedPurchases.remove(old) != nil { replacedPurchases.insert(new) }
+            if temporaryGrants.contains(oldKey) { temporaryGrants.insert(newKey) }
+            if reversedRefunds.remove(oldKey) != nil { reversedRefunds.insert(newKey) }
+            if endedPurchases.remove(oldKey) != nil { endedPurchases.insert(newKey) }
+            if replacedPurchases.remove(oldKey) != nil { replacedPurchases.insert(newKey) }
         }
         shortenedPeriodEnds[to, default: []] += shortenedPeriodEnds[from] ?? []
         shortenedPeriodEnds[from] = nil
@@ -163,12 +163,15 @@ struct HistoryNotes: Sendable {
             }
         }
         guard let transaction, spec.isFamilyShared != true else { return }
-        let name = PurchaseKey(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
-        let known = transactions[name]
+        let name = PurchaseKey(
+            user: spec.firstBuyer ?? user,
+            product: spec.continuedProduct ?? spec.product
+        )
+        let knownTransaction = transactions[name]
         // The actual purchase later replaces a temporary grant, so the transaction ID of the grant
         // is not recorded.
         let isTemporary = transaction.hasPrefix("tmp_")
-        guard known == nil || known == transaction else {
+        guard knownTransaction == nil || knownTransaction == transaction else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "the contract could not distinguish two transactions of one product"
             )
@@ -204,12 +207,12 @@ struct HistoryNotes: Sendable {
             if let other { firstBuyers[purchaseKey] = firstBuyers[other] }
         }
         if let own = firstProducts[purchaseKey], own != spec.product {
-            spec.continues = own
+            spec.continuedProduct = own
             for other in others {
                 replacedPurchases.insert(PurchaseKey(user: user, product: other.productID))
             }
         }
-        spec.boughtBy = firstBuyers[purchaseKey]
+        spec.firstBuyer = firstBuyers[purchaseKey]
         return spec
     }
 }

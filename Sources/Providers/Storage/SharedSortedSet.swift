@@ -5,7 +5,7 @@
 /// A change, or a search for the first element or for the start of a page, costs a search among the
 /// blocks. It moves at most one block. The set is used for due times and for lists that are
 /// returned in pages.
-package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
+package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
     /// The number of elements above which a block is split into two.
     static var blockMax: Int { 256 }
 
@@ -23,8 +23,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     }
 
     package mutating func insert(_ element: Element) {
-        let (number, offset) = position { $0 < element }
-        guard number < blocks.count else {
+        let (blockIndex, offset) = position { $0 < element }
+        guard blockIndex < blocks.count else {
             // The new element is the largest one. Elements that are appended in order fill whole
             // blocks.
             if let last = blocks.indices.last, blocks[last].count < Self.blockMax {
@@ -35,44 +35,46 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
             count += 1
             return
         }
-        if blocks[number][offset] == element { return }
-        blocks[number].insert(element, at: offset)
+        if blocks[blockIndex][offset] == element { return }
+        blocks[blockIndex].insert(element, at: offset)
         count += 1
-        guard blocks[number].count > Self.blockMax else { return }
-        let half = blocks[number].count / 2
-        let rest = Array(blocks[number][half...])
-        blocks[number].removeSubrange(half...)
-        blocks.insert(rest, at: number + 1)
+        guard blocks[blockIndex].count > Self.blockMax else { return }
+        let half = blocks[blockIndex].count / 2
+        let rest = Array(blocks[blockIndex][half...])
+        blocks[blockIndex].removeSubrange(half...)
+        blocks.insert(rest, at: blockIndex + 1)
     }
 
     package mutating func remove(_ element: Element) {
-        let (number, offset) = position { $0 < element }
-        guard number < blocks.count, blocks[number][offset] == element else { return }
-        blocks[number].remove(at: offset)
+        let (blockIndex, offset) = position { $0 < element }
+        guard blockIndex < blocks.count, blocks[blockIndex][offset] == element else { return }
+        blocks[blockIndex].remove(at: offset)
         count -= 1
-        if blocks[number].isEmpty {
-            blocks.remove(at: number)
-        } else if number + 1 < blocks.count,
-            blocks[number].count + blocks[number + 1].count < Self.blockMax / 2
+        if blocks[blockIndex].isEmpty {
+            blocks.remove(at: blockIndex)
+        } else if blockIndex + 1 < blocks.count,
+            blocks[blockIndex].count + blocks[blockIndex + 1].count < Self.blockMax / 2
         {
             // Merge two small blocks; a set that shrinks would otherwise keep many small blocks.
-            blocks[number] += blocks.remove(at: number + 1)
+            blocks[blockIndex] += blocks.remove(at: blockIndex + 1)
         }
     }
 
     /// Returns at most `limit` elements that follow this element, in order.
     package func prefix(_ limit: Int, after element: Element) -> [Element] {
-        let (number, offset) = position { $0 <= element }
-        return number < blocks.count ? page(from: number, offset, limit) : []
+        let (blockIndex, offset) = position { $0 <= element }
+        return blockIndex < blocks.count ? page(from: blockIndex, offset, limit) : []
     }
 
     /// Returns at most `limit` elements, starting at the element with this rank (0 for the first),
     /// in order.
     package func prefix(_ limit: Int, from rank: Int) -> [Element] {
         var rest = max(0, rank)
-        for number in blocks.indices {
-            guard rest >= blocks[number].count else { return page(from: number, rest, limit) }
-            rest -= blocks[number].count
+        for blockIndex in blocks.indices {
+            guard rest >= blocks[blockIndex].count else {
+                return page(from: blockIndex, rest, limit)
+            }
+            rest -= blocks[blockIndex].count
         }
         return []
     }
@@ -81,8 +83,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     ///
     /// The closure must return true for all earlier elements and false for all later ones.
     package func first(skipping isBefore: (Element) -> Bool) -> Element? {
-        let (number, offset) = position(isBefore)
-        return number < blocks.count ? blocks[number][offset] : nil
+        let (blockIndex, offset) = position(isBefore)
+        return blockIndex < blocks.count ? blocks[blockIndex][offset] : nil
     }
 
     /// Returns a sequence of adjacent elements of the set, in order.
@@ -96,28 +98,28 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
         skipping isBefore: (Element) -> Bool,
         while isWanted: (Element) -> Bool
     ) -> [Element] {
-        var found: [Element] = []
-        var (number, offset) = position(isBefore)
-        while number < blocks.count {
-            for element in blocks[number][offset...] {
+        var result: [Element] = []
+        var (blockIndex, offset) = position(isBefore)
+        while blockIndex < blocks.count {
+            for element in blocks[blockIndex][offset...] {
                 StorageStepCounter.countSteps()
-                guard isWanted(element) else { return found }
-                found.append(element)
+                guard isWanted(element) else { return result }
+                result.append(element)
             }
-            (number, offset) = (number + 1, 0)
+            (blockIndex, offset) = (blockIndex + 1, 0)
         }
-        return found
+        return result
     }
 
     private func page(from first: Int, _ offset: Int, _ limit: Int) -> [Element] {
-        var (found, offset): ([Element], Int) = ([], offset)
+        var (result, offset): ([Element], Int) = ([], offset)
         for block in blocks[first...] {
-            guard found.count < limit else { break }
-            found += block[offset...].prefix(limit - found.count)
+            guard result.count < limit else { break }
+            result += block[offset...].prefix(limit - result.count)
             offset = 0
         }
-        StorageStepCounter.countSteps(found.count)
-        return found
+        StorageStepCounter.countSteps(result.count)
+        return result
     }
 
     /// All elements of the set in order.
@@ -128,18 +130,18 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     /// If there is no such element, the position is in the block after the last one.
     private func position(_ isBefore: (Element) -> Bool) -> (block: Int, offset: Int) {
         StorageStepCounter.countSteps()
-        let block = Self.partition(blocks.count) { number in
+        let block = Self.partitionPoint(blocks.count) { blockIndex in
             StorageStepCounter.countSteps()
-            return blocks[number].last.map(isBefore) ?? false
+            return blocks[blockIndex].last.map(isBefore) ?? false
         }
         guard block < blocks.count else { return (block, 0) }
-        return (block, Self.partition(blocks[block].count) { isBefore(blocks[block][$0]) })
+        return (block, Self.partitionPoint(blocks[block].count) { isBefore(blocks[block][$0]) })
     }
 
     /// Returns the first number below `count` for which `isBefore` is false.
     ///
     /// The closure must return true for all smaller numbers and false for all larger ones.
-    private static func partition(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
+    private static func partitionPoint(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
@@ -150,13 +152,13 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
 }
 
 /// Compares two sets by their elements, regardless of how the elements are divided into blocks.
-extension SharedOrder: Equatable {
-    package static func == (left: SharedOrder, right: SharedOrder) -> Bool {
+extension SharedSortedSet: Equatable {
+    package static func == (left: SharedSortedSet, right: SharedSortedSet) -> Bool {
         left.count == right.count && left.blocks.joined().elementsEqual(right.blocks.joined())
     }
 }
 
-extension SharedOrder: Hashable where Element: Hashable {
+extension SharedSortedSet: Hashable where Element: Hashable {
     package func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for element in blocks.joined() { hasher.combine(element) }

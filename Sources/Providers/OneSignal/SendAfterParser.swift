@@ -6,7 +6,7 @@ internal import Conformance
 /// Their format is free, and they are in UTC when they name no time zone. Examples:
 /// `2015-09-24 14:00:00 GMT-0700`, `Thu Sep 24 2015 14:00:00 GMT-0700 (PDT)`, ISO 8601, and similar
 /// notations.
-enum SendAfter {
+enum SendAfterParser {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
@@ -30,8 +30,8 @@ enum SendAfter {
             } else if (word.hasPrefix("+") || word.hasPrefix("-")), word.count >= 3 {
                 zone = String(word)
             } else if word.contains(":") {
-                guard let read = clock(word) else { return nil }
-                time = read
+                guard let parsedTime = clockTime(word) else { return nil }
+                time = parsedTime
                 if word.hasSuffix("am") || word.hasSuffix("pm") {
                     isAfternoon = word.hasSuffix("pm")
                 }
@@ -55,15 +55,15 @@ enum SendAfter {
         }
         guard let year, let month, let day else { return nil }
         if let isAfternoon, let hour = Int(time.prefix(2)) {
-            let full = hour % 12 + (isAfternoon ? 12 : 0)
-            time = (full < 10 ? "0" : "") + String(full) + time.dropFirst(2)
+            let hourOfDay = hour % 12 + (isAfternoon ? 12 : 0)
+            time = (hourOfDay < 10 ? "0" : "") + String(hourOfDay) + time.dropFirst(2)
         }
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return Instant(iso8601: "\(year)-\(two(month))-\(two(day))T\(time)\(zone)")
+        func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return Instant(iso8601: "\(year)-\(twoDigits(month))-\(twoDigits(day))T\(time)\(zone)")
     }
 
     /// Converts a time of day such as `9:5` to `09:05:00`; returns nil for anything else.
-    private static func clock(_ word: Substring) -> String? {
+    private static func clockTime(_ word: Substring) -> String? {
         let parts = word.split(separator: ":").map { String($0.prefix { $0.isNumber }) }
         guard parts.count >= 2, parts.allSatisfy({ (1...2).contains($0.count) }) else {
             return nil

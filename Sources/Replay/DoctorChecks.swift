@@ -4,7 +4,7 @@ internal import Providers
 
 /// The checks of `assay doctor`: whether the backend responds, what can be observed of it, and what
 /// is missing in its profile.
-package struct Examination: Sendable {
+package struct DoctorChecks: Sendable {
     /// The result of one check of `assay doctor`.
     package struct CheckResult: Hashable, Sendable {
         package enum State: String, Hashable, Sendable { case good, doubtful, bad }
@@ -19,22 +19,22 @@ package struct Examination: Sendable {
     package private(set) var lines: [CheckResult] = []
     /// The effects and state that a plain purchase showed.
     package private(set) var sight = RunRecord.Observability(
-        seesEffects: false,
-        seesState: false,
+        arePushesObservable: false,
+        areProbeChangesObservable: false,
         latency: .zero
     )
 
     /// Common paths for the webhook of RevenueCat, tried when the path in the profile returns 404.
-    package static let usualPaths = [
+    package static let commonWebhookPaths = [
         "/api/webhooks/revenuecat", "/webhooks/revenuecat", "/webhook/revenuecat",
         "/revenuecat/webhook", "/revenuecat-webhook", "/api/revenuecat/webhook",
         "/billing/revenuecat-webhook", "/webhooks/rc", "/webhook", "/",
     ]
 
     /// Checks the backend with requests that RevenueCat or an app could send.
-    package static func examine(_ executor: RunExecutor, name: String) async -> Examination {
-        var result = Examination()
-        await result.look(executor, name)
+    package static func checkBackend(_ executor: RunExecutor, name: String) async -> DoctorChecks {
+        var result = DoctorChecks()
+        await result.runChecks(executor, name)
         return result
     }
 
@@ -47,9 +47,9 @@ package struct Examination: Sendable {
         lines.append(CheckResult(state: state, topic: topic, text: text, hint: hint))
     }
 
-    private mutating func look(_ executor: RunExecutor, _ name: String) async {
-        await webhook(executor, name)
-        await purchase(executor, name)
+    private mutating func runChecks(_ executor: RunExecutor, _ name: String) async {
+        await checkWebhook(executor, name)
+        await checkPurchase(executor, name)
         let profile = executor.profile
         if profile.clock != nil { await clock(executor, name) }
         for feature in [Feature.purchasely, .firebase, .login, .register, .reconcile, .restart] {
@@ -65,8 +65,8 @@ package struct Examination: Sendable {
                 "Use --start, or declare 'features: {except: [restart]}'."
             )
         }
-        let mapped = Profile.Reading.names.filter { profile.probe(reading: $0) != nil }
-        let unmapped = Profile.Reading.names.filter { profile.probe(reading: $0) == nil }
+        let mappedFields = Profile.Reading.names.filter { profile.probe(reading: $0) != nil }
+        let unmappedFields = Profile.Reading.names.filter { profile.probe(reading: $0) == nil }
         if profile.probes.isEmpty {
             add(
                 .doubtful,
@@ -77,10 +77,11 @@ package struct Examination: Sendable {
             )
         } else {
             add(
-                mapped.isEmpty ? .doubtful : .good,
+                mappedFields.isEmpty ? .doubtful : .good,
                 "probes",
-                "fields with a probe: \(mapped.isEmpty ? "none" : mapped.joined(separator: ", "))",
-                unmapped.isEmpty ? nil : "No probe shows: \(unmapped.joined(separator: ", "))."
+                "fields with a probe: \(mappedFields.isEmpty ? "none" : mappedFields.joined(separator: ", "))",
+                unmappedFields.isEmpty
+                    ? nil : "No probe shows: \(unmappedFields.joined(separator: ", "))."
             )
         }
         readings(profile)
@@ -106,7 +107,9 @@ package struct Examination: Sendable {
                 reading.conditions.map { (field, $0) }
             }
             for (field, reading) in conditions
-            where reading.absent == nil && !survey.hasContained(reading.pointer, by: probe.name) {
+            where reading.valueIfPathAbsent == nil
+                && !survey.hasContained(reading.pointer, by: probe.name)
+            {
                 // A field that only some purchases have may be missing from responses until it has
                 // a value.
                 let isProblem =
@@ -123,9 +126,13 @@ package struct Examination: Sendable {
     }
 
     /// Checks the responses of the webhook route to a TEST event, with and without authorization.
-    private mutating func webhook(_ executor: RunExecutor, _ name: String) async {
+    private mutating func checkWebhook(_ executor: RunExecutor, _ name: String) async {
         let path = executor.sender.path
-        let outcome = await executor.test(name + "-t", path: path, authorization: .configured)
+        let outcome = await executor.sendTestEvent(
+            name + "-t",
+            path: path,
+            authorization: .configured
+        )
         switch outcome {
         case .answered(let response) where response.status == 200:
             add(
@@ -161,7 +168,11 @@ package struct Examination: Sendable {
         case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no response")
         }
         guard executor.profile.skipReason(to: .authorization) == nil else { return }
-        let unsignedOutcome = await executor.test(name + "-t2", path: path, authorization: .missing)
+        let unsignedOutcome = await executor.sendTestEvent(
+            name + "-t2",
+            path: path,
+            authorization: .missing
+        )
         if case .answered(let response) = unsignedOutcome {
             let isRefused = [401, 403].contains(response.status)
             add(
@@ -177,9 +188,13 @@ package struct Examination: Sendable {
     /// Returns a common webhook path, other than the profile's, that responds to a TEST event; nil
     /// if none does.
     static func servedPath(_ executor: RunExecutor, _ name: String) async -> String? {
-        for candidate in usualPaths where candidate != executor.sender.path {
-            let answer = await executor.test(name, path: candidate, authorization: .configured)
-            if case .answered(let response) = answer,
+        for candidate in commonWebhookPaths where candidate != executor.sender.path {
+            let outcome = await executor.sendTestEvent(
+                name,
+                path: candidate,
+                authorization: .configured
+            )
+            if case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
             {
                 return candidate
@@ -190,7 +205,7 @@ package struct Examination: Sendable {
 
     /// Checks whether a user can be created, which effects of a purchase can be observed, and how
     /// fast they come.
-    private mutating func purchase(_ executor: RunExecutor, _ name: String) async {
+    private mutating func checkPurchase(_ executor: RunExecutor, _ name: String) async {
         var execution = executor.runWithoutSteps(name + "-r")
         if let text = await execution.register("ada") {
             add(
@@ -202,13 +217,18 @@ package struct Examination: Sendable {
             return
         }
         add(.good, "users", "a user can be created")
-        let wanted = RunRecord.Observability(
-            seesEffects: !executor.profile.unsupported.contains(.push),
-            seesState: !executor.profile.probes.isEmpty,
+        let expectedObservability = RunRecord.Observability(
+            arePushesObservable: !executor.profile.unsupported.contains(.push),
+            areProbeChangesObservable: !executor.profile.probes.isEmpty,
             latency: .zero
         )
         let sentinel = Sentinel(run: executor)
-        guard let seen = await sentinel.observePurchase(name + "-p", wait: .seconds(3), wanted)
+        guard
+            let measuredObservability = await sentinel.observePurchase(
+                name + "-p",
+                wait: .seconds(3),
+                expectedObservability
+            )
         else {
             add(
                 .bad,
@@ -218,25 +238,28 @@ package struct Examination: Sendable {
             )
             return
         }
-        sight = seen
+        sight = measuredObservability
         add(
-            seen.seesEffects || !wanted.seesEffects ? .good : .doubtful,
+            measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
+                ? .good : .doubtful,
             "pushes",
-            seen.seesEffects ? "a purchase leads to a push" : "a purchase leads to no push",
-            seen.seesEffects || !wanted.seesEffects
+            measuredObservability.arePushesObservable
+                ? "a purchase leads to a push" : "a purchase leads to no push",
+            measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
                 ? nil : "If the backend sends none by design, write 'features: {except: [push]}'."
         )
-        if wanted.seesState {
+        if expectedObservability.areProbeChangesObservable {
             add(
-                seen.seesState ? .good : .bad,
+                measuredObservability.areProbeChangesObservable ? .good : .bad,
                 "state",
-                seen.seesState
+                measuredObservability.areProbeChangesObservable
                     ? "a purchase changes the responses of the probes"
                     : "a purchase changes no response of a probe",
-                seen.seesState ? nil : "Check the paths and IDs of the probes."
+                measuredObservability.areProbeChangesObservable
+                    ? nil : "Check the paths and IDs of the probes."
             )
         }
-        if seen.readsSubscribers {
+        if measuredObservability.readsSubscribers {
             add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
         } else if !executor.profile.unsupported.contains(.readsSubscriberOnEvent) {
             add(
@@ -246,18 +269,22 @@ package struct Examination: Sendable {
                 "If this is by design, write 'features: {except: [subscriber-reads]}'."
             )
         }
-        add(.good, "speed", "a purchase becomes visible after \(seen.latency.milliseconds) ms")
+        add(
+            .good,
+            "speed",
+            "a purchase becomes visible after \(measuredObservability.latency.milliseconds) ms"
+        )
     }
 }
 
 extension RunExecutor {
     /// Sends the TEST event of the RevenueCat dashboard to a path of the backend.
-    func test(
+    func sendTestEvent(
         _ name: String,
         path: String,
         authorization: Delivery.Authorization
     ) async -> Exchange.Outcome {
-        let body = factory(runWithoutSteps(name).namespace).body(
+        let body = eventFactory(runWithoutSteps(name).namespace).body(
             EventSpec(type: "TEST", user: "tester"),
             name: "test"
         )

@@ -7,7 +7,7 @@ struct HistoryNamesTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
         showsState: true,
-        choosesIDs: false
+        backendChoosesIDs: false
     )
 
     private func script(_ acts: String, _ people: String...) throws -> HistoryScript {
@@ -171,7 +171,7 @@ struct HistoryNamesTests {
     }
 
     @Test func `generated histories contain customers with several IDs`() {
-        var generator = HistoryGenerator(seed: 7, options: .init(means: Self.everything))
+        var generator = HistoryGenerator(seed: 7, options: .init(capabilities: Self.everything))
         var (joinedCount, alsoCount) = (0, 0)
         for _ in 0..<400 {
             let acts = generator.next().script.history.steps.map(\.operation)

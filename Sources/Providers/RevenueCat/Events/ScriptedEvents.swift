@@ -29,7 +29,7 @@ extension RevenueCatState {
         else { return }
         let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
         let product = parts.first ?? name
-        if refundsOneTime(event, type, product, of: number) { return }
+        if tryRefundOneTimePurchase(event, type, product, of: number) { return }
         let old = customers[number]?.subscriptions[product]
         var purchase = Self.purchase(event, asOf, product, after: old)
         purchase.planID = parts.count == 2 ? parts[1] : nil
@@ -39,17 +39,17 @@ extension RevenueCatState {
             return
         }
         if let old, old.asOf > asOf || Self.endsEarlierPeriod(event, type, than: old) { return }
-        let begins = type == "INITIAL_PURCHASE" || type == "RENEWAL"
-        purchase.beganAt = begins ? purchase.purchased : old?.beganAt
+        let startsPeriod = type == "INITIAL_PURCHASE" || type == "RENEWAL"
+        purchase.beganAt = startsPeriod ? purchase.purchased : old?.beganAt
         if purchase.price == 0, let old { purchase.price = old.price }
-        Self.settle(&purchase, type, event, after: old)
+        Self.applyTypeSpecificFields(&purchase, type, event, after: old)
         customers[number]?.put(purchase)
     }
 
     /// Returns whether the event refunds a one-time purchase.
     ///
     /// If so, removes that purchase from REST responses (RevenueCat fact sheet, section 3, row 18).
-    private mutating func refundsOneTime(
+    private mutating func tryRefundOneTimePurchase(
         _ event: JSONObject,
         _ type: String,
         _ product: String,
@@ -73,10 +73,10 @@ extension RevenueCatState {
         _ type: String,
         than old: Purchase
     ) -> Bool {
-        guard type == "EXPIRATION", let began = old.beganAt,
+        guard type == "EXPIRATION", let oldPeriodStart = old.beganAt,
             let purchased = instant(event["purchased_at_ms"])
         else { return false }
-        return purchased < began
+        return purchased < oldPeriodStart
     }
 
     /// Returns the purchase that the lifecycle fields of an event describe.
@@ -115,7 +115,7 @@ extension RevenueCatState {
 
     /// Applies to a purchase the information that follows from the event's type, in addition to the
     /// event's dates.
-    private static func settle(
+    private static func applyTypeSpecificFields(
         _ purchase: inout Purchase,
         _ type: String,
         _ event: JSONObject,

@@ -3,11 +3,11 @@ internal import Conformance
 /// All state transitions that the simulated stores allow for the purchases of one user, by store.
 ///
 /// The coverage report counts how many of these transitions occurred.
-package struct HistoryAtlas: Sendable {
+package struct ReachableTransitions: Sendable {
     /// The events that can occur for a purchase, by store and by the state of the purchase.
     package let transitions: [String: [PurchaseState: [String]]]
 
-    private static let start: Duration = .seconds(-3000 * 86_400)
+    private static let searchStart: Duration = .seconds(-3000 * 86_400)
 
     /// Finds all transitions by exploring the simulated stores.
     ///
@@ -26,17 +26,19 @@ package struct HistoryAtlas: Sendable {
     }
 
     /// The properties of a `SearchPoint` that determine its possible continuations.
-    private struct Key: Hashable {
+    private struct VisitedState: Hashable {
         let state: PurchaseState
         let products: [String]
     }
 
     private static func transitions(of store: String) -> [PurchaseState: [String]] {
         let person = CustomerHistory.Person("ada", .registered)
-        var visited: Set<Key> = []
-        var found: [PurchaseState: Set<String>] = [:]
-        var open = [SearchPoint(model: HistoryModel([person]), time: start, id: 0)]
-        while let point = open.popLast() {
+        var visited: Set<VisitedState> = []
+        var eventTypesByState: [PurchaseState: Set<String>] = [:]
+        var unexploredPoints = [
+            SearchPoint(model: HistoryModel([person]), time: searchStart, id: 0)
+        ]
+        while let point = unexploredPoints.popLast() {
             for operation in operations(at: store, point) {
                 var model = point.model
                 let step = CustomerHistory.Step(
@@ -46,20 +48,24 @@ package struct HistoryAtlas: Sendable {
                 )
                 guard let stepEvents = try? model.perform(step) else { continue }
                 for event in stepEvents where event.message.store == store {
-                    found[event.before, default: []].insert(event.message.coverageLabel)
+                    eventTypesByState[event.before, default: []].insert(event.message.coverageLabel)
                 }
                 let heldPurchases = model.heldPurchases(of: "ada", at: operation.time)
-                let key = Key(
+                let key = VisitedState(
                     state: heldPurchases.first?.state ?? .none,
                     products: heldPurchases.map(\.product)
                 )
                 guard heldPurchases.count < 3, visited.insert(key).inserted else { continue }
-                open.append(SearchPoint(model: model, time: operation.time, id: point.id + 1))
+                unexploredPoints.append(
+                    SearchPoint(model: model, time: operation.time, id: point.id + 1)
+                )
             }
         }
         // An event that changes nothing is possible at any time.
-        for state in found.keys { found[state]?.insert(HistoryCoverage.Tracker.irrelevant) }
-        return found.mapValues { $0.sorted() }
+        for state in eventTypesByState.keys {
+            eventTypesByState[state]?.insert(HistoryCoverage.Tracker.irrelevant)
+        }
+        return eventTypesByState.mapValues { $0.sorted() }
     }
 
     /// Operations that lead to no new state of a purchase, or that need a second user.
@@ -81,8 +87,8 @@ package struct HistoryAtlas: Sendable {
                 operations += variants(of: operation, store)
             }
         }
-        let ends = point.model.ends(of: "ada", after: point.time)
-        for end in ends {
+        let endTimes = point.model.endTimes(of: "ada", after: point.time)
+        for end in endTimes {
             for (kind, offset) in [
                 (HistoryOperation.Kind.renew, -60), (.wait, 60), (.billingIssue, -60),
             ] {
@@ -102,7 +108,7 @@ package struct HistoryAtlas: Sendable {
         -> [HistoryOperation]
     {
         var operation = operation
-        if operation.kind != .wait { operation.store = seller(store) }
+        if operation.kind != .wait { operation.store = sellerName(store) }
         func changed(_ change: (inout HistoryOperation) -> Void) -> HistoryOperation {
             var operation = operation
             change(&operation)
@@ -122,7 +128,7 @@ package struct HistoryAtlas: Sendable {
         case .changeProduct:
             return [false, true].map { isDeferred in
                 changed { operation in
-                    operation.newProduct = HistoryGenerator.subscriptions(at: store)[1]
+                    operation.newProduct = HistoryGenerator.subscriptionProducts(at: store)[1]
                     operation.isDeferred = isDeferred
                 }
             }
@@ -150,7 +156,7 @@ package struct HistoryAtlas: Sendable {
     /// Returns the value of `HistoryOperation.store` for an operation.
     ///
     /// Only operations on Purchasely plans need the store; for other operations the result is nil.
-    private static func seller(_ store: String) -> String? {
-        store == ProviderEvent.purchaselyStore ? store : nil
+    private static func sellerName(_ store: String) -> String? {
+        store == ProviderEvent.planStoreName ? store : nil
     }
 }

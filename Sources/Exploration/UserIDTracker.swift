@@ -4,7 +4,7 @@ internal import Conformance
 ///
 /// Source: RevenueCat fact sheet 5.4 and trap 9: a user who buys before the registration has an
 /// anonymous ID. RevenueCat merges the two IDs without an event, and the next event names both IDs.
-struct HistoryNames: Sendable {
+struct UserIDTracker: Sendable {
     enum KnownIDKind: Hashable, Sendable {
         /// The backend does not know the user yet.
         case unknownToBackend
@@ -33,21 +33,21 @@ struct HistoryNames: Sendable {
     /// - Parameters:
     ///   - spec: The event that names the user.
     ///   - user: The name of the user.
-    ///   - wanted: The kind of ID that the operation requests; nil for the usual kind.
+    ///   - preferredLocation: The kind of ID that the operation requests; nil for the usual kind.
     /// - Returns: The kind of ID that the event uses.
     /// - Throws: The reason why no event can name the user by the requested kind of ID.
     mutating func known(
         _ spec: EventSpec,
         _ user: String,
-        by wanted: EventSpec.UserIDLocation?
+        by preferredLocation: EventSpec.UserIDLocation?
     ) throws(HistoryModel.ImpossibleOperation) -> EventSpec.UserIDLocation {
         // The event of a one-day grant contains no aliases that could identify the user (RevenueCat
         // fact sheet 2.6).
-        let wanted = spec.type == "TEMPORARY_ENTITLEMENT_GRANT" ? nil : wanted
+        let preferredLocation = spec.type == "TEMPORARY_ENTITLEMENT_GRANT" ? nil : preferredLocation
         // A backend may store sandbox purchases and their IDs separately (S-19).
         let isSandbox = spec.environment == "SANDBOX"
         let knownBy: EventSpec.UserIDLocation
-        switch (knownIDKind(of: user), wanted) {
+        switch (knownIDKind(of: user), preferredLocation) {
         case (.unknownToBackend, .anonymous):
             guard !isSandbox else {
                 throw HistoryModel.ImpossibleOperation(
@@ -75,10 +75,11 @@ struct HistoryNames: Sendable {
             throw HistoryModel.ImpossibleOperation(
                 reason: "the anonymous ID would belong to another customer"
             )
-        case (.linkedIDs, let wanted): knownBy = wanted ?? .appUserID
-        case (.unknownToBackend, let wanted), (.registeredID, let wanted):
-            knownIDKinds[user] = wanted == .aliases && !isSandbox ? .linkedIDs : .registeredID
-            knownBy = wanted ?? .appUserID
+        case (.linkedIDs, let preferredLocation): knownBy = preferredLocation ?? .appUserID
+        case (.unknownToBackend, let preferredLocation), (.registeredID, let preferredLocation):
+            knownIDKinds[user] =
+                preferredLocation == .aliases && !isSandbox ? .linkedIDs : .registeredID
+            knownBy = preferredLocation ?? .appUserID
         }
         if knownBy == .anonymous {
             guard !usersEverTransferred.contains(user) else {

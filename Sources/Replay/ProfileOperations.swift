@@ -15,23 +15,23 @@ extension CaseExecution {
     /// An operation that has begun is completed even if the run is interrupted. Otherwise, a
     /// backend that keeps running could keep a broken database or a clock that is ahead.
     func problem(
-        of act: Profile.UserCreation,
+        of operation: Profile.UserCreation,
         _ values: NamedValues,
         _ name: String
     ) async -> String? {
-        await clock.task { await carriedOut(act, values, name) }.value
+        await clock.task { await executeOperation(operation, values, name) }.value
     }
 
-    private func carriedOut(
-        _ act: Profile.UserCreation,
+    private func executeOperation(
+        _ operation: Profile.UserCreation,
         _ values: NamedValues,
         _ name: String
     ) async -> String? {
-        switch act {
+        switch operation {
         case .register: return "the profile does not define it"
-        case .command(let words, _):
+        case .command(let commandWords, _):
             do {
-                let filled = try words.map { try values.filled($0) }
+                let filled = try commandWords.map { try values.filled($0) }
                 _ = try await CommandRunner.output(
                     of: filled,
                     within: Self.limit,

@@ -3,7 +3,7 @@
 /// Decoding a number outside this range fails. A counter within the range cannot overflow, because
 /// no process runs long enough for 2^53 more steps.
 @propertyWrapper
-package struct StoredCount<Number: FixedWidthInteger & Codable & Hashable & Sendable>:
+package struct JSONSafeInteger<Number: FixedWidthInteger & Codable & Hashable & Sendable>:
     Hashable, Codable, Sendable
 {
     package var wrappedValue: Number
