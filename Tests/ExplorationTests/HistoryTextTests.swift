@@ -137,14 +137,14 @@ struct HistoryTextTests {
     @Test func `unpaid access and missing access have different signatures`() {
         let causes = ["true", "false"].map {
             FailureSignature(
-                Finding(.wrongStateValue, expectedState: "access of ada is \($0)", actual: "")
+                Finding(.wrongStateValue, expected: "access of ada is \($0)", actual: "")
             )
         }
         #expect(causes.map(\.findingSubject) == ["access true", "access false"])
         let end = FailureSignature(
             Finding(
                 .wrongStateValue,
-                expectedState: "expires of ada is 2027-01-01T00:00:00Z",
+                expected: "expires of ada is 2027-01-01T00:00:00Z",
                 actual: ""
             )
         )

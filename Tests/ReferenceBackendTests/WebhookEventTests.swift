@@ -164,13 +164,13 @@ struct PurchaselyEventReadingTests {
     @Test(
         "ACTIVATE and DEACTIVATE alone do something",
         arguments: [
-            ("ACTIVATE", PurchaselyWebhookRoute.Effect.grant), ("DEACTIVATE", .revoke),
+            ("ACTIVATE", PurchaselyWebhookRoute.AccessEffect.grant), ("DEACTIVATE", .revoke),
             ("SUBSCRIPTION_STARTED", .nothing), ("SUBSCRIPTION_TERMINATED", .nothing),
             ("RENEWAL_DISABLED", .nothing), ("TRANSACTION_PROCESSED", .nothing),
             ("FUTURE_THING", .nothing), ("activate", .nothing),
         ]
     )
-    func effects(name: String, effect: PurchaselyWebhookRoute.Effect) throws {
+    func effects(name: String, effect: PurchaselyWebhookRoute.AccessEffect) throws {
         #expect(PurchaselyWebhookRoute.effect(of: try read(["event_name": name])) == effect)
     }
 

@@ -237,7 +237,7 @@ struct CampaignStateTests {
         )
         var shrinker = InputShrinker(inputExecutor, first, Self.plain, campaignState)
         switch await shrinker.confirmAndShrink(original: .people(history)) {
-        case .unsteady: return .unsteady
+        case .notReproduced: return .unsteady
         case .found(let found):
             return .found(
                 acts: found.input.history?.steps.map(\.operation.kind) ?? [],
