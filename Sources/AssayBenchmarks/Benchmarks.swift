@@ -50,7 +50,7 @@ enum Benchmarks {
             try PeersBenchmark(
                 assay: assay,
                 benchmarkExecutable: arguments[0],
-                scripts: arguments[2]
+                scriptsFolder: arguments[2]
             ).run()
             return
         }
@@ -68,10 +68,10 @@ enum Benchmarks {
         try ServingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
         try await compareSimpleCases(assay: assay, benchmarkExecutable: arguments[0])
         try RecordingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
-        let start = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
+        let startCommand = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
         try show(
             "whole suite, no probes",
-            measureTimes(3) { try run(assay, ["verify", "--start", start]) }
+            measureTimes(3) { try run(assay, ["verify", "--start", startCommand]) }
         )
     }
 
@@ -119,11 +119,11 @@ enum Benchmarks {
         for descriptor in [Int32(1), 2] {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
         }
-        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
-        words.append(nil)
-        defer { for word in words { free(word) } }
+        var cArguments: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
+        cArguments.append(nil)
+        defer { for word in cArguments { free(word) } }
         var process: pid_t = 0
-        guard posix_spawn(&process, program, &actions, nil, &words, environ) == 0 else {
+        guard posix_spawn(&process, program, &actions, nil, &cArguments, environ) == 0 else {
             throw CocoaError(.executableNotLoadable)
         }
         var status: Int32 = 0
@@ -160,7 +160,7 @@ enum Benchmarks {
         let plan = CasePlan(contract)
         var profile = Profile()
         profile.probes = [
-            Profile.Probe(name: "s", source: .get("/"), readings: [:], ignored: [])
+            Profile.Probe(name: "s", source: .get("/"), readings: [:], ignoredPointers: [])
         ]
         func record(_ name: String) -> RunRecord {
             let namespace = Namespace(name: name, idForm: .uuid)
@@ -209,7 +209,7 @@ enum Benchmarks {
             subject: record("benchmark-a"),
             baselines: [record("benchmark-b"), record("benchmark-c")],
             profile: profile,
-            sight: RunRecord.Observability(
+            observability: RunRecord.Observability(
                 arePushesObservable: true,
                 areProbeChangesObservable: true,
                 latency: .zero
@@ -259,29 +259,29 @@ enum Benchmarks {
             )
         }
         let countedOverhead = journal.byteCount / count - body.count
-        let resident = (residentBytes() - residentBytesBefore) / count - body.count
+        let residentMemory = (residentBytes() - residentBytesBefore) / count - body.count
         print(
-            "journal beyond the body            \(countedOverhead) bytes counted, \(resident) resident"
+            "journal beyond the body            \(countedOverhead) bytes counted, \(residentMemory) resident"
         )
     }
 
     /// Adds a million HTTP calls to a journal with a size limit, and prints the memory of the
     /// process, which must not grow.
     private static func measureMillionJournalEntries() {
-        let bound = 64 << 20
-        var journal = Journal(bytesMax: bound)
+        let journalBytesMax = 64 << 20
+        var journal = Journal(bytesMax: journalBytesMax)
         let body = [UInt8](repeating: 0x20, count: 650)
         let residentBytesBefore = residentBytes()
-        var resident: [Int] = []
+        var residentMemory: [Int] = []
         for number in 1...1_000_000 {
             _ = journal.append(exchangeWithResponse(body))
             if number % 250_000 == 0 {
-                resident.append((residentBytes() - residentBytesBefore) >> 20)
+                residentMemory.append((residentBytes() - residentBytesBefore) >> 20)
             }
         }
         print(
             "a million entries, limit 64 MiB    \(journal.byteCount >> 20) MiB counted, resident at "
-                + "each quarter \(resident.map(String.init).joined(separator: ", ")) MiB"
+                + "each quarter \(residentMemory.map(String.init).joined(separator: ", ")) MiB"
         )
     }
 

@@ -19,9 +19,9 @@ enum GrowthBenchmark {
 
     private static func printGrowthTable(_ rowLabel: String, _ rows: [(size: Int, seconds: Double)])
     {
-        var last: (size: Int, seconds: Double)?
+        var previousRow: (size: Int, seconds: Double)?
         for row in rows {
-            let exponent = last.map {
+            let exponent = previousRow.map {
                 log(row.seconds / $0.seconds) / log(Double(row.size) / Double($0.size))
             }
             let text = exponent.map { String(format: "exponent %.2f", $0) } ?? ""
@@ -29,7 +29,7 @@ enum GrowthBenchmark {
                 "\(row.size) \(rowLabel)".padding(toLength: 35, withPad: " ", startingAt: 0)
                     + String(format: "%9.3f s   ", row.seconds) + text
             )
-            last = row
+            previousRow = row
         }
     }
 
@@ -49,14 +49,14 @@ enum GrowthBenchmark {
                 + axes.sorted { $0.key < $1.key }.map { name, count in
                     "  \(name): [\((0..<count).map(String.init).joined(separator: ", "))]\n"
                 }.joined()
-        let used = axes.keys.sorted().map { "{{\($0)}}" }.joined(separator: "-")
+        let axisPlaceholders = axes.keys.sorted().map { "{{\($0)}}" }.joined(separator: "-")
         let text = """
             contract: \(id)
-            title: A delivery is answered \(used)
+            title: A delivery is answered \(axisPlaceholders)
             clause: S-07
             source: the benchmark
             \(variants)steps:
-              - deliver: event\(used)
+              - deliver: event\(axisPlaceholders)
                 event: {type: RENEWAL, user: ada}
             expect: {status: 200}
             """
@@ -138,9 +138,9 @@ enum GrowthBenchmark {
     {
         let contractsFolder = "\(folder)/contracts-1000"
         let rows = try [1, 4, 16, 64].map { size in
-            let parts = (1...size).map { "\(folder)/part-\(size)-\($0).run" }
+            let shardRunPaths = (1...size).map { "\(folder)/part-\(size)-\($0).run" }
             let time = try seconds {
-                for (index, part) in parts.enumerated() {
+                for (index, part) in shardRunPaths.enumerated() {
                     try Benchmarks.run(
                         assay,
                         commandArguments(contractsFolder, target) + [
@@ -149,7 +149,7 @@ enum GrowthBenchmark {
                         succeeds: true
                     )
                 }
-                try Benchmarks.run(assay, ["merge"] + parts, succeeds: true)
+                try Benchmarks.run(assay, ["merge"] + shardRunPaths, succeeds: true)
             }
             return (size, time)
         }

@@ -17,16 +17,16 @@ struct PeersBenchmark {
     let assay: String
     let benchmarkExecutable: String
     /// The folder with `gen_cases.py`, `run_pact.py`, `run_floor.py`, `sut.sh` and other scripts.
-    let scripts: String
+    let scriptsFolder: String
     private let python: String
     private let mitmdump: String
     private let folder = NSTemporaryDirectory() + "assay-peers-\(UInt32.random(in: 0 ..< .max))"
     private let backendPort = ServingBenchmark.freePort()
 
-    init(assay: String, benchmarkExecutable: String, scripts: String) {
+    init(assay: String, benchmarkExecutable: String, scriptsFolder: String) {
         self.assay = assay
         self.benchmarkExecutable = benchmarkExecutable
-        self.scripts = scripts
+        self.scriptsFolder = scriptsFolder
         let environment = ProcessInfo.processInfo.environment
         let venv = environment["PEERS_VENV"] ?? "/tmp/peers-venv"
         python = venv + "/bin/python"
@@ -40,8 +40,10 @@ struct PeersBenchmark {
     func run() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "start", "\(backendPort)"])
-        defer { try? Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "stop", "\(backendPort)"]) }
+        try Benchmarks.run("/bin/bash", ["\(scriptsFolder)/sut.sh", "start", "\(backendPort)"])
+        defer {
+            try? Benchmarks.run("/bin/bash", ["\(scriptsFolder)/sut.sh", "stop", "\(backendPort)"])
+        }
         _ = ServingBenchmark.firstResponse(port: backendPort, path: "/")
         try compare("start", [("list", { try self.measureSeconds(assay, ["list"]) })])
         try compareCases(200)
@@ -69,10 +71,10 @@ struct PeersBenchmark {
         for number in 0..<count {
             try GrowthBenchmark.write("many/case-\(number)", axes: [:], in: contractsFolder)
         }
-        let peers = "\(folder)/peers-\(count)"
+        let peersFolder = "\(folder)/peers-\(count)"
         try Benchmarks.run(
             python,
-            ["\(scripts)/gen_cases.py", "\(count)", peers, backend],
+            ["\(scriptsFolder)/gen_cases.py", "\(count)", peersFolder, backend],
             succeeds: true
         )
         var rows: [ComparisonRow] = [
@@ -82,7 +84,7 @@ struct PeersBenchmark {
                 {
                     try measureSeconds(
                         python,
-                        ["\(scripts)/run_pact.py", "\(peers)/pacts", backend]
+                        ["\(scriptsFolder)/run_pact.py", "\(peersFolder)/pacts", backend]
                     )
                 }
             ),
@@ -92,7 +94,8 @@ struct PeersBenchmark {
                     try measureSeconds(
                         python,
                         [
-                            "\(scripts)/run_floor.py", "\(peers)/cases.ndjson", "127.0.0.1",
+                            "\(scriptsFolder)/run_floor.py", "\(peersFolder)/cases.ndjson",
+                            "127.0.0.1",
                             "\(backendPort)",
                         ]
                     )
@@ -144,25 +147,35 @@ struct PeersBenchmark {
     /// of the two target servers is nginx, which does no work, and the other is an ordinary server
     /// in Python.
     private func compareDeliveryRates() throws {
-        let (few, many, more) = ("\(folder)/few", "\(folder)/many", "\(folder)/more")
-        try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: few)
-        try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 40], in: many)
-        try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 200], in: more)
+        let (fewDeliveriesFolder, manyDeliveriesFolder, moreDeliveriesFolder) = (
+            "\(folder)/few", "\(folder)/many", "\(folder)/more"
+        )
+        try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: fewDeliveriesFolder)
+        try GrowthBenchmark.write(
+            "many/cases",
+            axes: ["a": 100, "b": 40],
+            in: manyDeliveriesFolder
+        )
+        try GrowthBenchmark.write(
+            "many/cases",
+            axes: ["a": 100, "b": 200],
+            in: moreDeliveriesFolder
+        )
         func rate(_ contractsFolder: String, _ count: Double, _ target: String) throws -> Double {
             let commandArguments = { (contractsFolder: String) in
                 GrowthBenchmark.commandArguments(contractsFolder, target) + [
                     "--profile", "\(folder)/assay.yaml",
                 ]
             }
-            let start = try measureSeconds(assay, commandArguments(few))
+            let start = try measureSeconds(assay, commandArguments(fewDeliveriesFolder))
             return count / (try measureSeconds(assay, commandArguments(contractsFolder)) - start)
         }
-        try Data(GrowthBenchmark.profile(ServingBenchmark.peerPath).utf8)
+        try Data(GrowthBenchmark.profile(ServingBenchmark.webhookPath).utf8)
             .write(to: URL(fileURLWithPath: "\(folder)/assay.yaml"))
         try compare(
             "deliveries with judging, to nginx",
             [
-                ("assay verify", { try rate(more, 20_000, backend) }),
+                ("assay verify", { try rate(moreDeliveriesFolder, 20_000, backend) }),
                 ("wrk, eight connections", { try load(backendPort, "/").rate }),
             ],
             unit: "/s"
@@ -170,7 +183,7 @@ struct PeersBenchmark {
         let port = ServingBenchmark.freePort()
         let process = try ServingBenchmark.spawn(
             python,
-            ["\(scripts)/fakes.py", "pytest-httpserver", "\(port)"]
+            ["\(scriptsFolder)/fakes.py", "pytest-httpserver", "\(port)"]
         )
         defer {
             kill(process, SIGKILL)
@@ -180,10 +193,13 @@ struct PeersBenchmark {
         try compare(
             "deliveries with judging, to Werkzeug",
             [
-                ("assay verify", { try rate(many, 4000, "http://127.0.0.1:\(port)") }),
+                (
+                    "assay verify",
+                    { try rate(manyDeliveriesFolder, 4000, "http://127.0.0.1:\(port)") }
+                ),
                 (
                     "wrk, eight connections",
-                    { try load(port, ServingBenchmark.peerPath).rate }
+                    { try load(port, ServingBenchmark.webhookPath).rate }
                 ),
             ],
             unit: "/s"
@@ -193,11 +209,12 @@ struct PeersBenchmark {
     // MARK: Fakes
 
     private func compareFakes() throws {
-        let control = ServingBenchmark.freePort()
+        let controlPort = ServingBenchmark.freePort()
         let servers: [(name: String, path: String, command: (Int) -> [String])] = [
             (
                 "a fake, with journal", ServingBenchmark.path,
-                { port in [assay] + ServingBenchmark.serveArguments(port, control: control) }
+                { port in [assay] + ServingBenchmark.serveArguments(port, controlPort: controlPort)
+                }
             ),
             (
                 "bare server: Hummingbird", ServingBenchmark.path,
@@ -205,14 +222,14 @@ struct PeersBenchmark {
                 }
             ),
             (
-                "pact mock server", ServingBenchmark.peerPath,
-                { port in [python, "\(scripts)/fakes.py", "pact", "\(port)"] }
+                "pact mock server", ServingBenchmark.webhookPath,
+                { port in [python, "\(scriptsFolder)/fakes.py", "pact", "\(port)"] }
             ),
             (
-                "mitmdump", ServingBenchmark.peerPath,
+                "mitmdump", ServingBenchmark.webhookPath,
                 { port in
                     [
-                        mitmdump, "-q", "-s", "\(scripts)/mitm_fake.py", "--listen-host",
+                        mitmdump, "-q", "-s", "\(scriptsFolder)/mitm_fake.py", "--listen-host",
                         "127.0.0.1", "-p", "\(port)", "--mode", "reverse:http://127.0.0.1:1",
                         "--set", "connection_strategy=lazy",
                     ]
@@ -329,8 +346,8 @@ struct PeersBenchmark {
         for (row, sample) in zip(rows, samples) where !sample.isEmpty {
             let sorted = sample.sorted()
             let medianValue = sorted[sorted.count / 2]
-            let digits = unit == "s" ? 3 : 0
-            func text(_ value: Double) -> String { String(format: "%8.*f", digits, value) }
+            let fractionDigits = unit == "s" ? 3 : 0
+            func text(_ value: Double) -> String { String(format: "%8.*f", fractionDigits, value) }
             let ratio =
                 row.name == rows[0].name
                 ? ""

@@ -16,10 +16,10 @@ enum PhoneBenchmark {
         var app = AccountApp(installID: "INSTALL", receipts: [], seed: "bench", defects: [])
         var now = Instant(milliseconds: 1_790_000_000_000)
         for name in accountActions {
-            var act = AccountApp.Act(name)
-            act.email = "ada@example.com"
-            act.password = "secret-1"
-            var call = app.begin(act)
+            var accountAction = AccountApp.Act(name)
+            accountAction.email = "ada@example.com"
+            accountAction.password = "secret-1"
+            var call = app.begin(accountAction)
             while let next = call {
                 now = now + .seconds(1)
                 call = app.take(fakeResponse(next, &services, now))

@@ -16,7 +16,7 @@ enum RecordingBenchmark {
     static func run(assay: String, benchmarkExecutable: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let (bareServerPort, proxy) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
+        let (bareServerPort, proxyPort) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
         let server = try ServingBenchmark.spawn(
             benchmarkExecutable,
             ["bare-server"],
@@ -28,27 +28,30 @@ enum RecordingBenchmark {
             ServingBenchmark.wait(server)
         }
         let fakes = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
-        let recorder = try ServingBenchmark.spawn(
+        let recorderProcess = try ServingBenchmark.spawn(
             assay,
             [
                 "record", "--target", "http://127.0.0.1:\(bareServerPort)", "--listen",
-                "127.0.0.1:\(proxy)", folder + "/session",
+                "127.0.0.1:\(proxyPort)", folder + "/session",
             ] + fakes.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
         )
-        _ = ServingBenchmark.firstResponse(port: proxy, path: "/")
+        _ = ServingBenchmark.firstResponse(port: proxyPort, path: "/")
         // The measurements alternate, so that both have the same conditions.
-        let request = postRequest(String(repeating: "x", count: 496), port: proxy)
+        let request = postRequestBytes(String(repeating: "x", count: 496), port: proxyPort)
         var directSeconds: [Double] = []
         var proxiedSeconds: [Double] = []
-        var shares: [Double] = []
+        var proxiedRateShares: [Double] = []
         for _ in 0..<5 {
             directSeconds += ServingBenchmark.measureResponseTimes(
                 port: bareServerPort,
                 request: request
             )
-            proxiedSeconds += ServingBenchmark.measureResponseTimes(port: proxy, request: request)
-            let plain = ServingBenchmark.load(port: bareServerPort).rate
-            shares.append(ServingBenchmark.load(port: proxy).rate / plain)
+            proxiedSeconds += ServingBenchmark.measureResponseTimes(
+                port: proxyPort,
+                request: request
+            )
+            let directRate = ServingBenchmark.load(port: bareServerPort).rate
+            proxiedRateShares.append(ServingBenchmark.load(port: proxyPort).rate / directRate)
         }
         let addedMilliseconds = (median(proxiedSeconds) - median(directSeconds)) * 1000
         Benchmarks.print(
@@ -59,11 +62,14 @@ enum RecordingBenchmark {
             )
         )
         Benchmarks.print(
-            String(format: "record: rate, direct is 100 %%      %8.0f %%", median(shares) * 100)
+            String(
+                format: "record: rate, direct is 100 %%      %8.0f %%",
+                median(proxiedRateShares) * 100
+            )
         )
-        measureMemory(recorder, port: proxy)
-        kill(recorder, SIGINT)
-        ServingBenchmark.wait(recorder)
+        measureMemory(recorderProcess, port: proxyPort)
+        kill(recorderProcess, SIGINT)
+        ServingBenchmark.wait(recorderProcess)
         measureDistillation(isShared: false)
         measureDistillation(isShared: true)
     }
@@ -72,7 +78,7 @@ enum RecordingBenchmark {
         values.isEmpty ? .nan : values.sorted()[values.count / 2]
     }
 
-    private static func postRequest(_ text: String, port: Int) -> [UInt8] {
+    private static func postRequestBytes(_ text: String, port: Int) -> [UInt8] {
         let body = "{\"text\":\"\(text)\"}"
         let head =
             "POST /notifications HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
@@ -82,32 +88,34 @@ enum RecordingBenchmark {
 
     /// Sends requests with bodies of 128 KiB, one gibibyte in total, to `assay record`, and prints
     /// the memory of the recorder.
-    private static func measureMemory(_ recorder: pid_t, port: Int) {
-        let request = postRequest(String(repeating: "y", count: 128 << 10), port: port)
+    private static func measureMemory(_ recorderProcess: pid_t, port: Int) {
+        let request = postRequestBytes(String(repeating: "y", count: 128 << 10), port: port)
         let count = (1 << 30) / request.count + 1
-        var resident: [Int] = []
-        var sent = 0
+        var residentMiBSamples: [Int] = []
+        var sentRequestCount = 0
         for quarter in 1...4 {
             let descriptor = ServingBenchmark.connection(to: port)
             defer { close(descriptor) }
-            while sent < count * quarter / 4 {
+            while sentRequestCount < count * quarter / 4 {
                 guard sendAll(descriptor, request) else { return }
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 guard recv(descriptor, &buffer, buffer.count, 0) > 0 else { return }
-                sent += 1
+                sentRequestCount += 1
             }
-            resident.append(residentMiB(recorder))
+            residentMiBSamples.append(residentMiB(recorderProcess))
         }
-        let text = resident.map(String.init).joined(separator: ", ")
+        let text = residentMiBSamples.map(String.init).joined(separator: ", ")
         Benchmarks.print("record: 1 GiB of bodies, resident  \(text) MiB at each quarter")
     }
 
     private static func sendAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, 0) }
+        var remainingBytes = bytes[...]
+        while !remainingBytes.isEmpty {
+            let count = remainingBytes.withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, 0)
+            }
             guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
+            remainingBytes = remainingBytes.dropFirst(count)
         }
         return true
     }
@@ -154,7 +162,7 @@ enum RecordingBenchmark {
         }
         for number in 0..<10_000 {
             let id = "person-\(number)"
-            let until: JSONValue = .integer(base + 2_592_000_000)
+            let expiryInMilliseconds: JSONValue = .integer(base + 2_592_000_000)
             let device: JSONValue = .string("‹device:\(isShared ? 0 : number)›")
             let person: JSONValue = ["appUserId": .string(id), "deviceId": device]
             add(.app, .backend, "POST", "/register", person, ["ok": true])
@@ -163,7 +171,8 @@ enum RecordingBenchmark {
                     "event": [
                         "type": "RENEWAL", "id": .string("E-\(number)-\(event)"),
                         "app_user_id": .string(id), "event_timestamp_ms": .integer(base),
-                        "expiration_at_ms": until, "transaction_id": .string("20000\(number)"),
+                        "expiration_at_ms": expiryInMilliseconds,
+                        "transaction_id": .string("20000\(number)"),
                     ]
                 ]
                 add(.revenueCat, .backend, "POST", "/hooks/rc", body, ["received": true])
@@ -177,7 +186,14 @@ enum RecordingBenchmark {
                 )
             ]
             for _ in 0..<4 {
-                add(.app, .backend, "GET", "/status/\(id)", nil, ["active": true, "until": until])
+                add(
+                    .app,
+                    .backend,
+                    "GET",
+                    "/status/\(id)",
+                    nil,
+                    ["active": true, "until": expiryInMilliseconds]
+                )
             }
         }
         let header = RecordingHeader(
@@ -197,7 +213,7 @@ enum RecordingBenchmark {
                 }
             )
         }
-        let shape = isShared ? "shared" : "apart"
-        Benchmarks.show("distil: 100,000 exchanges, \(shape)", samples)
+        let deviceSharingText = isShared ? "shared" : "apart"
+        Benchmarks.show("distil: 100,000 exchanges, \(deviceSharingText)", samples)
     }
 }

@@ -17,7 +17,7 @@ enum ServingBenchmark {
     /// The path of the OneSignal fake to which a push request is sent.
     static let path = "/notifications"
     /// The path at which the servers of other tools respond.
-    static let peerPath = "/webhooks/revenuecat"
+    static let webhookPath = "/webhooks/revenuecat"
     /// The JSON body of a push request, which has about 650 bytes.
     static let body =
         "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
@@ -26,8 +26,8 @@ enum ServingBenchmark {
 
     /// Returns the arguments of `assay serve`, with the OneSignal fake and the control API on these
     /// ports.
-    static func serveArguments(_ port: Int, control: Int) -> [String] {
-        serveArguments(["onesignal": port, "control": control])
+    static func serveArguments(_ port: Int, controlPort: Int) -> [String] {
+        serveArguments(["onesignal": port, "control": controlPort])
     }
 
     /// Returns the arguments of `assay serve`, with the named servers on these ports and the others
@@ -40,19 +40,19 @@ enum ServingBenchmark {
     }
 
     static func run(assay: String, benchmarkExecutable: String) throws {
-        let (port, control) = (freePort(), freePort())
-        let arguments = serveArguments(port, control: control)
+        let (port, controlPort) = (freePort(), freePort())
+        let arguments = serveArguments(port, controlPort: controlPort)
         var startupSeconds: [Double] = []
         for _ in 0..<10 {
             let clock = ContinuousClock()
             let startInstant = clock.now
             let process = try spawn(assay, arguments)
-            let answer = firstResponse(port: control, path: "/assay/v1/health")
+            let healthResponse = firstResponse(port: controlPort, path: "/assay/v1/health")
             startupSeconds.append(Benchmarks.seconds(clock.now - startInstant))
             kill(process, SIGTERM)
             wait(process)
-            guard answer.contains("{\"ok\":true}") else {
-                Benchmarks.print("unexpected response: \(answer.prefix(200))")
+            guard healthResponse.contains("{\"ok\":true}") else {
+                Benchmarks.print("unexpected response: \(healthResponse.prefix(200))")
                 return
             }
         }
@@ -71,7 +71,7 @@ enum ServingBenchmark {
             kill(bareServer, SIGKILL)
             wait(bareServer)
             let process = try spawn(assay, arguments)
-            _ = firstResponse(port: control, path: "/assay/v1/health")
+            _ = firstResponse(port: controlPort, path: "/assay/v1/health")
             assaySamples.append(load(port: port))
             kill(process, SIGTERM)
             wait(process)
@@ -79,17 +79,17 @@ enum ServingBenchmark {
         let (assayLoad, bareLoad) = (medianLoad(assaySamples), medianLoad(bareSamples))
         Benchmarks.print("650-byte POST, bare server         \(bareLoad.text)")
         Benchmarks.print("650-byte POST, OneSignal fake      \(assayLoad.text)")
-        let share = String(format: "%.0f", 100 * assayLoad.rate / bareLoad.rate)
-        Benchmarks.print("rate of the fake, bare is 100 %    \(share) %")
-        try measureRateStability(assay: assay, port: port, control: control)
+        let percentOfBareRate = String(format: "%.0f", 100 * assayLoad.rate / bareLoad.rate)
+        Benchmarks.print("rate of the fake, bare is 100 %    \(percentOfBareRate) %")
+        try measureRateStability(assay: assay, port: port, controlPort: controlPort)
     }
 
     /// Sends a million pushes to the OneSignal fake, and prints the rate of each tenth.
     ///
     /// Calls must not become slower while the journal and the list of notifications grow.
-    private static func measureRateStability(assay: String, port: Int, control: Int) throws {
-        let process = try spawn(assay, serveArguments(port, control: control))
-        _ = firstResponse(port: control, path: "/assay/v1/health")
+    private static func measureRateStability(assay: String, port: Int, controlPort: Int) throws {
+        let process = try spawn(assay, serveArguments(port, controlPort: controlPort))
+        _ = firstResponse(port: controlPort, path: "/assay/v1/health")
         let loadsByTenth = (0..<10).map { _ in
             load(port: port, requestCount: 100_000 / connectionCount)
         }
@@ -157,15 +157,15 @@ enum ServingBenchmark {
 
     private final class ResponseTimes: @unchecked Sendable {
         private let lock = NSLock()
-        private var times: [Double] = []
+        private var responseTimes: [Double] = []
 
-        func add(_ more: [Double]) {
+        func add(_ newTimes: [Double]) {
             lock.lock()
-            times += more
+            responseTimes += newTimes
             lock.unlock()
         }
 
-        var all: [Double] { times }
+        var all: [Double] { responseTimes }
     }
 
     static func measureResponseTimes(
@@ -177,17 +177,17 @@ enum ServingBenchmark {
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
         let clock = ContinuousClock()
-        var times: [Double] = []
-        times.reserveCapacity(requestCount)
+        var responseTimes: [Double] = []
+        responseTimes.reserveCapacity(requestCount)
         for _ in 0..<requestCount {
             let startInstant = clock.now
             guard send(descriptor, request, request.count, 0) == request.count else { break }
             // All responses here are small and arrive in one piece.
             var buffer = [UInt8](repeating: 0, count: 4096)
             guard recv(descriptor, &buffer, buffer.count, 0) > 0 else { break }
-            times.append(Benchmarks.seconds(clock.now - startInstant))
+            responseTimes.append(Benchmarks.seconds(clock.now - startInstant))
         }
-        return times
+        return responseTimes
     }
 
     // MARK: Processes and sockets
@@ -203,11 +203,11 @@ enum ServingBenchmark {
         for descriptor in [Int32(1), 2] {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
         }
-        func words(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
             texts.map { strdup($0) } + [nil]
         }
-        var command = words([program] + arguments)
-        var variables = words(
+        var command = cStrings([program] + arguments)
+        var variables = cStrings(
             ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
                 + additionalEnvironment
         )
@@ -251,8 +251,8 @@ enum ServingBenchmark {
     static func firstResponse(port: Int, path: String) -> String {
         let request = Array("GET \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\r\n".utf8)
         let clock = ContinuousClock()
-        let end = clock.now + .seconds(10)
-        while clock.now < end {
+        let deadline = clock.now + .seconds(10)
+        while clock.now < deadline {
             let descriptor = connection(to: port)
             guard descriptor >= 0 else {
                 sched_yield()

@@ -12,9 +12,9 @@ enum StorageBenchmark {
 
     private static let userCounts = [100, 100_000]
     /// The number of repetitions of an operation in one measurement.
-    private static let count = 2000
+    private static let operationCount = 2000
     private static let roundCount = 5
-    private static let app = OneSignalState.defaultAppID
+    private static let appID = OneSignalState.defaultAppID
 
     static func run() {
         var servicesBySize: [Services] = []
@@ -23,7 +23,7 @@ enum StorageBenchmark {
             let clock = ContinuousClock()
             let startInstant = clock.now
             var services = Services(seed: 1)
-            services.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
+            services.revenueCat.setWebhookTarget(WebhookTarget(url: "http://127.0.0.1:9/"))
             for number in 0..<size { settle(number, &services) }
             servicesBySize.append(services)
             let elapsed = Benchmarks.seconds(clock.now - startInstant)
@@ -58,12 +58,12 @@ enum StorageBenchmark {
                 operation.work(&servicesBySize[index], 0, operationTime)
                 let clock = ContinuousClock()
                 let time = clock.measure {
-                    for number in 0..<count {
+                    for number in 0..<operationCount {
                         let person = (number &* 7919 &+ round) % userCounts[index]
                         operation.work(&servicesBySize[index], person, operationTime)
                     }
                 }
-                rates[index].append(Double(count) / Benchmarks.seconds(time))
+                rates[index].append(Double(operationCount) / Benchmarks.seconds(time))
             }
             servicesBySize[0] = small
         }
@@ -95,7 +95,7 @@ enum StorageBenchmark {
 
     // MARK: Deeds
 
-    private static func call(
+    private static func requestOperation(
         _ name: String,
         _ party: Exchange.Party,
         _ method: String,
@@ -117,11 +117,11 @@ enum StorageBenchmark {
     }
 
     private static var userCreation: MeasuredOperation {
-        call(
+        requestOperation(
             "OneSignal: user created",
             .oneSignal,
             "POST",
-            { _ in "/apps/\(app)/users" }
+            { _ in "/apps/\(appID)/users" }
         ) { number in
             [
                 "identity": ["external_id": .string("user-\(number)")],
@@ -132,7 +132,7 @@ enum StorageBenchmark {
     }
 
     private static var signUpOperation: MeasuredOperation {
-        call(
+        requestOperation(
             "Firebase: sign-up",
             .firebase,
             "POST",
@@ -152,7 +152,7 @@ enum StorageBenchmark {
     }
 
     private static func user(_ number: Int) -> String {
-        "/apps/\(app)/users/by/external_id/user-\(number)"
+        "/apps/\(appID)/users/by/external_id/user-\(number)"
     }
 
     private static var measuredOperations: [MeasuredOperation] {
@@ -165,27 +165,42 @@ enum StorageBenchmark {
             MeasuredOperation(name: userCreation.name) { services, _, now in
                 userCreation.work(&services, newUserNumber(), now)
             },
-            call("OneSignal: user read", .oneSignal, "GET", user),
-            call("OneSignal: tags written", .oneSignal, "PATCH", user) { _ in
+            requestOperation("OneSignal: user read", .oneSignal, "GET", user),
+            requestOperation("OneSignal: tags written", .oneSignal, "PATCH", user) { _ in
                 ["properties": ["tags": ["k": .string("\(newUserNumber())")]]]
             },
-            call("OneSignal: push to one", .oneSignal, "POST", { _ in "/notifications" }) {
+            requestOperation(
+                "OneSignal: push to one",
+                .oneSignal,
+                "POST",
+                { _ in "/notifications" }
+            ) {
                 number in
                 [
-                    "app_id": .string(app), "contents": ["en": "x"], "target_channel": "push",
+                    "app_id": .string(appID), "contents": ["en": "x"], "target_channel": "push",
                     "include_aliases": ["external_id": [.string("user-\(number)")]],
                 ]
             },
-            call("OneSignal: push to all", .oneSignal, "POST", { _ in "/notifications" }) { _ in
+            requestOperation(
+                "OneSignal: push to all",
+                .oneSignal,
+                "POST",
+                { _ in "/notifications" }
+            ) { _ in
                 [
-                    "app_id": .string(app), "contents": ["en": "x"],
+                    "app_id": .string(appID), "contents": ["en": "x"],
                     "included_segments": ["All"],
                 ]
             },
-            call("OneSignal: push by tag", .oneSignal, "POST", { _ in "/notifications" }) {
+            requestOperation(
+                "OneSignal: push by tag",
+                .oneSignal,
+                "POST",
+                { _ in "/notifications" }
+            ) {
                 number in
                 [
-                    "app_id": .string(app), "contents": ["en": "x"],
+                    "app_id": .string(appID), "contents": ["en": "x"],
                     "filters": [
                         [
                             "field": "tag", "key": "who", "relation": "=",
@@ -194,28 +209,28 @@ enum StorageBenchmark {
                     ],
                 ]
             },
-            call(
+            requestOperation(
                 "OneSignal: notifications listed",
                 .oneSignal,
                 "GET",
-                { _ in "/notifications?app_id=\(app)&limit=5" }
+                { _ in "/notifications?app_id=\(appID)&limit=5" }
             ),
-            call(
+            requestOperation(
                 "OneSignal: players listed",
                 .oneSignal,
                 "GET",
-                { _ in "/players?app_id=\(app)&limit=5" }
+                { _ in "/players?app_id=\(appID)&limit=5" }
             ),
             MeasuredOperation(name: signUpOperation.name) { services, _, now in
                 signUpOperation.work(&services, newUserNumber(), now)
             },
-            call(
+            requestOperation(
                 "Firebase: lookup",
                 .firebase,
                 "POST",
                 { _ in "/v1/projects/demo-project/accounts:lookup" }
             ) { number in ["email": [.string("user-\(number)@example.com")]] },
-            call(
+            requestOperation(
                 "Firebase: page of accounts",
                 .firebase,
                 "GET",
@@ -223,7 +238,7 @@ enum StorageBenchmark {
                     "/v1/projects/demo-project/accounts:batchGet?maxResults=5&nextPageToken=user-\($0)"
                 }
             ),
-            call(
+            requestOperation(
                 "Firebase: reset mail",
                 .firebase,
                 "POST",
@@ -234,7 +249,7 @@ enum StorageBenchmark {
                     "email": .string("user-\(number)@example.com"),
                 ]
             },
-            call(
+            requestOperation(
                 "RevenueCat: read",
                 .revenueCat,
                 "GET",
@@ -243,7 +258,8 @@ enum StorageBenchmark {
             MeasuredOperation(name: purchaseOperation.name) { services, _, now in
                 purchaseOperation.work(&services, newUserNumber(), now)
             },
-            call("RevenueCat: receipt", .revenueCat, "POST", { _ in "/v1/receipts" }) { _ in
+            requestOperation("RevenueCat: receipt", .revenueCat, "POST", { _ in "/v1/receipts" }) {
+                _ in
                 let number = newUserNumber()
                 return [
                     "app_user_id": .string("user-\(number)"), "product_id": "premium_yearly",
@@ -255,15 +271,15 @@ enum StorageBenchmark {
                 try? services.purchasely.carryOut(.purchase, body, at: now)
                 _ = services.settle(at: now)
             },
-            call("Despia: command", .despia, "POST", { _ in "/bridge" }) { number in
+            requestOperation("Despia: command", .despia, "POST", { _ in "/bridge" }) { number in
                 ["device": .string("user-\(number)"), "command": "getpurchasehistory://"]
             },
             MeasuredOperation(name: "next due time") { services, _, _ in _ = services.nextChangeTime
             },
             MeasuredOperation(name: "copy, first write") { services, number, now in
-                let kept = services
+                let retainedCopy = services
                 userCreation.work(&services, newUserNumber(), now)
-                withExtendedLifetime(kept) {}
+                withExtendedLifetime(retainedCopy) {}
             },
         ]
     }

@@ -22,7 +22,7 @@ enum WritesBenchmark {
         let body: @Sendable (Int) -> String
     }
 
-    private struct ServerEnded: Error, CustomStringConvertible {
+    private struct FailedCallError: Error, CustomStringConvertible {
         let write: String
         let number: Int
         let response: String
@@ -30,7 +30,7 @@ enum WritesBenchmark {
         var description: String { "\(write), call \(number): \(response.prefix(300))" }
     }
 
-    private static let app = "a55a4000-0000-4000-8000-000000000000"
+    private static let appID = "a55a4000-0000-4000-8000-000000000000"
     /// The number of writes of each kind.
     private static let count = 100_000
     /// The number of writes in the first and in the last measurement.
@@ -48,13 +48,13 @@ enum WritesBenchmark {
             method: "POST",
             path: "/notifications",
             body: { _ in
-                #"{"app_id": "\#(app)", "contents": {"en": "x"}, "included_segments": ["All"]}"#
+                #"{"app_id": "\#(appID)", "contents": {"en": "x"}, "included_segments": ["All"]}"#
             }
         ),
         MeasuredWrite(
             party: "onesignal",
             method: "POST",
-            path: "/apps/\(app)/users",
+            path: "/apps/\(appID)/users",
             body: { #"{"identity": {"external_id": "u\#($0)"}}"# }
         ),
         MeasuredWrite(
@@ -100,15 +100,16 @@ enum WritesBenchmark {
         defer { server.stop() }
         let connection = try server.connect()
         defer { close(connection) }
-        func send(_ numbers: Range<Int>) throws -> Double {
-            let begin = server.processorSeconds
-            for number in numbers {
+        func send(_ callNumbers: Range<Int>) throws -> Double {
+            let processorSecondsBefore = server.processorSeconds
+            for number in callNumbers {
                 let response = try call(connection, server.port, write, number)
                 guard response.hasPrefix("HTTP/1.1 20") else {
-                    throw ServerEnded(write: write.path, number: number, response: response)
+                    throw FailedCallError(write: write.path, number: number, response: response)
                 }
             }
-            return (server.processorSeconds - begin) / Double(numbers.count) * 1e6
+            return (server.processorSeconds - processorSecondsBefore) / Double(callNumbers.count)
+                * 1e6
         }
         let first = try send(0..<sampleSize)
         _ = try send(sampleSize..<count - sampleSize)
@@ -136,24 +137,24 @@ enum WritesBenchmark {
             path: "/notifications",
             body: { number in
                 let key = String(format: "a55a4000-0000-4000-8000-%012d", number)
-                return #"{"app_id": "\#(app)", "include_aliases": {"external_id": ["ada"]}, "#
+                return #"{"app_id": "\#(appID)", "include_aliases": {"external_id": ["ada"]}, "#
                     + #""target_channel": "push", "contents": {"en": "\#(text)"}, "#
                     + #""idempotency_key": "\#(key)"}"#
             }
         )
-        var sizes: [Int] = []
+        var residentMiBSamples: [Int] = []
         for tenth in 0..<10 {
             for number in count / 10 * tenth..<count / 10 * (tenth + 1) {
                 let response = try call(connection, server.port, write, number)
                 guard response.hasPrefix("HTTP/1.1 20") else {
-                    throw ServerEnded(write: write.path, number: number, response: response)
+                    throw FailedCallError(write: write.path, number: number, response: response)
                 }
             }
-            sizes.append(server.residentBytes >> 20)
+            residentMiBSamples.append(server.residentBytes >> 20)
         }
         Benchmarks.print(
             "\(count) pushes of \(bodySize) bytes, resident at each tenth, MiB: "
-                + sizes.map(String.init).joined(separator: " ")
+                + residentMiBSamples.map(String.init).joined(separator: " ")
         )
     }
 
@@ -171,7 +172,7 @@ enum WritesBenchmark {
                 + body).utf8
         )
         guard send(connection, request, request.count, 0) == request.count else {
-            throw ServerEnded(write: write.path, number: number, response: "truncated request")
+            throw FailedCallError(write: write.path, number: number, response: "truncated request")
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var response: [UInt8] = []
@@ -188,12 +189,12 @@ enum WritesBenchmark {
     private static func isCompleteResponse(_ response: [UInt8]) -> Bool {
         let text = String(decoding: response, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return false }
-        let length = text[..<end.lowerBound].lowercased()
+        let contentLength = text[..<end.lowerBound].lowercased()
             .split(separator: "\r\n")
             .first { $0.hasPrefix("content-length:") }?
             .split(separator: ":").last
             .flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }
-        return text[end.upperBound...].utf8.count >= length ?? 0
+        return text[end.upperBound...].utf8.count >= contentLength ?? 0
     }
 
     /// A process of `assay serve`.
@@ -214,7 +215,7 @@ enum WritesBenchmark {
             _ = ServingBenchmark.firstResponse(port: port, path: "/")
             let connection = ServingBenchmark.connection(to: port)
             guard connection >= 0 else {
-                throw ServerEnded(write: "connect", number: 0, response: "no response")
+                throw FailedCallError(write: "connect", number: 0, response: "no response")
             }
             return connection
         }

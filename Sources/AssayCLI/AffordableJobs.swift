@@ -1,6 +1,6 @@
 internal import Programs
 
-extension Descriptors {
+extension FileDescriptors {
     /// Returns the number of cases that may run at once within this process's limit on open files.
     ///
     /// Prints a message when the result is smaller than the requested number.

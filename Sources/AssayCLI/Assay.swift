@@ -56,8 +56,8 @@ enum Main {
     static func main() async {
         Terminal.ignoreBrokenPipes()
         CrashNotice.install()
-        Descriptors.openStandardStreams()
-        Descriptors.raiseLimit()
+        FileDescriptors.openStandardStreams()
+        FileDescriptors.raiseLimit()
         let status = await run()
         let reason = StandardOutput.lostOutputReason
         if let reason { Terminal.error("assay: \(reason)\n") }

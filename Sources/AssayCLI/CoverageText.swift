@@ -71,11 +71,11 @@ struct CoverageText {
 
     private func events(of store: String, _ state: PurchaseState) -> [String] {
         let events = events(at: store, state)
-        let counted = events.map {
+        let eventsWithCounts = events.map {
             ($0, coverage.count(.transition(store: store, state, $0)))
         }
-        let covered = counted.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
-        let uncoveredTransitions = counted.filter { $0.1 == 0 }.map(\.0)
+        let covered = eventsWithCounts.filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }
+        let uncoveredTransitions = eventsWithCounts.filter { $0.1 == 0 }.map(\.0)
         var lines: [String] = []
         if !covered.isEmpty { lines += line(state.rawValue, covered.joined(separator: " · ")) }
         if !uncoveredTransitions.isEmpty {
@@ -99,8 +99,8 @@ struct CoverageText {
     ///
     /// Includes events that other users caused in the campaign.
     private func events(at store: String, _ state: PurchaseState) -> [String] {
-        let known = reachableTransitions.transitions[store]?[state] ?? []
-        return Set(known + coverage.events(at: store, state)).sorted()
+        let reachableEvents = reachableTransitions.transitions[store]?[state] ?? []
+        return Set(reachableEvents + coverage.events(at: store, state)).sorted()
     }
 
     private func transitionCounts(_ store: String) -> (covered: Int, all: Int) {
@@ -117,11 +117,11 @@ struct CoverageText {
             let (covered, all) = transitionCounts(store)
             return "\(store) \(covered)/\(all)"
         }
-        let others = [
+        let otherShares = [
             "faults \(coverage.faultedEventCount)",
             "event pairs \(coverage.consecutiveEventPairCount)",
         ]
-        return (stores + others).joined(separator: " · ")
+        return (stores + otherShares).joined(separator: " · ")
     }
 
     private var uncoveredTransitions: [String] {

@@ -9,13 +9,13 @@ internal import Darwin
 /// The handler prints a message and exits with code 70 in every command, because a script could
 /// misread a signal. Files are written line by line, so results from before the trap are kept.
 enum CrashNotice {
-    private static let signals = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
+    private static let crashSignals = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
 
     /// Installs the handler, which calls only functions that are safe in a signal handler: it
     /// allocates no memory and takes no lock.
     static func install() {
-        for number in signals {
-            var action = sigaction()
+        for number in crashSignals {
+            var signalAction = sigaction()
             let handler: @convention(c) (Int32) -> Void = { _ in
                 let text: StaticString = """
                     assay: a bug in Assay ended this run; files written so far are complete
@@ -26,14 +26,14 @@ enum CrashNotice {
                 _exit(70)
             }
             #if canImport(Glibc)
-            action.__sigaction_handler.sa_handler = handler
+            signalAction.__sigaction_handler.sa_handler = handler
             #else
-            action.__sigaction_u.__sa_handler = handler
+            signalAction.__sigaction_u.__sa_handler = handler
             #endif
             // The handler needs no separate stack, because all code that reads input limits its
             // recursion.
-            action.sa_flags = Int32(truncatingIfNeeded: SA_RESETHAND)
-            sigaction(number, &action, nil)
+            signalAction.sa_flags = Int32(truncatingIfNeeded: SA_RESETHAND)
+            sigaction(number, &signalAction, nil)
         }
     }
 }

@@ -34,7 +34,7 @@ struct DemoCommand: AsyncParsableCommand {
             selection.applyForBackends(to: library.headings)
         )
         let seed = seed
-        let jobs = Descriptors.affordableJobCount(min(64, max(1, jobs)))
+        let jobs = FileDescriptors.affordableJobCount(min(64, max(1, jobs)))
         let interruption = Interruption()
         let style = Terminal.style()
         func suite(_ contracts: [Contract], defects: [String]) async throws -> RunReport {
@@ -59,7 +59,7 @@ struct DemoCommand: AsyncParsableCommand {
             style: style,
             replay: ReplayCommand([Terminal.program, "demo", "--seed", seed])
                 .redacted(SecretDeclaration()),
-            stop: Terminal.commandStop
+            stop: Terminal.stopCommandsPair
         )
         for block in terminal.blocks(correctReport.redacted()) { Terminal.output(block) }
         Terminal.output(terminal.summary(correctReport.redacted()) + "\n")

@@ -42,7 +42,7 @@ struct DiscoveryRun {
         let interruption = Interruption()
         let addresses = addresses
         let (profile, survey) = (profile, survey)
-        let count = Locked(0)
+        let discoveryAttemptCount = Locked(0)
         do {
             return try await interruption.run {
                 let (discovery, session) = try await BackendDiscovery.discover(
@@ -50,9 +50,9 @@ struct DiscoveryRun {
                     survey,
                     name: SuiteRun.nonce()
                 ) { profile throws(ReplaySession.OpenError) in
-                    let number = count.withLock { count in
-                        count += 1
-                        return count
+                    let number = discoveryAttemptCount.withLock { discoveryAttemptCount in
+                        discoveryAttemptCount += 1
+                        return discoveryAttemptCount
                     }
                     // Each start of the backend gets an empty data folder.
                     let folder = folder + "/\(number)"
@@ -92,9 +92,9 @@ struct DiscoveryRun {
     func write(_ discovery: BackendDiscovery) throws {
         let style = Terminal.style()
         for note in discovery.notes {
-            let mark = note.isOpen ? style.yellow("?   ") : style.green("ok  ")
+            let statusMark = note.isOpen ? style.yellow("?   ") : style.green("ok  ")
             let lines = "\(note.key): \(note.text)".printable.wrapped(92)
-            Terminal.output(mark + " " + lines.joined(separator: "\n     ") + "\n")
+            Terminal.output(statusMark + " " + lines.joined(separator: "\n     ") + "\n")
         }
         let folder = PathName(path).folder
         let schema = ".assay/profile.schema.json"
@@ -104,7 +104,7 @@ struct DiscoveryRun {
             text,
             path: path,
             environment: [
-                BackendDiscovery.sharedVariable: "x"
+                BackendDiscovery.sharedSecretVariable: "x"
             ]
         ) {
             throw Failure(

@@ -81,12 +81,12 @@ struct DistilCommand: AsyncParsableCommand {
             throw Failure(.usage, "--id names a single contract, so give a single recording")
         }
         // Without a backend, the first Ctrl-C ends the command, as usual.
-        let runsDrafts = minimise || !target.replayArguments.isEmpty
-        let interruption = runsDrafts ? Interruption() : nil
-        let noise = try openNoise(interruption)
-        let minimiser = try await openMinimiser()
+        let shouldRunDrafts = minimise || !target.replayArguments.isEmpty
+        let interruption = shouldRunDrafts ? Interruption() : nil
+        let noiseRun = try makeNoiseRun(interruption)
+        let minimiser = try await makeMinimiser()
         do {
-            try await distil(age, noise, minimiser, interruption)
+            try await distil(age, noiseRun, minimiser, interruption)
         } catch {
             await minimiser?.close()
             throw error
@@ -101,7 +101,7 @@ struct DistilCommand: AsyncParsableCommand {
         }
     }
 
-    private func openMinimiser() async throws -> MinimiseRun? {
+    private func makeMinimiser() async throws -> MinimiseRun? {
         guard minimise else {
             guard against.isEmpty else { throw Failure(.usage, "--against needs --minimise") }
             return nil
@@ -122,7 +122,7 @@ struct DistilCommand: AsyncParsableCommand {
     ///
     /// A profile in the current folder does not count as an option. A recording may be distilled on
     /// a machine without the backend.
-    private func openNoise(_ interruption: Interruption?) throws -> NoiseRun? {
+    private func makeNoiseRun(_ interruption: Interruption?) throws -> NoiseRun? {
         guard !target.replayArguments.isEmpty, let interruption else { return nil }
         let profile = try target.resolvedProfile()
         return NoiseRun(
@@ -139,11 +139,11 @@ struct DistilCommand: AsyncParsableCommand {
     ///   and its failure is printed.
     private func runDrafts(
         _ drafts: [Contract],
-        _ noise: NoiseRun,
+        _ noiseRun: NoiseRun,
         _ path: String
     ) async throws -> [Contract] {
-        let outcomes = try await noise.outcomes(of: drafts) { Terminal.error($0) }
-        var keptContracts: [Contract] = []
+        let outcomes = try await noiseRun.outcomes(of: drafts) { Terminal.error($0) }
+        var passingContracts: [Contract] = []
         for outcome in outcomes {
             let id = outcome.contract.id
             if !outcome.masks.isEmpty {
@@ -164,14 +164,14 @@ struct DistilCommand: AsyncParsableCommand {
                 Terminal.error(text)
                 continue
             }
-            keptContracts.append(outcome.contract)
+            passingContracts.append(outcome.contract)
         }
-        return keptContracts
+        return passingContracts
     }
 
     private func distil(
         _ age: Duration?,
-        _ noise: NoiseRun?,
+        _ noiseRun: NoiseRun?,
         _ minimiser: MinimiseRun?,
         _ interruption: Interruption?
     ) async throws {
@@ -191,19 +191,19 @@ struct DistilCommand: AsyncParsableCommand {
             for note in notes { Terminal.error("\(path): \(note)\n") }
             count += drafts.count
             var contracts = drafts
-            if let noise { contracts = try await runDrafts(drafts, noise, path) }
+            if let noiseRun { contracts = try await runDrafts(drafts, noiseRun, path) }
             refusedCount += drafts.count - contracts.count
             for completeContract in contracts {
                 var contract = completeContract
                 if let minimiser, let interruption {
-                    let (smaller, removed) = try await minimiser.minimised(
+                    let (minimisedContract, removedPartCount) = try await minimiser.minimised(
                         completeContract,
                         jobs: jobs,
                         statePath: "\(out)/\(completeContract.id).minimise.ndjson",
                         interruption
                     )
-                    contract = smaller
-                    let parts = "\(removed) part\(removed == 1 ? "" : "s")"
+                    contract = minimisedContract
+                    let parts = "\(removedPartCount) part\(removedPartCount == 1 ? "" : "s")"
                     Terminal.error("\(contract.id): \(parts) removed\n")
                 }
                 if print {
@@ -242,8 +242,8 @@ struct DistilCommand: AsyncParsableCommand {
         if let out { return out }
         let folder = RecordingFile.folder(path)
         if folder.hasPrefix("recordings/") { return "recordings" }
-        let place = PathName(PathName(folder).folder).folder
-        return place.isEmpty ? "." : place
+        let recordingsFolder = PathName(PathName(folder).folder).folder
+        return recordingsFolder.isEmpty ? "." : recordingsFolder
     }
 
     /// Returns the ID of the contract that is distilled from a recording.
@@ -260,10 +260,10 @@ struct DistilCommand: AsyncParsableCommand {
             ? String(folder.dropFirst(out.count + 1)) : words.suffix(2).joined(separator: "/")
         let text = id ?? defaultName + "/golden"
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let isSafePath = parts.allSatisfy { part in
+        let isSafeContractID = parts.allSatisfy { part in
             part.first?.isLetter == true || part.first?.isNumber == true
         }
-        guard isSafePath, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
+        guard isSafeContractID, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
             throw Failure(
                 .usage,
                 "'\(text)' is not a valid contract ID; an example is recorded/first-purchase"
@@ -281,9 +281,9 @@ enum RecordingFile {
     /// Returns the folder of a recording: the path itself, or the folder that contains the
     /// `.ndjson` file.
     static func folder(_ path: String) -> String {
-        let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
-        return trimmed.hasSuffix(".ndjson")
-            ? PathName(trimmed).folder : trimmed
+        let pathWithoutTrailingSlash = path.hasSuffix("/") ? String(path.dropLast()) : path
+        return pathWithoutTrailingSlash.hasSuffix(".ndjson")
+            ? PathName(pathWithoutTrailingSlash).folder : pathWithoutTrailingSlash
     }
 
     /// Reads a recording, and prints a note for each part that is missing, such as an incomplete
@@ -316,15 +316,15 @@ enum RecordingFile {
 /// A golden contract that waits for a review by the user.
 enum PendingContract {
     enum Outcome: CustomStringConvertible {
-        case unchanged(String)
-        case pending(String)
-        case written(String)
+        case unchangedPath(String)
+        case pendingPath(String)
+        case acceptedPath(String)
 
         var description: String {
             switch self {
-            case .unchanged(let path): "unchanged  \(path)"
-            case .pending(let path): "pending    \(path)"
-            case .written(let path): "written    \(path)"
+            case .unchangedPath(let path): "unchanged  \(path)"
+            case .pendingPath(let path): "pending    \(path)"
+            case .acceptedPath(let path): "written    \(path)"
             }
         }
     }
@@ -341,7 +341,7 @@ enum PendingContract {
     ) throws -> Outcome {
         var contract = contract
         let path = "\(folder)/\(contract.id).yaml"
-        let pending = path + ".new"
+        let pendingPath = path + ".new"
         if let data = FileManager.default.contents(atPath: path),
             case .success(let read) = ContractParser.parse(
                 String(decoding: data, as: UTF8.self),
@@ -352,12 +352,12 @@ enum PendingContract {
             let age = contract.provenance?.ageMax ?? old.provenance?.ageMax
             contract.provenance?.ageMax = age
             if ContractChange.all(from: old, to: contract).isEmpty {
-                try? FileManager.default.removeItem(atPath: pending)
-                return .unchanged(path)
+                try? FileManager.default.removeItem(atPath: pendingPath)
+                return .unchangedPath(path)
             }
         }
-        let target = isAccepted ? path : pending
+        let target = isAccepted ? path : pendingPath
         try OutputFile(target).write(ContractWriter.text(contract, id: contract.id))
-        return isAccepted ? .written(path) : .pending(pending)
+        return isAccepted ? .acceptedPath(path) : .pendingPath(pendingPath)
     }
 }

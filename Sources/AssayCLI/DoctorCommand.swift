@@ -158,7 +158,7 @@ struct DoctorCommand: AsyncParsableCommand {
             options: .init(seed: 0, jobs: 1, nonce: "doctor", knownFailures: KnownFailures()),
             report: { _ in }
         )
-        let sight = doctorChecks.sight
+        let observability = doctorChecks.observability
         let groups = Dictionary(
             grouping: ContractLibrary.shipped.contracts.filter {
                 $0.level <= .should && !$0.isDeviceScenario
@@ -170,8 +170,8 @@ struct DoctorCommand: AsyncParsableCommand {
             for contract in contracts {
                 if let skipReason = runner.skipReason(CasePlan(contract)) {
                     reason = reason ?? skipReason.note
-                } else if contract.expectation.requiresSettling, !sight.arePushesObservable,
-                    !sight.areProbeChangesObservable
+                } else if contract.expectation.requiresSettling, !observability.arePushesObservable,
+                    !observability.areProbeChangesObservable
                 {
                     reason = reason ?? "no result can be observed; add a probe to the profile"
                 } else {
@@ -188,7 +188,7 @@ struct DoctorCommand: AsyncParsableCommand {
     ) {
         let style = Terminal.style()
         for line in doctorChecks.lines {
-            let mark =
+            let statusMark =
                 switch line.state {
                 case .good: style.green("ok  ")
                 case .doubtful: style.yellow("?   ")
@@ -197,7 +197,7 @@ struct DoctorCommand: AsyncParsableCommand {
             let topic = line.topic + String(repeating: " ", count: max(1, 15 - line.topic.count))
             let space = String(repeating: " ", count: 20)
             let text = line.text.printable.wrapped(80)
-            Terminal.output("\(mark) \(topic)\(text.joined(separator: "\n" + space))\n")
+            Terminal.output("\(statusMark) \(topic)\(text.joined(separator: "\n" + space))\n")
             for row in line.hint?.wrapped(80) ?? [] { Terminal.output("\(space)\(row)\n") }
         }
         let provableClauses = clauses.filter { $0.reason == nil }.map(\.clause)

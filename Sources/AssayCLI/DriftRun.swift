@@ -27,7 +27,7 @@ struct DriftRun {
     /// - Throws: A usage failure for a wrong argument, a URL without https, or a run in CI.
     init(_ text: String, names: [String], authority: String?) throws {
         let services = ProviderTable.all.sortedEntries.filter { $0.liveReadPlan() != nil }
-        let known = services.map(\.party.description).joined(separator: ", ")
+        let knownNames = services.map(\.party.description).joined(separator: ", ")
         let example =
             services.first.map { "\($0.party)=https://\($0.exclusiveHosts.first ?? "")" } ?? ""
         guard let (name, url) = text.cut(at: "=") else {
@@ -41,7 +41,7 @@ struct DriftRun {
         else {
             throw Failure(
                 .usage,
-                "--against-live '\(name)' is not a service; the services are \(known)"
+                "--against-live '\(name)' is not a service; the services are \(knownNames)"
             )
         }
         let urlComponents = URLComponents(string: String(url))
@@ -71,7 +71,7 @@ struct DriftRun {
         let query = target.target == "/" ? "" : target.target
         (self.provider, self.readPlan, self.host) = (provider, readPlan, host)
         (base, self.authority) = (target.base + query, authority)
-        suppliedParameters = try Self.givenValues(names, readPlan)
+        suppliedParameters = try Self.parseSuppliedParameters(names, readPlan)
     }
 
     /// The names of environment variables that CI engines set, by which a run in CI is recognized.
@@ -80,23 +80,23 @@ struct DriftRun {
         "GITLAB_CI", "CIRCLECI", "CODEBUILD_BUILD_ID", "KUBERNETES_SERVICE_HOST",
     ]
 
-    private static func givenValues(
+    private static func parseSuppliedParameters(
         _ names: [String],
         _ readPlan: LiveReadPlan
     ) throws -> [String: String] {
-        let known = readPlan.suppliedParameters + readPlan.parameterSources.map(\.name)
+        let knownNames = readPlan.suppliedParameters + readPlan.parameterSources.map(\.name)
         var suppliedParameters: [String: String] = [:]
         for text in names {
             guard let (name, value) = text.cut(at: "="), !value.isEmpty else {
                 throw Failure(.usage, "--live '\(text)' is not NAME=VALUE")
             }
-            guard known.contains(String(name)) else {
-                let nearestName = Suggestion.nearest(to: String(name), among: known)
+            guard knownNames.contains(String(name)) else {
+                let nearestName = Suggestion.nearest(to: String(name), among: knownNames)
                 throw Failure(
                     .usage,
                     "--live '\(name)': no path has this parameter; "
                         + (nearestName.map { "did you mean '\($0)'? " } ?? "")
-                        + "the parameters are \(known.joined(separator: ", "))"
+                        + "the parameters are \(knownNames.joined(separator: ", "))"
                 )
             }
             suppliedParameters[String(name)] = String(value)

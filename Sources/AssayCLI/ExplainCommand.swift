@@ -54,7 +54,7 @@ struct ExplainCommand: AsyncParsableCommand {
             return
         }
         let library = try options.contractLibrary()
-        let isFeature = explainFeature(library)
+        let explainedFeature = explainFeature(library)
         let matchingHeadings = library.headings.filter { Selection.matches(subject, $0) }
         if let file = library.files.first(where: { $0.id == subject })
             ?? matchingHeadings.first.flatMap({ first in
@@ -71,8 +71,8 @@ struct ExplainCommand: AsyncParsableCommand {
             return
         }
         guard !matchingHeadings.isEmpty else {
-            let isKey = explainKey()
-            if isFeature || isKey || explainLanguage() { return }
+            let explainedKey = explainKey()
+            if explainedFeature || explainedKey || explainLanguage() { return }
             throw unknownNameFailure(library)
         }
         if let clause = Clause.named(subject) {
@@ -127,10 +127,13 @@ struct ExplainCommand: AsyncParsableCommand {
     private func explainFeature(_ library: ContractLibrary) -> Bool {
         guard let feature = Feature(rawValue: subject) else { return false }
         Terminal.output("\(feature.rawValue)  (feature of a backend)\n")
-        let without = "features: {except: [\(feature.rawValue)]}"
+        let exceptFeatureExample = "features: {except: [\(feature.rawValue)]}"
         show([
             ("meaning", feature.meaning),
-            ("without", without + (feature.isOptionalByDesign ? ", if that is intended" : "")),
+            (
+                "without",
+                exceptFeatureExample + (feature.isOptionalByDesign ? ", if that is intended" : "")
+            ),
         ])
         var ids: [String] = []
         for contract in library.contracts where contract.allRequiredFeatures.contains(feature) {
@@ -151,8 +154,8 @@ struct ExplainCommand: AsyncParsableCommand {
             let doc = place.key.doc.replacing("`", with: "")
             let first = doc.prefix { $0 != "." && $0 != ";" }
             let name = String(repeating: "  ", count: place.path.count) + (place.path.last ?? "")
-            let gap = String(repeating: " ", count: max(2, 30 - name.count))
-            Terminal.output((name + gap + first).prefix(100) + "\n")
+            let columnPadding = String(repeating: " ", count: max(2, 30 - name.count))
+            Terminal.output((name + columnPadding + first).prefix(100) + "\n")
         }
         return true
     }
@@ -195,9 +198,10 @@ struct ExplainCommand: AsyncParsableCommand {
     private func show(_ parts: [(label: String, text: String)]) {
         for (label, text) in parts {
             for (index, line) in text.wrapped(84).enumerated() {
-                let head = index == 0 ? label : ""
+                let labelColumn = index == 0 ? label : ""
                 Terminal.output(
-                    "  " + head + String(repeating: " ", count: 12 - head.count) + line + "\n"
+                    "  " + labelColumn + String(repeating: " ", count: 12 - labelColumn.count)
+                        + line + "\n"
                 )
             }
         }

@@ -62,8 +62,8 @@ struct ExplainSource {
     }
 
     private func showRows(named name: String) throws {
-        let found = FactSheet.rows(named: name.uppercased())
-        guard !found.isEmpty else {
+        let foundRows = FactSheet.rows(named: name.uppercased())
+        guard !foundRows.isEmpty else {
             throw unknownNameFailure(
                 name,
                 "fact sheet or row",
@@ -72,7 +72,7 @@ struct ExplainSource {
                 see: ["explain", "source"]
             )
         }
-        for (sheet, row) in found {
+        for (sheet, row) in foundRows {
             Terminal.output("\(sheet.name)\n")
             show(row)
         }
@@ -116,11 +116,11 @@ struct ExplainSource {
     private func show(_ line: Substring) {
         let indent = line.prefix { $0 == " " || $0 == "-" }.count
         let text = String(line.dropFirst(indent))
-        let head = String(line.prefix(indent))
-        let rest = String(repeating: " ", count: indent)
+        let indentation = String(line.prefix(indent))
+        let continuationIndentation = String(repeating: " ", count: indent)
         guard !text.isEmpty else { return Terminal.output("\n") }
         for (index, part) in text.wrapped(Self.width - indent).enumerated() {
-            Terminal.output((index == 0 ? head : rest) + part + "\n")
+            Terminal.output((index == 0 ? indentation : continuationIndentation) + part + "\n")
         }
     }
 

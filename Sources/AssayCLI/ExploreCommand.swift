@@ -92,7 +92,7 @@ struct ExploreCommand: AsyncParsableCommand {
             app ? (appOptions.scripted ? processorCount : min(32, 10 * processorCount)) : 16
         var options = Campaign.Options(
             seed: Self.seed(seedText, shard),
-            jobs: Descriptors.affordableJobCount(
+            jobs: FileDescriptors.affordableJobCount(
                 try Setting.exploreJobs.number(jobs, or: usualJobs, in: 1...64, environment)
             ),
             nonce: SuiteRun.nonce()
@@ -178,7 +178,7 @@ struct ExploreCommand: AsyncParsableCommand {
         /// contract and parses that text.
         ///
         /// The campaign then reports exactly the contract that a later run reads from the folder.
-        func savingFoundContracts(to folder: String) -> Setup {
+        func savingFailingContracts(to folder: String) -> Setup {
             var copy = self
             copy.options.savableContract = { contract in
                 let text = ContractWriter.text(contract, id: contract.id)
@@ -212,8 +212,8 @@ struct ExploreCommand: AsyncParsableCommand {
             selection.applied(to: HistoryGenerator.Options(capabilities: capabilities)),
             corpus: given.shardShare(of: loadedCorpus.contents.histories)
         )
-        let foundFolder = loadedCorpus.foundFolder
-        let setup = given.savingFoundContracts(to: foundFolder)
+        let failuresFolder = loadedCorpus.failuresFolder
+        let setup = given.savingFailingContracts(to: failuresFolder)
         let run = ExploreRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -247,7 +247,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let outcome = try finishRun(
             result,
             setup,
-            foundFolder,
+            failuresFolder,
             contractRerunArguments: ["verify"] + target.replayArguments,
             rerunning: ["explore"] + target.replayArguments,
             isInterrupted: interruption.hasReceivedSignal
@@ -274,7 +274,7 @@ struct ExploreCommand: AsyncParsableCommand {
     struct LoadedCorpus {
         let corpus: HistoryCorpus?
         let contents: HistoryCorpus.Contents
-        let foundFolder: String
+        let failuresFolder: String
     }
 
     /// Reads the corpus, which is the folder of saved histories.
@@ -294,7 +294,7 @@ struct ExploreCommand: AsyncParsableCommand {
         return LoadedCorpus(
             corpus: corpus,
             contents: contents,
-            foundFolder: Setting.found.text(found, environment) ?? corpus?.foundFolder
+            failuresFolder: Setting.found.text(found, environment) ?? corpus?.failuresFolder
                 ?? "assay-found"
         )
     }
@@ -302,7 +302,7 @@ struct ExploreCommand: AsyncParsableCommand {
     func finishRun(
         _ result: ExploreRun.Result,
         _ setup: Setup,
-        _ foundFolder: String,
+        _ failuresFolder: String,
         contractRerunArguments: [String],
         rerunning exploreArguments: [String],
         isInterrupted: Bool
@@ -310,7 +310,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let replay =
             result.outcome.found.isEmpty
             ? exploreArguments + ["--seed", setup.seed]
-            : contractRerunArguments + [foundFolder + "/found"]
+            : contractRerunArguments + [failuresFolder + "/found"]
         var report = result.report(
             seed: setup.seed,
             jobs: setup.options.jobs,
@@ -325,7 +325,9 @@ struct ExploreCommand: AsyncParsableCommand {
             [Terminal.program] + replay,
             acceptsCaseIDs: !result.outcome.found.isEmpty
         )
-        return try conclusion(setup, foundFolder, contractRerunArguments, command).finishRun(report)
+        return try conclusion(setup, failuresFolder, contractRerunArguments, command).finishRun(
+            report
+        )
     }
 
     /// Returns the seed of the random generator, which differs between the shards of a campaign.
@@ -339,7 +341,7 @@ struct ExploreCommand: AsyncParsableCommand {
 
     private func conclusion(
         _ setup: Setup,
-        _ foundFolder: String,
+        _ failuresFolder: String,
         _ contractRerunArguments: [String],
         _ replay: ReplayCommand
     ) -> RunConclusion {
@@ -355,7 +357,7 @@ struct ExploreCommand: AsyncParsableCommand {
             baselineFile: nil,
             earlierKnownFailures: KnownFailures(),
             writesGoldenUpdates: false,
-            found: foundFolder,
+            found: failuresFolder,
             lastRunFolder: nil,
             last: nil
         )

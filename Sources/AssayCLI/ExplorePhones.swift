@@ -8,19 +8,19 @@ internal import Reports
 
 extension ExploreCommand {
     /// Runs a campaign of generated histories against an app on a simulated phone.
-    func explorePhones(_ given: Setup) async throws {
+    func explorePhones(_ givenSetup: Setup) async throws {
         guard only.isEmpty, target.target == nil, target.start == nil else {
             throw Failure(
                 .usage,
                 "--only, --target and --start apply only to a backend: remove them, or remove --app"
             )
         }
-        let (profile, environment) = (given.profile, given.environment)
+        let (profile, environment) = (givenSetup.profile, givenSetup.environment)
         let hosts = TargetOptions.hosts(target.allowHost, environment)
         let executor = try appOptions.executor(profile, hosts, "explore --app", environment)
         let loadedCorpus = try loadedCorpus(environment)
-        let foundFolder = loadedCorpus.foundFolder
-        let setup = given.savingFoundContracts(to: foundFolder)
+        let failuresFolder = loadedCorpus.failuresFolder
+        let setup = givenSetup.savingFailingContracts(to: failuresFolder)
         let options = setup.options
         let histories = setup.shardShare(of: loadedCorpus.contents.phoneHistories)
         let progressPrinter = ExploreProgress(
@@ -79,7 +79,7 @@ extension ExploreCommand {
         let outcome = try finishRun(
             result,
             setup,
-            foundFolder,
+            failuresFolder,
             contractRerunArguments: ["app"] + commandWords,
             rerunning: ["explore", "--app"] + commandWords,
             isInterrupted: interruption.hasReceivedSignal

@@ -8,7 +8,7 @@ internal import Reports
 /// Prints the progress of a campaign, and writes new histories to the corpus at once.
 final class ExploreProgress: Sendable {
     private struct State {
-        var isLineShown = false
+        var isProgressLineShown = false
         var lastLinePrintedAt: Duration = .zero
         /// Histories that could not be written to the corpus yet.
         ///
@@ -17,7 +17,7 @@ final class ExploreProgress: Sendable {
     }
 
     /// The time between progress lines when standard error is not a terminal.
-    private static let printInterval: Duration = .seconds(10)
+    private static let progressPrintInterval: Duration = .seconds(10)
 
     private let isTerminalInteractive = Terminal.isInteractive(2)
     private let corpus: HistoryCorpus?
@@ -34,14 +34,14 @@ final class ExploreProgress: Sendable {
         // These events have no line. Inconclusive histories are counted and reported at the end.
         case .calibrated, .undecided, .stopped: break
         case .progress(let progress): printProgress(progress)
-        case .failing(let cause, let input):
+        case .newFailure(let cause, let input):
             printLine("failing  \(cause.words)  after \(input.size) operations; shrinking …")
         case .found(let found):
             printLine("found    \(found.cause.words)  \(found.input.title)")
             saveToCorpus(found.original)
             saveToCorpus(found.input)
         case .kept(let input): saveToCorpus(input)
-        case .covered(let coverage): saveToCorpus(coverage)
+        case .coverageUpdated(let coverage): saveToCorpus(coverage)
         case .backendRestarted(let text):
             printLine("assay: the backend ended by itself (\(text)) and was started again")
         }
@@ -55,18 +55,18 @@ final class ExploreProgress: Sendable {
             "\(progress.histories) histories  \(historiesPerSecond)/s  \(progress.features) features\(found)  "
             + "\(progress.elapsed.milliseconds / 1000) s"
         if isTerminalInteractive {
-            state.withLock { $0.isLineShown = true }
+            state.withLock { $0.isProgressLineShown = true }
             Terminal.error("\r\u{1b}[K" + String(line.prefix(Terminal.width(STDERR_FILENO))))
             return
         }
-        let isDue = state.withLock { state in
-            guard progress.elapsed - state.lastLinePrintedAt >= Self.printInterval else {
+        let isPrintingDue = state.withLock { state in
+            guard progress.elapsed - state.lastLinePrintedAt >= Self.progressPrintInterval else {
                 return false
             }
             state.lastLinePrintedAt = progress.elapsed
             return true
         }
-        if isDue { Terminal.error("assay: \(line)\n") }
+        if isPrintingDue { Terminal.error("assay: \(line)\n") }
     }
 
     private func printLine(_ text: String) {
@@ -78,11 +78,11 @@ final class ExploreProgress: Sendable {
     }
 
     func clearProgressLine() {
-        let wasShown = state.withLock { state in
-            defer { state.isLineShown = false }
-            return state.isLineShown
+        let wasProgressLineShown = state.withLock { state in
+            defer { state.isProgressLineShown = false }
+            return state.isProgressLineShown
         }
-        if isTerminalInteractive, wasShown { Terminal.error("\r\u{1b}[K") }
+        if isTerminalInteractive, wasProgressLineShown { Terminal.error("\r\u{1b}[K") }
     }
 
     // MARK: Keeping

@@ -68,7 +68,7 @@ struct FileWatch {
 
     /// The inode numbers of the files to which standard output and standard error are redirected.
     private static var standardStreamInodes: Set<UInt64> {
-        Set([1, 2].compactMap(FileIdentity.number))
+        Set([1, 2].compactMap(FileIdentity.inode))
     }
 
     private func addFiles(at root: String, _ excludedInodes: Set<UInt64>, _ found: inout Snapshot) {
@@ -77,7 +77,7 @@ struct FileWatch {
             return
         }
         guard state.isFolder else {
-            if !excludedInodes.contains(state.number), !root.hasSuffix(".new") {
+            if !excludedInodes.contains(state.inode), !root.hasSuffix(".new") {
                 found[root] = state.state
             }
             return
@@ -92,7 +92,7 @@ struct FileWatch {
     /// Returns the type, inode number and state of a file or folder; nil for a symbolic link.
     ///
     /// A symbolic link may lead out of the watched folder or form a cycle.
-    private static func state(of path: String) -> (isFolder: Bool, number: UInt64, state: State)? {
+    private static func state(of path: String) -> (isFolder: Bool, inode: UInt64, state: State)? {
         guard let found = try? FileManager.default.attributesOfItem(atPath: path),
             let type = found[.type] as? FileAttributeType,
             type == .typeDirectory || type == .typeRegular
@@ -101,8 +101,8 @@ struct FileWatch {
             modifiedAt: found[.modificationDate] as? Date ?? .distantPast,
             size: (found[.size] as? NSNumber)?.uint64Value ?? 0
         )
-        let number = (found[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
-        return (type == .typeDirectory, number, state)
+        let inode = (found[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+        return (type == .typeDirectory, inode, state)
     }
 
     /// Returns the paths of files that differ between two snapshots, in alphabetical order.
@@ -120,20 +120,20 @@ struct FileWatch {
     }
 
     /// The time between two snapshots while waiting for a change.
-    private static let pollInterval = Duration.milliseconds(300)
+    private static let filePollInterval = Duration.milliseconds(300)
 
     /// Waits until the watched files differ from a snapshot and have stopped changing.
     ///
     /// - Returns: The changed paths; empty when the wait was canceled.
     func wait(from initialSnapshot: Snapshot) async -> [String] {
-        var last = initialSnapshot
+        var previousSnapshot = initialSnapshot
         let clock = ContinuousClock()
         while !Task.isCancelled {
-            try? await clock.sleep(for: Self.pollInterval)
-            let now = snapshot()
-            let isUnchanged = now == last
-            last = now
-            let changes = Self.changes(initialSnapshot, now)
+            try? await clock.sleep(for: Self.filePollInterval)
+            let currentSnapshot = snapshot()
+            let isUnchanged = currentSnapshot == previousSnapshot
+            previousSnapshot = currentSnapshot
+            let changes = Self.changes(initialSnapshot, currentSnapshot)
             if isUnchanged, !changes.isEmpty { return changes }
         }
         return []

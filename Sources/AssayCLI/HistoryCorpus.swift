@@ -30,9 +30,11 @@ struct HistoryCorpus: Sendable {
     private var coveragePath: String { folder + "/coverage.json" }
     /// The path of the coverage file for this version of Assay, if another version wrote
     /// `coverage.json`.
-    private var ownCoveragePath: String { folder + "/coverage-\(HistoryText.version).json" }
+    private var coveragePathForThisVersion: String {
+        folder + "/coverage-\(HistoryText.version).json"
+    }
     /// The parent of the folder `found`, which has the contracts of failures.
-    var foundFolder: String { folder }
+    var failuresFolder: String { folder }
 
     /// Whether the folder is a corpus, which has a subfolder `histories`.
     var exists: Bool { FileManager.default.fileExists(atPath: historiesFolder) }
@@ -47,7 +49,7 @@ struct HistoryCorpus: Sendable {
     func contents() throws -> Contents {
         var contents = Contents()
         let names = (try? FileManager.default.contentsOfDirectory(atPath: historiesFolder)) ?? []
-        for name in names.sorted() where name.hasSuffix("." + HistoryText.fileEnding) {
+        for name in names.sorted() where name.hasSuffix("." + HistoryText.fileExtension) {
             let path = historiesFolder + "/" + name
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw Failure(.usage, "cannot read '\(path)'")
@@ -63,7 +65,7 @@ struct HistoryCorpus: Sendable {
             }
         }
         contents.phoneHistories = try phoneHistories()
-        for path in [coveragePath, ownCoveragePath] {
+        for path in [coveragePath, coveragePathForThisVersion] {
             guard let data = FileManager.default.contents(atPath: path) else { continue }
             if let coverage = try coverage(data, path) {
                 contents.coverage = coverage
@@ -92,26 +94,26 @@ struct HistoryCorpus: Sendable {
     /// Parses a file of coverage counts; returns nil when another version of Assay wrote the file.
     private func coverage(_ data: Data, _ path: String) throws -> HistoryCoverage? {
         guard let value = try? JSONValue(parsing: Array(data)),
-            let counts = value["counts"]?.object
+            let countByFeature = value["counts"]?.object
         else { throw Failure(.unparsable, "'\(path)' has no coverage counts; remove the file") }
         guard value["history"]?.int64 == Int64(HistoryText.version) else { return nil }
         var countsByName: [String: Int] = [:]
-        for member in counts.members {
+        for member in countByFeature.members {
             guard let count = member.value.int64, count > 0 else {
                 throw Failure(.unparsable, "'\(path)': the value of '\(member.key)' is not a count")
             }
             countsByName[member.key] = Int(count)
         }
-        return HistoryCoverage(counts: countsByName)
+        return HistoryCoverage(countByFeature: countsByName)
     }
 
     /// The path of the coverage file to write: `coverage.json`, unless another version of Assay
     /// wrote that file.
-    private var coverageTarget: String {
+    private var coverageWritePath: String {
         guard let data = FileManager.default.contents(atPath: coveragePath),
             (try? coverage(data, coveragePath)) == nil
         else { return coveragePath }
-        return ownCoveragePath
+        return coveragePathForThisVersion
     }
 
     // MARK: Writing
@@ -146,19 +148,19 @@ struct HistoryCorpus: Sendable {
 
     /// Replaces the coverage counts of the corpus.
     func write(_ coverage: HistoryCoverage) throws {
-        let counts = coverage.counts.sorted { $0.key < $1.key }.map {
+        let countByFeature = coverage.countByFeature.sorted { $0.key < $1.key }.map {
             JSONObject.Member(key: $0.key, value: .integer(Int64($0.value)))
         }
         let value: JSONValue = [
             "history": .integer(Int64(HistoryText.version)),
-            "counts": .object(JSONObject(members: counts)),
+            "counts": .object(JSONObject(members: countByFeature)),
         ]
-        try write(value.prettyText + "\n", to: coverageTarget)
+        try write(value.prettyText + "\n", to: coverageWritePath)
     }
 
     private func add(_ history: CustomerHistory) throws {
         let text = HistoryText.text(history)
-        let path = "\(historiesFolder)/\(Self.name(text)).\(HistoryText.fileEnding)"
+        let path = "\(historiesFolder)/\(Self.name(text)).\(HistoryText.fileExtension)"
         if !FileManager.default.fileExists(atPath: path) { try write(text, to: path) }
     }
 
@@ -185,24 +187,24 @@ struct HistoryCorpus: Sendable {
     ///
     /// - Returns: The number of such contracts that this corpus then contains.
     func copyFailures(from others: [HistoryCorpus]) throws -> Int {
-        var inputs: [String: String] = [:]
+        var inputsByName: [String: String] = [:]
         for folder in (others + [self]).map({ $0.folder + "/found" }) {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             for name in names.sorted() where name.hasSuffix(".yaml") {
                 let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
-                if let known = inputs[name], known.count <= text.count { continue }
-                inputs[name] = text
+                if let known = inputsByName[name], known.count <= text.count { continue }
+                inputsByName[name] = text
             }
         }
-        guard !inputs.isEmpty else { return 0 }
+        guard !inputsByName.isEmpty else { return 0 }
         try FileManager.default.createDirectory(
             atPath: folder + "/found",
             withIntermediateDirectories: true
         )
-        for (name, text) in inputs.sorted(by: { $0.key < $1.key }) {
+        for (name, text) in inputsByName.sorted(by: { $0.key < $1.key }) {
             try write(text, to: "\(folder)/found/\(name)")
         }
-        return inputs.count
+        return inputsByName.count
     }
 
     private func write(_ text: String, to path: String) throws {

@@ -68,10 +68,10 @@ struct ImportCommand: AsyncParsableCommand {
         let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
         let chosenFormat: Importer.Format
         if let format {
-            guard let known = Importer.Format(rawValue: format) else {
+            guard let knownFormat = Importer.Format(rawValue: format) else {
                 throw Failure(.usage, "--format '\(format)' is not one of \(names)")
             }
-            chosenFormat = known
+            chosenFormat = knownFormat
         } else {
             guard let guessedFormat = Importer.format(of: bytes) else {
                 throw Failure(
@@ -106,23 +106,23 @@ struct ImportCommand: AsyncParsableCommand {
         guard hasUnansweredRequests else { return try write(exchangesWithResponses, profile, now) }
         // This import replaces an earlier one without responses, which is kept until this one is
         // written.
-        let files = FileManager.default
+        let fileManager = FileManager.default
         let (path, backupPath) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
-        try? files.removeItem(atPath: backupPath)
+        try? fileManager.removeItem(atPath: backupPath)
         do {
-            try files.moveItem(atPath: path, toPath: backupPath)
+            try fileManager.moveItem(atPath: path, toPath: backupPath)
         } catch {
             throw Failure(.outputFailed, "cannot move '\(path)': \(error.plainReason)")
         }
         do {
             try write(exchangesWithResponses, profile, now)
         } catch {
-            try? files.removeItem(atPath: path)
-            try? files.moveItem(atPath: backupPath, toPath: path)
+            try? fileManager.removeItem(atPath: path)
+            try? fileManager.moveItem(atPath: backupPath, toPath: path)
             throw error
         }
         do {
-            try files.removeItem(atPath: backupPath)
+            try fileManager.removeItem(atPath: backupPath)
         } catch {
             throw Failure(.outputFailed, "cannot remove '\(backupPath)': \(error.plainReason)")
         }
@@ -153,12 +153,12 @@ struct ImportCommand: AsyncParsableCommand {
     /// Sends each imported request without a response to the URL of `--target`, and adds the new
     /// responses.
     private func exchangesWithResponses(_ exchanges: [Exchange]) async throws -> [Exchange] {
-        let unansweredCount = exchanges.count { $0.response == nil }
-        guard unansweredCount > 0 else { return exchanges }
+        let requestsWithoutResponseCount = exchanges.count { $0.response == nil }
+        guard requestsWithoutResponseCount > 0 else { return exchanges }
         guard let target else {
             Terminal.error(
-                "\(file): \(unansweredCount) request\(unansweredCount == 1 ? " has" : "s have") no response; to send "
-                    + "\(unansweredCount == 1 ? "it and record the response" : "them and record the responses")"
+                "\(file): \(requestsWithoutResponseCount) request\(requestsWithoutResponseCount == 1 ? " has" : "s have") no response; to send "
+                    + "\(requestsWithoutResponseCount == 1 ? "it and record the response" : "them and record the responses")"
                     + ", add --target URL\n"
             )
             return exchanges

@@ -52,7 +52,7 @@ struct LastRun {
     ///   - earlier: The list that the run repeated; nil without `--rerun-failed`.
     ///   - folder: The folder of the file.
     /// - Returns: The reason why the file could not be written; nil on success.
-    static func remember(
+    static func saveResult(
         _ report: RunReport,
         after earlier: LastRun?,
         in folder: String

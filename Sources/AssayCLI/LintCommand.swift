@@ -24,8 +24,8 @@ struct LintCommand: AsyncParsableCommand {
     mutating func run() async throws {
         if let schema {
             guard let language = FileFormat(rawValue: schema) else {
-                let known = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure(.usage, "--schema '\(schema)' is not one of \(known)")
+                let knownFormatNames = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Failure(.usage, "--schema '\(schema)' is not one of \(knownFormatNames)")
             }
             Terminal.document(language.schema)
             return

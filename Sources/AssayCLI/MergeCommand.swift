@@ -78,11 +78,11 @@ struct MergeCommand: ParsableCommand {
         let inputs =
             contents.flatMap(\.histories).map(CampaignInput.people)
             + contents.flatMap(\.phoneHistories).map(CampaignInput.phone)
-        let foundCount: Int
+        let copiedFailureCount: Int
         do {
             for input in inputs { try target.add(input) }
             try target.write(coverage)
-            foundCount = try target.copyFailures(from: sources)
+            copiedFailureCount = try target.copyFailures(from: sources)
         } catch {
             throw Failure(
                 .outputFailed,
@@ -99,8 +99,8 @@ struct MergeCommand: ParsableCommand {
         let joined = try target.contents()
         let count = joined.histories.count + joined.phoneHistories.count
         Terminal.output(
-            "\(target.folder): \(count) histories, \(coverage.counts.count) features covered, "
-                + "contracts of failures: \(foundCount)\n"
+            "\(target.folder): \(count) histories, \(coverage.countByFeature.count) features covered, "
+                + "contracts of failures: \(copiedFailureCount)\n"
         )
     }
 
@@ -143,8 +143,8 @@ struct MergeCommand: ParsableCommand {
         }
         let missing = (1...(count ?? 1)).filter { !seenShardIndices.contains($0) }
         guard missing.isEmpty else {
-            let list = missing.map { "\($0)/\(count ?? 1)" }.joined(separator: ", ")
-            throw Failure(.usage, "missing shards: \(list)")
+            let missingShardList = missing.map { "\($0)/\(count ?? 1)" }.joined(separator: ", ")
+            throw Failure(.usage, "missing shards: \(missingShardList)")
         }
     }
 }

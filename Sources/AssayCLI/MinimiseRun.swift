@@ -25,9 +25,9 @@ struct MinimiseRun: Sendable {
         let folder = workFolder.path
         var profiles = [profile]
         for command in others {
-            var other = profile
-            other.start?.command = command
-            profiles.append(other)
+            var otherProfile = profile
+            otherProfile.start?.command = command
+            profiles.append(otherProfile)
         }
         startCommands = profiles.map { $0.start?.command ?? "" }
         var opened: [ReplaySession] = []
@@ -144,17 +144,18 @@ private final class MinimiseProgress: Sendable {
     init(_ id: String) { self.id = id }
 
     func report(_ progress: ContractMinimiser.Progress) {
-        let isDue = reportedCount.withLock { reportedCount in
-            guard isTerminalInteractive || progress.evaluatedCount >= reportedCount + 50 else {
+        let isPrintingDue = reportedCount.withLock { reportedCount in
+            guard isTerminalInteractive || progress.evaluatedCandidateCount >= reportedCount + 50
+            else {
                 return false
             }
-            reportedCount = progress.evaluatedCount
+            reportedCount = progress.evaluatedCandidateCount
             return true
         }
-        guard isDue else { return }
+        guard isPrintingDue else { return }
         let text =
             "\(id): \(progress.removedCount) of \(progress.partCount) parts removed, "
-            + "\(progress.evaluatedCount) smaller contracts tried"
+            + "\(progress.evaluatedCandidateCount) smaller contracts tried"
         Terminal.error(
             (isTerminalInteractive ? "\r\u{1b}[K" : "") + text + (isTerminalInteractive ? "" : "\n")
         )

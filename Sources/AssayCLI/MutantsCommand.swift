@@ -149,32 +149,32 @@ struct MutantsCommand: AsyncParsableCommand {
         // The slowest trials start first: on any machine, they wait for effects that never happen.
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
-        }.sorted { $0.waitCount > $1.waitCount }
+        }.sorted { $0.estimatedWaitWeight > $1.estimatedWaitWeight }
         let usualJobCount = 8 * ProcessInfo.processInfo.activeProcessorCount
         let (seed, jobs) = (seed, min(32, max(1, jobs ?? usualJobCount)))
         let interruption = Interruption()
-        var proof = try await interruption.run {
+        var mutationProof = try await interruption.run {
             MutationProof(
                 await Self.outcomes(of: trials, seed, jobs, interruption),
                 mutants,
                 selected
             )
         }
-        if !proof.isComplete, !interruption.hasReceivedSignal {
-            let repeatedTrials = proof.trialsToRepeat(trials)
+        if !mutationProof.isComplete, !interruption.hasReceivedSignal {
+            let repeatedTrials = mutationProof.trialsToRepeat(trials)
             if !repeatedTrials.isEmpty {
                 Terminal.output("\nrepeating failed trials one at a time:\n")
             }
-            proof.add(
+            mutationProof.add(
                 try await interruption.run {
                     await Self.outcomes(of: repeatedTrials, seed, 1, isRepeat: true, interruption)
                 }
             )
         }
-        proof.show(mutants.count)
+        mutationProof.show(mutants.count)
         if interruption.hasReceivedSignal { throw ExitCode(ExitStatus.interrupted.rawValue) }
-        proof.showContracts()
-        if !proof.isComplete { throw ExitCode(ExitStatus.failures.rawValue) }
+        mutationProof.showContracts()
+        if !mutationProof.isComplete { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
     /// Returns whether a contract has to run against a defect.
@@ -198,7 +198,7 @@ struct MutantsCommand: AsyncParsableCommand {
         ///
         /// A case that restarts the backend or has a fault counts 1, a long case 5, and a case with
         /// hanging calls 10.
-        var waitCount: Int {
+        var estimatedWaitWeight: Int {
             contracts.map { contract in
                 let plan = CasePlan(contract)
                 if plan.subject.leavesCallsWithoutResponse { return 10 }
@@ -262,10 +262,10 @@ struct MutantsCommand: AsyncParsableCommand {
         ///
         /// Some defects are race conditions, which may stay hidden on a busy machine.
         func trialsToRepeat(_ trials: [Trial]) -> [Trial] {
-            let open = Set((missedOutcomes + invalidOutcomes).map(\.defect.name))
+            let unprovenMutantNames = Set((missedOutcomes + invalidOutcomes).map(\.defect.name))
             let unprovenIDs = Set(unprovenIDs)
             return trials.compactMap { trial in
-                if open.contains(trial.mutant.name) { return trial }
+                if unprovenMutantNames.contains(trial.mutant.name) { return trial }
                 let contracts = trial.contracts.filter { unprovenIDs.contains($0.id) }
                 return contracts.isEmpty ? nil : Trial(trial.mutant, contracts)
             }
@@ -295,10 +295,10 @@ struct MutantsCommand: AsyncParsableCommand {
             missedOutcomes.isEmpty && invalidOutcomes.isEmpty && unprovenIDs.isEmpty
         }
 
-        func show(_ total: Int) {
+        func show(_ mutantCount: Int) {
             let caughtCount = outcomes.count - missedOutcomes.count - invalidOutcomes.count
             Terminal.output(
-                "\ncaught \(caughtCount) of \(total)"
+                "\ncaught \(caughtCount) of \(mutantCount)"
                     + "   missed \(missedOutcomes.count)   void \(invalidOutcomes.count)\n"
             )
             for outcome in missedOutcomes { Terminal.output("  missed  \(outcome.defect.name)\n") }
@@ -308,7 +308,7 @@ struct MutantsCommand: AsyncParsableCommand {
         func showContracts() {
             guard !provableContracts.isEmpty else { return }
             for id in unprovenIDs { Terminal.output("  unproven: \(id) detects no defect\n") }
-            let cases = Set(provableContracts.map(MutantsCommand.provenBy))
+            let cases = Set(provableContracts.map(MutantsCommand.failureIDProving))
             Terminal.output(
                 "\(cases.intersection(provenIDs).count) of \(cases.count) cases detect a defect\n"
             )
@@ -321,7 +321,7 @@ struct MutantsCommand: AsyncParsableCommand {
     ///
     /// The result is the ID of the case. For a search, which generates its cases, it is the ID of
     /// the contract, because any case of the search counts.
-    fileprivate static func provenBy(_ contract: Contract) -> String {
+    fileprivate static func failureIDProving(_ contract: Contract) -> String {
         contract.search == nil ? contract.caseID : contract.id
     }
 

@@ -35,17 +35,17 @@ struct NoiseRun: Sendable {
         /// The lines that describe the masked values, short enough for a terminal.
         var maskLines: [String] {
             masks.map { mask in
-                let (was, firstDifferentValue) = (
+                let (oldValueText, firstDifferentValue) = (
                     Self.shortened(mask.recorded), Self.shortened(mask.firstDifferentValue)
                 )
                 let now = mask.matcher.map { Self.shortened($0, 40) } ?? "not compared"
                 return
-                    "  \(mask.location)\n    recorded \(was), then \(firstDifferentValue); in the contract: \(now)"
+                    "  \(mask.location)\n    recorded \(oldValueText), then \(firstDifferentValue); in the contract: \(now)"
             }
         }
 
-        private static func shortened(_ text: String, _ countMax: Int = 24) -> String {
-            text.count <= countMax ? text : text.prefix(countMax - 1) + "…"
+        private static func shortened(_ text: String, _ characterCountMax: Int = 24) -> String {
+            text.count <= characterCountMax ? text : text.prefix(characterCountMax - 1) + "…"
         }
     }
 
@@ -74,16 +74,18 @@ struct NoiseRun: Sendable {
         printProgress: @escaping @Sendable (String) -> Void
     ) async throws -> [Outcome] {
         var outcomes = drafts.map { Outcome(contract: $0) }
-        var open = Array(drafts.indices)
-        var round = 0
-        while !open.isEmpty {
-            round += 1
+        var remainingDrafts = Array(drafts.indices)
+        var roundNumber = 0
+        while !remainingDrafts.isEmpty {
+            roundNumber += 1
             printProgress(
-                "round \(round): running \(open.count) golden "
-                    + "contract\(open.count == 1 ? "" : "s") on the recorded backend\n"
+                "round \(roundNumber): running \(remainingDrafts.count) golden "
+                    + "contract\(remainingDrafts.count == 1 ? "" : "s") on the recorded backend\n"
             )
-            let observations = try await observations(of: open.map { outcomes[$0].contract })
-            open = open.filter { index in
+            let observations = try await observations(
+                of: remainingDrafts.map { outcomes[$0].contract }
+            )
+            remainingDrafts = remainingDrafts.filter { index in
                 guard let draftObservations = observations[outcomes[index].contract.id] else {
                     return false
                 }
@@ -92,7 +94,7 @@ struct NoiseRun: Sendable {
                     return false
                 }
                 let (contract, masks) = draftObservations.noise.masked
-                if !masks.isEmpty, round < Self.roundCountMax {
+                if !masks.isEmpty, roundNumber < Self.roundCountMax {
                     outcomes[index].contract = contract
                     for mask in masks { outcomes[index].addMask(mask) }
                     return true
@@ -101,7 +103,7 @@ struct NoiseRun: Sendable {
                     masks.isEmpty
                     ? draftObservations.noise.contradictions
                     : masks.map {
-                        "\($0.location): the value still changes after \(round) rounds"
+                        "\($0.location): the value still changes after \(roundNumber) rounds"
                     }
                 if outcomes[index].contradictions.isEmpty {
                     outcomes[index].contradictions = draftObservations.failures
@@ -157,9 +159,11 @@ struct NoiseRun: Sendable {
         try await session { session in
             addEvidence(try await runDrafts(drafts, on: session, jobs: Self.jobs))
             for _ in 3..<Self.runCountMax {
-                let open = drafts.filter { observations[$0.id]?.noise.needsAnotherRun == true }
-                guard !open.isEmpty else { break }
-                addEvidence(try await runDrafts(open, on: session, jobs: 1))
+                let remainingDrafts = drafts.filter {
+                    observations[$0.id]?.noise.needsAnotherRun == true
+                }
+                guard !remainingDrafts.isEmpty else { break }
+                addEvidence(try await runDrafts(remainingDrafts, on: session, jobs: 1))
             }
         }
         return observations

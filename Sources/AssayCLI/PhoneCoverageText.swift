@@ -27,10 +27,10 @@ struct PhoneCoverageText {
     var fullText: String {
         var lines: [String] = []
         for state in outcome.coverage.phoneStates {
-            let operations = outcome.coverage.phone(in: state).map {
+            let coveredOperations = outcome.coverage.phone(in: state).map {
                 "\($0.coverageLabel) \($0.count)"
             }
-            lines += [state] + columns.line("", operations.joined(separator: " · "))
+            lines += [state] + columns.line("", coveredOperations.joined(separator: " · "))
         }
         lines += ["", "coverage over time"] + columns.growthLines(outcome.progressSnapshots)
         return columns.text(lines + untestedClauses)

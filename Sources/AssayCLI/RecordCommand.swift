@@ -163,7 +163,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
         try announce(session, proxy, control.server, path)
         isListening = true
-        control.connect(profile)
+        control.setWebhookTarget(profile)
         let progress = Task { await Self.printProgress(writer) }
         let exitMessage = try await control.run(interruption)
         progress.cancel()

@@ -76,7 +76,7 @@ enum ReferenceProfile {
                     "anonymous": "/isAnonymous", "account": "/accountId", "source": "/source",
                 ].compactMapValues { JSONPointer($0) }
                     .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
-                ignored: []
+                ignoredPointers: []
             ),
             Profile.Probe(
                 name: "subscription",
@@ -88,7 +88,7 @@ enum ReferenceProfile {
                     "environment": "/environment",
                 ].compactMapValues { JSONPointer($0) }
                     .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
-                ignored: []
+                ignoredPointers: []
             ),
         ]
         return profile

@@ -95,7 +95,7 @@ struct ReportFiles {
         let terminal = TerminalReport(
             style: Terminal.style(),
             replay: replay,
-            stop: Terminal.commandStop
+            stop: Terminal.stopCommandsPair
         )
         for block in terminal.blocks(report, fullCaseMax: isVerbose ? .max : Self.fullCaseMax) {
             Terminal.output(block)
@@ -202,18 +202,21 @@ struct ReportOptions: ParsableArguments {
         or profilePath: String?,
         among contracts: [ContractHeading]
     ) throws -> KnownFailures {
-        let known = try knownFailures(or: profilePath)
-        guard !known.entries.isEmpty else { return known }
-        let all = contracts + ContractLibrary.indexed.headings
+        let knownFailuresInFile = try knownFailures(or: profilePath)
+        guard !knownFailuresInFile.entries.isEmpty else { return knownFailuresInFile }
+        let allHeadings = contracts + ContractLibrary.indexed.headings
         do throws(KnownFailures.ParseError) {
-            try known.check(against: all, and: RunInvariant.allCases.map(\.rawValue))
+            try knownFailuresInFile.check(
+                against: allHeadings,
+                and: RunInvariant.allCases.map(\.rawValue)
+            )
         } catch {
             throw Failure(.unparsable, error.description)
         }
-        return known
+        return knownFailuresInFile
     }
 
-    /// Returns the known failures from the file that `--known-failing` names, else the environment
+    /// Returns the known failures from the file that `--knownFailuresInFile-failing` names, else the environment
     /// variable, else the profile.
     ///
     /// Empty when none of them names a file.

@@ -44,24 +44,24 @@ struct ReviewCommand: ParsableCommand {
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
             isFolder.boolValue
         else { throw Failure(.usage, "the folder '\(folder)' does not exist") }
-        let pending = try Self.pending(in: folder)
-        guard !pending.isEmpty else {
+        let pendingPaths = try Self.pendingPaths(in: folder)
+        guard !pendingPaths.isEmpty else {
             Terminal.output("no contract is pending in \(folder)\n")
             return
         }
         var undecidedCount = 0
         var unreadableCount = 0
-        for (index, path) in pending.enumerated() {
-            let isReadable = show(path, "\(index + 1)/\(pending.count)")
+        for (index, path) in pendingPaths.enumerated() {
+            let isReadable = show(path, "\(index + 1)/\(pendingPaths.count)")
             if !isReadable { unreadableCount += 1 }
-            switch decision(isReadable) {
+            switch askForDecision(isReadable) {
             case .accept: try accept(path)
             case .reject:
                 try? FileManager.default.removeItem(atPath: path)
                 Terminal.output("  rejected\n")
             case .skip: undecidedCount += 1
             case .quit:
-                undecidedCount += pending.count - index
+                undecidedCount += pendingPaths.count - index
                 Terminal.output("pending contracts: \(undecidedCount)\n")
                 return
             }
@@ -73,7 +73,7 @@ struct ReviewCommand: ParsableCommand {
         if check { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
-    private static func pending(in folder: String) throws -> [String] {
+    private static func pendingPaths(in folder: String) throws -> [String] {
         let enumerator = FileManager.default.enumerator(atPath: folder)
         var pendingPaths: [String] = []
         while let name = enumerator?.nextObject() as? String {
@@ -157,7 +157,7 @@ struct ReviewCommand: ParsableCommand {
         return ContractParser.parse(text, path: path, id: id).map { $0[0] }
     }
 
-    private func decision(_ isReadable: Bool) -> Decision {
+    private func askForDecision(_ isReadable: Bool) -> Decision {
         if check { return .skip }
         if rejectAll { return .reject }
         if acceptAll { return isReadable ? .accept : .skip }

@@ -54,14 +54,14 @@ struct RunConclusion: Sendable {
         outcome.reportExpiredContracts(at: SuiteRun.now(), isError: isStrict)
         // The contracts of found failures are written first, so that they exist even if the report
         // cannot be written.
-        let foundLines = writeFound(outcome)
-        defer { if !foundLines.isEmpty { Terminal.error(foundLines) } }
+        let failingContractLines = writeFailingContracts(outcome)
+        defer { if !failingContractLines.isEmpty { Terminal.error(failingContractLines) } }
         files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if let baselineFile { outcome = writeBaseline(outcome, to: baselineFile) }
         if writesGoldenUpdates { writeUpdates(outcome) }
         if let lastRunFolder,
-            let problem = LastRun.remember(outcome, after: last, in: lastRunFolder)
+            let problem = LastRun.saveResult(outcome, after: last, in: lastRunFolder)
         {
             Terminal.error("assay: \(problem)\n")
         }
@@ -75,10 +75,10 @@ struct RunConclusion: Sendable {
     private func writeBaseline(_ report: RunReport, to path: String) -> RunReport {
         let entries = KnownFailures.linesAcceptingFailures(report, keeping: earlierKnownFailures)
         let text = KnownFailures.text(entries, of: report)
-        let isWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
+        let isFileWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
             try OutputFile(path).write(text)
         }
-        guard isWritten else { return report }
+        guard isFileWritten else { return report }
         if !files.usesStandardOutput {
             Terminal.error(
                 "baseline \(path): \(entries.count) known "
@@ -86,11 +86,12 @@ struct RunConclusion: Sendable {
                     + "to use it, add 'known-failing: \(path)' to the profile\n"
             )
         }
-        var known = report
-        for index in known.cases.indices where known.cases[index].verdict == .failed {
-            known.cases[index].verdict = .knownFailure
+        var reportWithBaseline = report
+        for index in reportWithBaseline.cases.indices
+        where reportWithBaseline.cases[index].verdict == .failed {
+            reportWithBaseline.cases[index].verdict = .knownFailure
         }
-        return known
+        return reportWithBaseline
     }
 
     /// Writes the complete run to a file that only its owner can read.
@@ -113,7 +114,7 @@ struct RunConclusion: Sendable {
             names: profile.allSecretNames
         )
         let goldenCodes: Set<FindingCode> = [
-            .responseDiffers, .responseStatus, .effectContent, .wrongEffectCount,
+            .responseDiffers, .responseStatus, .effectContentDiffers, .wrongEffectCount,
         ]
         for result in report.cases where result.verdict == .failed {
             guard result.contract.provenance != nil, let record = result.evidence?.subject,
@@ -121,16 +122,16 @@ struct RunConclusion: Sendable {
             else { continue }
             let updated = Distiller.updated(
                 result.contract,
-                seen: record,
+                matching: record,
                 codes: Set(result.findings.map(\.code)),
                 redactor: redactor
             )
             let path = result.contract.location.path + ".new"
             let text = ContractWriter.text(updated, id: updated.id)
-            let isWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
+            let isFileWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
                 try OutputFile(path).write(text)
             }
-            if isWritten { Terminal.error("pending  \(path)\n") }
+            if isFileWritten { Terminal.error("pending  \(path)\n") }
         }
     }
 
@@ -153,16 +154,16 @@ struct RunConclusion: Sendable {
     /// A file that cannot be written does not end the run.
     ///
     /// - Returns: The lines to print: the path of each contract, and the command that runs it.
-    private func writeFound(_ report: RunReport) -> String {
+    private func writeFailingContracts(_ report: RunReport) -> String {
         var lines = ""
         for result in report.cases {
             guard let contract = result.found else { continue }
             let id = Self.id(of: contract)
             let path = Self.path(of: contract, in: found)
-            let isWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
+            let isFileWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
                 try OutputFile(path).write(ContractWriter.text(contract, id: id))
             }
-            if isWritten, !files.usesStandardOutput {
+            if isFileWritten, !files.usesStandardOutput {
                 let commandWords = [Terminal.program] + contractRerunArguments + [path]
                 lines += "found    \(path)\n         \(ShellCommand(commandWords))\n"
             }

@@ -11,13 +11,13 @@ final class RunProgress: Sendable {
     private struct State {
         var runningCaseIDs: [String] = []
         var failed = 0
-        var isLineShown = false
+        var isProgressLineShown = false
         /// The current progress line.
-        var line = ""
+        var progressLine = ""
     }
 
     /// The time between progress lines when standard error is not a terminal.
-    private static let printInterval: Duration = .seconds(10)
+    private static let progressPrintInterval: Duration = .seconds(10)
 
     private let isTerminalInteractive: Bool
     private let label: String
@@ -37,19 +37,21 @@ final class RunProgress: Sendable {
             clearProgressLine()
             Terminal.message("the backend ended by itself (\(text)) and was started again")
         case .finished(let result, let done, let total):
-            let line = state.withLock { state -> String in
+            let progressLine = state.withLock { state -> String in
                 state.runningCaseIDs.removeAll { $0 == result.contract.caseID }
                 if result.verdict == .failed || result.verdict == .unexpectedPass {
                     state.failed += 1
                 }
                 let oldest = state.runningCaseIDs.first.map { "  \($0)" } ?? ""
                 let failures = state.failed == 0 ? "" : "  \(state.failed) failed"
-                state.line = "\(label)\(done)/\(total)\(failures)\(oldest)"
-                return state.line
+                state.progressLine = "\(label)\(done)/\(total)\(failures)\(oldest)"
+                return state.progressLine
             }
             guard isTerminalInteractive else { return }
-            state.withLock { $0.isLineShown = true }
-            Terminal.error("\r\u{1b}[K" + String(line.prefix(Terminal.width(STDERR_FILENO))))
+            state.withLock { $0.isProgressLineShown = true }
+            Terminal.error(
+                "\r\u{1b}[K" + String(progressLine.prefix(Terminal.width(STDERR_FILENO)))
+            )
         }
     }
 
@@ -60,19 +62,19 @@ final class RunProgress: Sendable {
         Task {
             guard !isTerminalInteractive else { return }
             while true {
-                try await Task.sleep(for: Self.printInterval)
-                let line = state.withLock { $0.line }
-                if !line.isEmpty { Terminal.error("assay: \(line)\n") }
+                try await Task.sleep(for: Self.progressPrintInterval)
+                let progressLine = state.withLock { $0.progressLine }
+                if !progressLine.isEmpty { Terminal.error("assay: \(progressLine)\n") }
             }
         }
     }
 
     /// Removes the progress line from the terminal, so that results start at the left margin.
     func clearProgressLine() {
-        let wasShown = state.withLock { state in
-            defer { state.isLineShown = false }
-            return state.isLineShown
+        let wasProgressLineShown = state.withLock { state in
+            defer { state.isProgressLineShown = false }
+            return state.isProgressLineShown
         }
-        if isTerminalInteractive, wasShown { Terminal.error("\r\u{1b}[K") }
+        if isTerminalInteractive, wasProgressLineShown { Terminal.error("\r\u{1b}[K") }
     }
 }

@@ -273,12 +273,12 @@ struct SendCommand: AsyncParsableCommand {
     /// JSON value per line.
     private static func events(in path: String) throws -> [JSONValue] {
         let bytes = try bytes(of: path)
-        let found: [JSONValue]
-        if let whole = try? JSONValue(parsing: bytes) {
-            found = whole.array ?? [whole]
+        let parsedEvents: [JSONValue]
+        if let wholeFileJSON = try? JSONValue(parsing: bytes) {
+            parsedEvents = wholeFileJSON.array ?? [wholeFileJSON]
         } else {
             let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
-            found = try lines.enumerated().map { number, line in
+            parsedEvents = try lines.enumerated().map { number, line in
                 do {
                     return try JSONValue(parsing: Array(line.utf8))
                 } catch {
@@ -289,8 +289,10 @@ struct SendCommand: AsyncParsableCommand {
                 }
             }
         }
-        guard !found.isEmpty else { throw Failure(.nothingSelected, "'\(path)' contains no event") }
-        return try found.enumerated().map { number, value in
+        guard !parsedEvents.isEmpty else {
+            throw Failure(.nothingSelected, "'\(path)' contains no event")
+        }
+        return try parsedEvents.enumerated().map { number, value in
             // An export contains only events; a log contains complete webhook bodies, which contain
             // the events.
             if value["event"]?["type"] != nil { return value }

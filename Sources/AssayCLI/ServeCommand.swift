@@ -137,10 +137,10 @@ struct ServeCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let world = try makeRegistry()
         try checkExport()
-        let messenger = WebhookMessenger(authority: try TargetOptions.authority(ca))
+        let webhookTransport = WebhookMessenger(authority: try TargetOptions.authority(ca))
         let dispatcher = WebhookDispatcher(
             world: world,
-            messenger: messenger,
+            webhookTransport: webhookTransport,
             allowedHosts: Set(allowHost)
         )
         let open = try await openServers(world)
@@ -169,7 +169,7 @@ struct ServeCommand: AsyncParsableCommand {
         await interception?.stop()
         for server in open.servers { await server.stop() }
         await open.control.stop()
-        await messenger.close()
+        await webhookTransport.close()
         try export(world)
     }
 
@@ -198,7 +198,9 @@ struct ServeCommand: AsyncParsableCommand {
             // Under the real host names, the tokens must be signed as the real service signs them.
             if isIntercepted { services.firebase.settings.tokens = .rs256 }
             if let project { services.firebase.settings.project = project }
-            for (provider, target) in webhookTargets { provider.connect(&services, target) }
+            for (provider, target) in webhookTargets {
+                provider.setWebhookTarget(&services, target)
+            }
         }
         try applySwitches(to: world)
         return world
@@ -228,9 +230,11 @@ struct ServeCommand: AsyncParsableCommand {
         let signingSecrets = [
             Exchange.Party.revenueCat: signingSecret, .purchasely: purchaselySecret,
         ]
-        var urls = try webhook.map { try Self.providerAndURL($0, webhookProviders) }
-        if let url = purchaselyWebhook { urls.append(("--purchasely-webhook", .purchasely, url)) }
-        return try urls.compactMap { flag, party, url in
+        var webhookURLs = try webhook.map { try Self.providerAndURL($0, webhookProviders) }
+        if let url = purchaselyWebhook {
+            webhookURLs.append(("--purchasely-webhook", .purchasely, url))
+        }
+        return try webhookURLs.compactMap { flag, party, url in
             guard let provider = ProviderTable.all[party] else { return nil }
             let target = WebhookTarget(
                 url: try checkedURL(url, flag),
@@ -301,7 +305,7 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             throw Failure(.unparsable, "\(path): \(error)")
         }
-        do throws(FakeRegistry.LoadError) {
+        do throws(FakeRegistry.StateLoadError) {
             try world.load(value)
         } catch {
             throw Failure(.unparsable, "\(path): \(error)")

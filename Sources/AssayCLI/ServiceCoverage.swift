@@ -40,8 +40,8 @@ struct ServiceCoverage {
         var text = ""
         let titles = interfaces.map { "\($0.provider.title) \($0.interface.title)" }
         let width = (titles.map(\.count).max() ?? 0) + 2
-        for (title, found) in zip(titles, interfaces) {
-            let interface = found.interface
+        for (title, serviceEntry) in zip(titles, interfaces) {
+            let interface = serviceEntry.interface
             let parts = ServiceOperation.SupportStatus.allCases.map { supportStatus in
                 (supportStatus, interface.count(supportStatus))
             }.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
@@ -54,19 +54,19 @@ struct ServiceCoverage {
                     ? ", \(validatedCount) checked against the API description" : "")
                 + (olderCount > 0 ? "; \(olderCount) older" : "") + "\n"
         }
-        for (title, found) in zip(titles, interfaces) {
+        for (title, serviceEntry) in zip(titles, interfaces) {
             text += "\n\(title)\n"
             // Consecutive operations with the same deviation from the real API print it once.
             var lastDeviation: String?
-            for operation in found.interface.operations {
-                let head =
+            for operation in serviceEntry.interface.operations {
+                let linePrefix =
                     "  " + operation.supportStatus.rawValue.padded(to: 9)
                     + operation.method.padded(to: 7)
                 let path = operation.path + (operation.isInAPIDescription ? "" : "  (older)")
-                let indent = "\n" + String(repeating: " ", count: head.count + 2)
+                let indent = "\n" + String(repeating: " ", count: linePrefix.count + 2)
                 text +=
-                    head
-                    + Self.wrappedPathLines(path, lineLengthMax.map { $0 - head.count - 2 })
+                    linePrefix
+                    + Self.wrappedPathLines(path, lineLengthMax.map { $0 - linePrefix.count - 2 })
                     .joined(separator: indent) + "\n"
                 if let deviation = operation.deviation, deviation != lastDeviation {
                     text += "           \(deviation)\n"
@@ -80,9 +80,10 @@ struct ServiceCoverage {
     /// Breaks a path that is longer than `lineLengthMax` characters into lines that begin with a slash.
     private static func wrappedPathLines(_ path: String, _ lineLengthMax: Int?) -> [String] {
         guard let lineLengthMax, path.count > lineLengthMax else { return [path] }
-        let end = path.prefix(max(lineLengthMax, 20)).lastIndex(of: "/") ?? path.startIndex
-        guard end > path.startIndex else { return [path] }
-        return [String(path[..<end])] + wrappedPathLines(String(path[end...]), lineLengthMax)
+        let breakIndex = path.prefix(max(lineLengthMax, 20)).lastIndex(of: "/") ?? path.startIndex
+        guard breakIndex > path.startIndex else { return [path] }
+        return [String(path[..<breakIndex])]
+            + wrappedPathLines(String(path[breakIndex...]), lineLengthMax)
     }
 
     var json: JSONValue {

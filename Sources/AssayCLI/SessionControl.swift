@@ -14,7 +14,7 @@ struct SessionControl {
     let server: ControlServer
     private let session: ReplaySession
     private let dispatcher: WebhookDispatcher
-    private let messenger: WebhookMessenger
+    private let webhookTransport: WebhookMessenger
 
     /// Opens the port of the control API.
     ///
@@ -26,16 +26,16 @@ struct SessionControl {
         allowedHosts: Set<String>
     ) async throws {
         self.session = session
-        messenger = WebhookMessenger(authority: profile.authorityPath)
+        webhookTransport = WebhookMessenger(authority: profile.authorityPath)
         dispatcher = WebhookDispatcher(
             world: session.world,
-            messenger: messenger,
+            webhookTransport: webhookTransport,
             allowedHosts: allowedHosts
         )
         do throws(StartError) {
             server = try await ControlServer(host: address.host, port: address.port)
         } catch {
-            await messenger.close()
+            await webhookTransport.close()
             throw Failure(
                 .unreachable,
                 error.description + "; choose another port with --listen control=127.0.0.1:0"
@@ -61,7 +61,7 @@ struct SessionControl {
     /// Sets the backend as the target of the fakes' webhooks.
     ///
     /// The fakes then send their events to the backend, and the journal of the fakes records them.
-    func connect(_ profile: Profile) {
+    func setWebhookTarget(_ profile: Profile) {
         let base = session.backend.target
         session.world.edit("") { services, _ in
             for provider in services.table.entries {
@@ -72,7 +72,7 @@ struct SessionControl {
                     at: base + endpoint.path,
                     profile
                 )
-                provider.connect(&services, target)
+                provider.setWebhookTarget(&services, target)
             }
             // An app with only an API key signs in to the project that the backend trusts.
             services.firebase.settings.project = profile.firebaseProject
@@ -103,7 +103,7 @@ struct SessionControl {
     func close() async {
         session.world.journal.endFollowing()
         await server.stop()
-        await messenger.close()
+        await webhookTransport.close()
     }
 
     /// Returns the line of the output that contains the address of the web page.
@@ -147,7 +147,7 @@ final class SessionKeeper: Sendable {
     func keep(_ interruption: Interruption) async throws {
         guard let control = control.withLock({ $0 }) else { return }
         // From now on, the events of the fakes go to the backend and belong to no case.
-        control.connect(profile)
+        control.setWebhookTarget(profile)
         Terminal.error(
             "\nkept running: the backend at \(control.target), and a page with all requests at "
                 + "\(control.server.baseURL)/; press Ctrl-C to end\n"

@@ -21,19 +21,20 @@ enum SourceFiles {
     /// - Returns: The code, the manifests and `.env.example`, with paths relative to the folder;
     ///   empty when the folder cannot be read.
     static func read(_ folder: String) -> [SourceSurvey.File] {
-        let files = FileManager.default
-        var found: [SourceSurvey.File] = []
+        let fileManager = FileManager.default
+        var foundFiles: [SourceSurvey.File] = []
         var byteCount = 0
         var folders = [""]
-        while let relativeFolder = folders.popLast(), found.count < fileCountMax,
+        while let relativeFolder = folders.popLast(), foundFiles.count < fileCountMax,
             byteCount < bytesMax
         {
             let names =
-                (try? files.contentsOfDirectory(atPath: folder + "/" + relativeFolder)) ?? []
+                (try? fileManager.contentsOfDirectory(atPath: folder + "/" + relativeFolder)) ?? []
             for name in names.sorted() {
                 let path = relativeFolder.isEmpty ? name : "\(relativeFolder)/\(name)"
                 let absolutePath = folder + "/" + path
-                guard let attributes = try? files.attributesOfItem(atPath: absolutePath) else {
+                guard let attributes = try? fileManager.attributesOfItem(atPath: absolutePath)
+                else {
                     continue
                 }
                 switch attributes[.type] as? FileAttributeType {
@@ -42,11 +43,11 @@ enum SourceFiles {
                 case .typeRegular:
                     let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
                     guard SourceSurvey.isSource(path) || SourceSurvey.isManifest(path),
-                        size <= fileBytesMax, found.count < fileCountMax, byteCount < bytesMax,
-                        let data = files.contents(atPath: absolutePath)
+                        size <= fileBytesMax, foundFiles.count < fileCountMax, byteCount < bytesMax,
+                        let data = fileManager.contents(atPath: absolutePath)
                     else { continue }
                     byteCount += data.count
-                    found.append(
+                    foundFiles.append(
                         SourceSurvey.File(path: path, text: String(decoding: data, as: UTF8.self))
                     )
                 // Links are skipped, because they may lead anywhere or form a cycle.
@@ -54,7 +55,7 @@ enum SourceFiles {
                 }
             }
         }
-        return found
+        return foundFiles
     }
 
     /// Returns a start command in which `python` is replaced by the interpreter in the folder's

@@ -13,21 +13,21 @@ internal import Darwin
 /// have to check for it.
 enum StandardOutput {
     /// The system's error number of the first failed write; 0 while all writes succeed.
-    private static let failure = Locked<Int32>(0)
+    private static let failureCode = Locked<Int32>(0)
 
     /// Writes text to standard output.
     ///
     /// After a failed write, nothing more is written.
     static func write(_ text: String) {
-        guard failure.withLock({ $0 }) == 0 else { return }
+        guard failureCode.withLock({ $0 }) == 0 else { return }
         let code = SystemWrite.writeAll(Array(text.utf8), to: STDOUT_FILENO)
         guard code != 0 else { return }
-        failure.withLock { if $0 == 0 { $0 = code } }
+        failureCode.withLock { if $0 == 0 { $0 = code } }
     }
 
     /// The reason why output was lost; nil when nothing was lost or the reader closed the pipe.
     static var lostOutputReason: String? {
-        let code = failure.withLock { $0 }
+        let code = failureCode.withLock { $0 }
         guard code != 0, code != EPIPE else { return nil }
         return "cannot write to standard output: \(String(cString: strerror(code)))"
     }

@@ -32,17 +32,17 @@ struct SelectionOptions: ParsableArguments {
     /// - Returns: The selection.
     /// - Throws: A usage failure for an unknown level.
     func selection(defaultLevel: Contract.Level? = nil) throws -> Selection {
-        let known = Contract.Level.allCases.map(\.rawValue)
-        let parsed = try level.map { text in
+        let levelNames = Contract.Level.allCases.map(\.rawValue)
+        let parsedLevel = try level.map { text in
             guard let level = Contract.Level(rawValue: text) else {
                 throw Failure(
                     .usage,
-                    "--level '\(text)' is not one of \(known.joined(separator: ", "))"
+                    "--level '\(text)' is not one of \(levelNames.joined(separator: ", "))"
                 )
             }
             return level
         }
-        return Selection(only: only, skip: skip, level: parsed, defaultLevel: defaultLevel)
+        return Selection(only: only, skip: skip, level: parsedLevel, defaultLevel: defaultLevel)
     }
 
     /// The flags that select the same contract folders in a later run.

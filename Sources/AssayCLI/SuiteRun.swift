@@ -44,7 +44,7 @@ struct SuiteRun: Sendable {
     /// A function that is called repeatedly while the backend is not ready.
     var onStartupWait: @Sendable (BackendUnderTest.StartupWait) -> Void = Terminal.reportWaiting
     /// A function that receives the report while the first backend and the fakes are still running.
-    var beforeClosing: (@Sendable (RunReport) async throws -> Void)?
+    var workBeforeClosing: (@Sendable (RunReport) async throws -> Void)?
 
     /// Starts the fakes and the backend, runs the cases, and returns the report.
     ///
@@ -111,7 +111,7 @@ struct SuiteRun: Sendable {
             case .instanceFailed(let reason):
                 additionalSessionFailures.withLock { $0.append(reason) }
             case .planned(let ids):
-                savedRunFile?.begin(header(session.backend.target, began), planned: ids)
+                savedRunFile?.begin(emptyReport(session.backend.target, began), planned: ids)
             case .finished(let result, _, _):
                 savedRunFile?.add(result)
                 if stopsAtFirstFailure, [.failed, .unexpectedPass].contains(result.verdict) {
@@ -136,7 +136,7 @@ struct SuiteRun: Sendable {
                     + (reason.split(separator: "\n").first.map(String.init) ?? reason)
             )
         }
-        let openTimes = sessions.map { session in
+        let responseWaitTimes = sessions.map { session in
             session.world.journal.read { $0.totalResponseWaitTime(of: .backend) }
         }
         await withTaskGroup(of: Void.self) { group in
@@ -144,23 +144,23 @@ struct SuiteRun: Sendable {
                 group.addTask { await additionalSession.close() }
             }
         }
-        if beforeClosing == nil { await session.close() }
+        if workBeforeClosing == nil { await session.close() }
         progress.clearProgressLine()
-        var report = header(session.backend.target, began)
+        var report = emptyReport(session.backend.target, began)
         report.cases = cases
         report.seconds = seconds
         report.isInterrupted = Task.isCancelled || interruption?.hasReceivedSignal == true
         report.notes = notes
         report.backendCount = sessions.count
-        if !openTimes.contains(nil) {
-            let totalResponseWaitTime = openTimes.compactMap(\.self).reduce(.zero, +)
+        if !responseWaitTimes.contains(nil) {
+            let totalResponseWaitTime = responseWaitTimes.compactMap(\.self).reduce(.zero, +)
             report.backendSeconds = Double(totalResponseWaitTime.milliseconds) / 1000
         }
         report.skipReasons = skipReasons.withLock { $0 }
         report.hasTimedOut = hasTimedOut && !report.isInterrupted
-        guard let beforeClosing else { return report }
+        guard let workBeforeClosing else { return report }
         do {
-            try await beforeClosing(report)
+            try await workBeforeClosing(report)
         } catch {
             await session.close()
             throw error
@@ -170,7 +170,7 @@ struct SuiteRun: Sendable {
     }
 
     /// Returns the report of this run before its first case.
-    private func header(_ target: String, _ began: Instant) -> RunReport {
+    private func emptyReport(_ target: String, _ began: Instant) -> RunReport {
         var report = RunReport(
             version: assayVersion,
             suite: suite,

@@ -110,17 +110,19 @@ struct TargetOptions: ParsableArguments {
         switch ProfileParser.parse(text, path: path, environment: variables) {
         case .success(var profile):
             // Paths in a profile are relative to its folder.
-            let place = PathName(path).folder
+            let folderPath = PathName(path).folder
             func nextTo(_ name: String) -> String {
-                place.isEmpty || name.hasPrefix("/") ? name : place + "/" + name
+                folderPath.isEmpty || name.hasPrefix("/") ? name : folderPath + "/" + name
             }
             if let folder = profile.start?.folder { profile.start?.folder = nextTo(folder) }
             profile.knownFailingPath = profile.knownFailingPath.map(nextTo)
             profile.authorityPath = profile.authorityPath.map(nextTo)
             Terminal.maskSecrets(SecretDeclaration(profile))
-            if given == nil, !place.isEmpty {
-                profile.folder = place
-                if let start = profile.start, start.folder == nil { profile.start?.folder = place }
+            if given == nil, !folderPath.isEmpty {
+                profile.folder = folderPath
+                if let start = profile.start, start.folder == nil {
+                    profile.start?.folder = folderPath
+                }
             }
             return profile
         case .failure(let errors): throw Failure(.unparsable, errors.description)
@@ -143,17 +145,17 @@ struct TargetOptions: ParsableArguments {
     /// another project.
     private static func nearestProfilePath() -> String? {
         let files = FileManager.default
-        var place = ""
+        var folderPath = ""
         var nearestPath: String?
         for _ in 0..<20 {
-            if nearestPath == nil, files.fileExists(atPath: place + "assay.yaml") {
-                nearestPath = place + "assay.yaml"
+            if nearestPath == nil, files.fileExists(atPath: folderPath + "assay.yaml") {
+                nearestPath = folderPath + "assay.yaml"
             }
-            if place.isEmpty, nearestPath != nil { return nearestPath }
-            let currentFolder = place.isEmpty ? "." : place
+            if folderPath.isEmpty, nearestPath != nil { return nearestPath }
+            let currentFolder = folderPath.isEmpty ? "." : folderPath
             if files.fileExists(atPath: currentFolder + "/.git") { return nearestPath }
             if URL(fileURLWithPath: currentFolder).standardizedFileURL.path == "/" { return nil }
-            place += "../"
+            folderPath += "../"
         }
         return nil
     }
@@ -225,7 +227,8 @@ struct TargetOptions: ParsableArguments {
                     + "Assay chooses, can run more than once"
             )
         }
-        return Descriptors.limit.map { Descriptors.backendCountMax(count, limit: $0) } ?? count
+        return FileDescriptors.limit.map { FileDescriptors.backendCountMax(count, limit: $0) }
+            ?? count
     }
 
     /// Returns the addresses of the fakes: free ports for a backend that Assay starts, else the

@@ -19,14 +19,14 @@ enum Terminal {
     /// The secrets that profiles declare, which are masked in all output.
     private struct MaskedSecrets {
         var declared = SecretDeclaration()
-        var known = KnownSecrets()
+        var knownSecrets = KnownSecrets()
     }
 
     private static let maskedSecrets = Locked(MaskedSecrets())
 
     /// The commands that keep a CI service from executing log lines of other programs; nil outside
     /// CI.
-    static let commandStop: StopCommandsPair? = {
+    static let stopCommandsPair: StopCommandsPair? = {
         var generator = SystemRandomNumberGenerator()
         return StopCommandsPair(ProcessInfo.processInfo.environment, using: &generator)
     }()
@@ -35,7 +35,9 @@ enum Terminal {
     static func maskSecrets(_ declared: SecretDeclaration) {
         maskedSecrets.withLock { maskedSecrets in
             maskedSecrets.declared.merge(declared)
-            maskedSecrets.known = KnownSecrets(maskedSecrets.declared.values) { "‹secret:\($0)›" }
+            maskedSecrets.knownSecrets = KnownSecrets(maskedSecrets.declared.values) {
+                "‹secret:\($0)›"
+            }
         }
     }
 
@@ -66,15 +68,17 @@ enum Terminal {
     /// The lines after the first come from a backend, so a CI service must not execute them.
     static func message(_ text: String) {
         let lines = text.redacted(maskedSecrets.withLock { $0.declared }).value.exactLines
-        let rest = Array(lines.dropFirst())
-        let shown = rest.isEmpty ? [] : commandStop?.enclosed(rest) ?? rest
-        error((["assay: " + lines[0]] + shown).joined(separator: "\n") + "\n")
+        let followingLines = Array(lines.dropFirst())
+        let enclosedLines =
+            followingLines.isEmpty
+            ? [] : stopCommandsPair?.enclosed(followingLines) ?? followingLines
+        error((["assay: " + lines[0]] + enclosedLines).joined(separator: "\n") + "\n")
     }
 
     private static func maskedAndEscaped(_ text: String, _ descriptor: Int32) -> String {
-        let known = maskedSecrets.withLock { $0.known }
-        return TerminalOutput(keepsANSICodes: isInteractive(descriptor), stop: commandStop)
-            .text(known.replaced(in: text))
+        let knownSecrets = maskedSecrets.withLock { $0.knownSecrets }
+        return TerminalOutput(keepsANSICodes: isInteractive(descriptor), stop: stopCommandsPair)
+            .text(knownSecrets.replaced(in: text))
     }
 
     /// The name by which this program was called, so that printed commands run the same program.

@@ -8,11 +8,11 @@ struct TextColumns {
     private static let indent = 22
 
     func line(_ label: String, _ content: String) -> [String] {
-        let gap = String(repeating: " ", count: max(1, Self.indent - label.count))
+        let padding = String(repeating: " ", count: max(1, Self.indent - label.count))
         return content.wrapped(Terminal.style().width - Self.indent).enumerated().map {
             index,
             part in
-            (index == 0 ? label + gap : String(repeating: " ", count: Self.indent)) + part
+            (index == 0 ? label + padding : String(repeating: " ", count: Self.indent)) + part
         }
     }
 

@@ -121,35 +121,37 @@ struct VerifyCommand: AsyncParsableCommand {
         while true {
             let watch = fileWatch()
             let snapshotBeforeRun = watch.snapshot()
-            var copy = self
-            var end: any Error = ExitCode(0)
+            var commandCopy = self
+            var runEndError: any Error = ExitCode(0)
             FileWriteFailures.reset()
             do {
-                try await copy.runOnce(interruption, last)
+                try await commandCopy.runOnce(interruption, last)
             } catch let failure as Failure where !interruption.hasReceivedSignal {
                 // A usage error in the first run needs another command line. Later it may come from
                 // a file that is being edited.
                 guard hasRun || failure.status != .usage else { throw failure }
                 Terminal.message(failure.description)
-                end = ExitCode(failure.status.rawValue)
+                runEndError = ExitCode(failure.status.rawValue)
             } catch {
-                end = error
+                runEndError = error
             }
             hasRun = true
             let snapshotAfterRun = watch.snapshot()
             let userChanges = watch.changesByUser(snapshotBeforeRun, snapshotAfterRun)
-            var changed = userChanges
-            if changed.isEmpty, !interruption.hasReceivedSignal {
+            var changedPaths = userChanges
+            if changedPaths.isEmpty, !interruption.hasReceivedSignal {
                 try printWaiting(
                     watch,
                     snapshotAfterRun,
                     FileWatch.changes(snapshotBeforeRun, snapshotAfterRun)
                 )
-                changed = try await interruption.run { await watch.wait(from: snapshotAfterRun) }
+                changedPaths = try await interruption.run {
+                    await watch.wait(from: snapshotAfterRun)
+                }
             }
-            if interruption.hasReceivedSignal { throw end }
-            let more = changed.count > 1 ? " and \(changed.count - 1) more" : ""
-            Terminal.error("\nchanged: \(changed[0].printable)\(more)\n\n")
+            if interruption.hasReceivedSignal { throw runEndError }
+            let more = changedPaths.count > 1 ? " and \(changedPaths.count - 1) more" : ""
+            Terminal.error("\nchanged: \(changedPaths[0].printable)\(more)\n\n")
         }
     }
 
@@ -226,7 +228,7 @@ struct VerifyCommand: AsyncParsableCommand {
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 MiB")
         }
-        let jobs = Descriptors.affordableJobCount(
+        let jobs = FileDescriptors.affordableJobCount(
             try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
         )
         let baselineFile = try baseline.map { try ReportFiles.writablePath($0) }
@@ -298,7 +300,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let finishedReport = Locked<RunReport?>(nil)
         if let sessionKeeper {
-            run.beforeClosing = { report in
+            run.workBeforeClosing = { report in
                 let outcome = try conclusion.finishRun(report)
                 finishedReport.withLock { $0 = outcome }
                 if !report.isInterrupted { try await sessionKeeper.keep(interruption) }

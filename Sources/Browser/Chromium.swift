@@ -28,7 +28,7 @@ package final class Chromium: Sendable {
     ///
     /// The headless shell has no user interface and comes first. It needs a third of the time for a
     /// page (decision record 0067).
-    private static let names = [
+    private static let executableNames = [
         "chrome-headless-shell", "chromium-headless-shell", "headless_shell", "chromium",
         "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
     ]
@@ -47,8 +47,10 @@ package final class Chromium: Sendable {
             }
             throw StartError(description: "the browser '\(configuredName)' does not exist")
         }
-        let executablePath = names.lazy.compactMap { ProgramCommand.find($0, searchPath: path) }
-            .first
+        let executablePath = executableNames.lazy.compactMap {
+            ProgramCommand.find($0, searchPath: path)
+        }
+        .first
         if let executablePath { return executablePath }
         throw StartError(
             description:
@@ -68,15 +70,17 @@ package final class Chromium: Sendable {
     package init(_ executable: String, startTimeout: Duration = .seconds(30))
         async throws(StartError)
     {
-        guard let input = ProgramPipe.ends() else { throw Self.noDescriptorError }
+        guard let input = ProgramPipe.ends() else { throw Self.noFileDescriptorError }
         guard let output = ProgramPipe.ends() else {
-            for end in [input.reading, input.writing] { close(end) }
-            throw Self.noDescriptorError
+            for end in [input.readEnd, input.writeEnd] { close(end) }
+            throw Self.noFileDescriptorError
         }
         do throws(WorkFolder.MakeError) {
             folder = try WorkFolder("browser")
         } catch {
-            for end in [input.reading, input.writing, output.reading, output.writing] { close(end) }
+            for end in [input.readEnd, input.writeEnd, output.readEnd, output.writeEnd] {
+                close(end)
+            }
             throw StartError(description: error.description)
         }
         var arguments = [
@@ -95,17 +99,19 @@ package final class Chromium: Sendable {
         if geteuid() == 0 { arguments.insert("--no-sandbox", at: 0) }
         var command = ProgramCommand(executable, arguments)
         // The browser reads DevTools messages from descriptor 3 and writes to descriptor 4.
-        command.descriptors = [3: input.reading, 4: output.writing]
+        command.descriptors = [3: input.readEnd, 4: output.writeEnd]
         command.endsWithParent = true
         do throws(StartedProgram.StartError) {
             program = try StartedProgram(command)
         } catch {
-            for end in [input.reading, input.writing, output.reading, output.writing] { close(end) }
+            for end in [input.readEnd, input.writeEnd, output.readEnd, output.writeEnd] {
+                close(end)
+            }
             throw StartError(description: error.description)
         }
-        close(input.reading)
-        close(output.writing)
-        devTools = DevTools(writing: input.writing, reading: output.reading)
+        close(input.readEnd)
+        close(output.writeEnd)
+        devTools = DevTools(writeEnd: input.writeEnd, readEnd: output.readEnd)
         guard (try? await devTools.send("Browser.getVersion", within: startTimeout)) != nil else {
             devTools.end()
             program.finish()
@@ -127,7 +133,7 @@ package final class Chromium: Sendable {
         folder.remove()
     }
 
-    private static let noDescriptorError = StartError(
+    private static let noFileDescriptorError = StartError(
         description: "cannot start the browser: no file descriptor is left"
     )
 }

@@ -38,14 +38,14 @@ package final class DevTools: Sendable {
 
     private let state = NSLock()
     private nonisolated(unsafe) var values = State()
-    private let writing: Int32
+    private let writeEnd: Int32
     private let writeLock = NSLock()
 
-    init(writing: Int32, reading: Int32) {
-        self.writing = writing
+    init(writeEnd: Int32, readEnd: Int32) {
+        self.writeEnd = writeEnd
         let thread = Thread { [weak self] in
-            Self.read(reading) { self?.handleMessage($0) }
-            close(reading)
+            Self.read(readEnd) { self?.handleMessage($0) }
+            close(readEnd)
             self?.finish()
         }
         thread.name = "assay.devtools"
@@ -141,7 +141,7 @@ package final class DevTools: Sendable {
         var start = 0
         while start < bytes.count {
             let count = bytes.withUnsafeBytes {
-                write(writing, $0.baseAddress?.advanced(by: start), bytes.count - start)
+                write(writeEnd, $0.baseAddress?.advanced(by: start), bytes.count - start)
             }
             if count <= 0 {
                 if errno == EINTR { continue }
@@ -196,7 +196,7 @@ package final class DevTools: Sendable {
             defer { state.isClosed = true }
             return !state.isClosed
         }
-        if isFirst { close(writing) }
+        if isFirst { close(writeEnd) }
         finish()
     }
 
@@ -226,14 +226,14 @@ package final class DevTools: Sendable {
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
-            var rest = buffer[..<count]
-            while let zero = rest.firstIndex(of: 0) {
-                message += rest[..<zero]
+            var unparsedBytes = buffer[..<count]
+            while let terminatorIndex = unparsedBytes.firstIndex(of: 0) {
+                message += unparsedBytes[..<terminatorIndex]
                 handleMessage(message)
                 message.removeAll(keepingCapacity: true)
-                rest = rest[(zero + 1)...]
+                unparsedBytes = unparsedBytes[(terminatorIndex + 1)...]
             }
-            message += rest
+            message += unparsedBytes
         }
     }
 }

@@ -123,9 +123,9 @@ private struct CitationParser {
     /// A row's name may have two words, such as `CANCELLATION CUSTOMER_SUPPORT`.
     private mutating func addEffectCitation(_ text: String) {
         let (sheet, section) = ("identity-rules", "C.1")
-        if case .row(sheet, section, let before) = citations.last {
+        if case .row(sheet, section, let previousName) = citations.last {
             citations.removeLast()
-            addCitation(.row(sheet: sheet, section: section, name: before + " " + text))
+            addCitation(.row(sheet: sheet, section: section, name: previousName + " " + text))
         } else {
             addCitation(.row(sheet: sheet, section: section, name: text))
         }

@@ -8,14 +8,14 @@ extension Collection where Element: Sendable, Index == Int, Self: Sendable {
     ///   - transform: The function that transforms an element. It is called once for each element,
     ///     on any thread.
     /// - Returns: One result for each element.
-    package func concurrentMap<Image: Sendable>(
+    package func concurrentMap<Output: Sendable>(
         chunkMin: Int = 64,
-        _ transform: @Sendable (Element) -> Image
-    ) -> [Image] {
+        _ transform: @Sendable (Element) -> Output
+    ) -> [Output] {
         let partCount = Swift.min(count / chunkMin, 256)
         guard partCount > 1 else { return map(transform) }
         let bounds = (0...partCount).map { startIndex + count * $0 / partCount }
-        var parts = [[Image]](repeating: [], count: partCount)
+        var parts = [[Output]](repeating: [], count: partCount)
         parts.withUnsafeMutableBufferPointer { buffer in
             // Each part is written by a single thread, and read after all threads have finished.
             nonisolated(unsafe) let buffer = buffer

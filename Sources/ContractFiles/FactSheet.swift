@@ -98,12 +98,14 @@ package struct FactSheet: Sendable {
     private static func headings(
         of lines: [Substring]
     ) -> [(line: Int, depth: Int, title: String)] {
-        var isCode = false
+        var isInCodeBlock = false
         return lines.indices.compactMap { index in
             let line = lines[index]
-            if line.hasPrefix("```") { isCode.toggle() }
+            if line.hasPrefix("```") { isInCodeBlock.toggle() }
             let depth = line.prefix { $0 == "#" }.count
-            guard !isCode, depth > 0, line.dropFirst(depth).hasPrefix(" ") else { return nil }
+            guard !isInCodeBlock, depth > 0, line.dropFirst(depth).hasPrefix(" ") else {
+                return nil
+            }
             return (index, depth, String(line.dropFirst(depth + 1)))
         }
     }

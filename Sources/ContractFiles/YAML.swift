@@ -9,10 +9,10 @@ extension LocatedNode {
         let file = YAMLFile(text: text, path: path)
         let node: Node
         do {
-            guard let composed = try Yams.compose(yaml: text, .basic, .default, .utf8) else {
+            guard let rootNode = try Yams.compose(yaml: text, .basic, .default, .utf8) else {
                 throw ContractError(.yaml("the file is empty"), at: file.location(1, 1))
             }
-            node = composed
+            node = rootNode
         } catch let error as ContractError {
             throw error
         } catch let error as YamlError {
@@ -92,13 +92,14 @@ private struct YAMLFile {
     /// Foundation, which Yams uses, treats the mark as a sign of the encoding.
     private func withByteOrderMark(_ text: String, _ start: (line: Int, column: Int)) -> String {
         guard lines.indices.contains(start.line - 1) else { return text }
-        let source = lines[start.line - 1].unicodeScalars.dropFirst(start.column - 1)
-        guard let quote = source.first, quote == "\"" || quote == "'" else { return text }
-        let inner = source.dropFirst().prefix(6)
-        let isMarked =
+        let sourceScalars = lines[start.line - 1].unicodeScalars.dropFirst(start.column - 1)
+        guard let quote = sourceScalars.first, quote == "\"" || quote == "'" else { return text }
+        let inner = sourceScalars.dropFirst().prefix(6)
+        let hasByteOrderMark =
             inner.first == "\u{feff}"
             || quote == "\"" && String(String.UnicodeScalarView(inner)).lowercased() == "\\ufeff"
-        return isMarked && text.unicodeScalars.first != "\u{feff}" ? "\u{feff}" + text : text
+        return hasByteOrderMark && text.unicodeScalars.first != "\u{feff}"
+            ? "\u{feff}" + text : text
     }
 
     private func entries(
@@ -120,8 +121,8 @@ private struct YAMLFile {
                     withByteOrderMark($0, (keySourceLocation.line, keySourceLocation.column))
                 })
             else {
-                if let word = Self.bareTemplate(key) {
-                    throw ContractError(.bareTemplate(word), at: keySourceLocation)
+                if let word = Self.unquotedTemplate(key) {
+                    throw ContractError(.unquotedTemplate(word), at: keySourceLocation)
                 }
                 throw ContractError(
                     .wrongKind(expected: "a word as key", found: "a list or a mapping"),
@@ -139,7 +140,7 @@ private struct YAMLFile {
 
     /// Returns the word of a template `{{word}}` without quotation marks, which YAML reads as a key
     /// that is a mapping; nil for any other key.
-    private static func bareTemplate(_ key: Node) -> String? {
+    private static func unquotedTemplate(_ key: Node) -> String? {
         guard case .mapping(let inner) = key, inner.count == 1, let pair = inner.first,
             pair.value.null != nil
         else { return nil }

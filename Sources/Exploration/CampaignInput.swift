@@ -23,10 +23,10 @@ package enum CampaignInput: Hashable, Sendable {
     }
 
     /// Returns six hexadecimal digits that depend only on a string, as the end of an ID.
-    static func digits(of text: String) -> String {
+    static func hexHash(of text: String) -> String {
         var generator = SeededGenerator(seed: 0, text: text)
-        let digits = String(generator.next() % (1 << 24), radix: 16)
-        return String(repeating: "0", count: 6 - digits.count) + digits
+        let hexHash = String(generator.next() % (1 << 24), radix: 16)
+        return String(repeating: "0", count: 6 - hexHash.count) + hexHash
     }
 
     /// The number of steps in the history, plus the faults of a customer history.

@@ -7,7 +7,7 @@ internal import Conformance
 /// states.
 package struct CustomerHistory: Hashable, Sendable {
     /// The way a backend first learns of a user.
-    package enum Arrival: String, Hashable, Sendable, CaseIterable {
+    package enum RegistrationStatus: String, Hashable, Sendable, CaseIterable {
         /// The app registers the user before anything else happens.
         case registered
         /// The app does not register the user before the first event that names the user (S-20).
@@ -16,9 +16,9 @@ package struct CustomerHistory: Hashable, Sendable {
 
     package struct Person: Hashable, Sendable {
         package var name: String
-        package var arrival: Arrival
+        package var arrival: RegistrationStatus
 
-        package init(_ name: String, _ arrival: Arrival) {
+        package init(_ name: String, _ arrival: RegistrationStatus) {
             (self.name, self.arrival) = (name, arrival)
         }
     }
@@ -43,10 +43,12 @@ package struct CustomerHistory: Hashable, Sendable {
         package var operation: HistoryOperation
         /// Whether the backend's state of every user is read after the step and compared with the
         /// state that the model predicts.
-        package var isQuietPoint: Bool
+        package var readsStateAfterStep: Bool
 
-        package init(id: Int, operation: HistoryOperation, isQuietPoint: Bool) {
-            (self.id, self.operation, self.isQuietPoint) = (id, operation, isQuietPoint)
+        package init(id: Int, operation: HistoryOperation, readsStateAfterStep: Bool) {
+            (self.id, self.operation, self.readsStateAfterStep) = (
+                id, operation, readsStateAfterStep
+            )
         }
     }
 
@@ -99,6 +101,6 @@ extension CustomerHistory {
         let people = Set(history.steps.flatMap(\.operation.people))
         history.people.removeAll { !people.contains($0.name) }
         history.hasBaseline = false
-        return history.withoutQuietPoints
+        return history.withoutStateReadPoints
     }
 }

@@ -31,16 +31,16 @@ package struct ExpectedState: Hashable, Sendable {
 
     /// Returns the fields of this state that the `expect` section of a contract can check.
     ///
-    /// - Parameter end: Returns the contract's notation for the time at which access ends, such as
+    /// - Parameter expirationValue: Returns the contract's notation for the time at which access ends, such as
     ///   a reference to the event that contains this time.
     /// - Returns: The names and values of the fields, in the order in which contracts list them.
-    func fields(_ end: (Duration) -> JSONValue) -> [(name: String, value: JSONValue)] {
+    func fields(_ expirationValue: (Duration) -> JSONValue) -> [(name: String, value: JSONValue)] {
         var fields: [(String, JSONValue)] = []
         if let access { fields.append(("access", .bool(access))) }
         if let product { fields.append(("product", .string(product))) }
         switch expires {
         case .never: fields.append(("expires", .null))
-        case .at(let time): fields.append(("expires", end(time)))
+        case .at(let time): fields.append(("expires", expirationValue(time)))
         case nil: break
         }
         if let willRenew { fields.append(("will-renew", .bool(willRenew))) }
@@ -63,8 +63,10 @@ extension HistoryModel {
         // (RevenueCat fact sheet 5.4).
         guard expectedState.exists, !isKnownOnlyAnonymously(user) else { return expectedState }
         let now = Self.zero + Self.finalReadTime
-        let all = purchases(of: user)
-        let purchasesGrantingAccess = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
+        let userPurchases = purchases(of: user)
+        let purchasesGrantingAccess = userPurchases.filter {
+            !$0.isSandbox && !$0.entitlements.isEmpty
+        }
         let activePurchases = purchasesGrantingAccess.filter {
             $0.isActive(at: now) && !$0.hasEnded
         }
@@ -74,14 +76,14 @@ extension HistoryModel {
         func isAccessUndetermined(_ purchase: Purchase) -> Bool {
             self.isAccessUndetermined(purchase, of: user)
         }
-        let ownAccess = Self.access(
+        let accessFromPurchases = Self.access(
             purchasesGrantingAccess,
             activePurchases,
             hasShortenedPeriod: hasShortenedPeriod,
             isAccessUndetermined
         )
         expectedState.access = Self.combinedAccess(
-            ownAccess,
+            accessFromPurchases,
             plans.access(of: user, at: Self.finalReadTime)
         )
         if accounts.hasUndeterminedOwner(user) {
@@ -91,17 +93,18 @@ extension HistoryModel {
             if expectedState.access != true { expectedState.access = nil }
             return expectedState
         }
-        if ownAccess == false, plans.heldPurchases(of: user).isEmpty, let onlyPurchase = all.first,
-            all.count == 1,
+        if accessFromPurchases == false, plans.heldPurchases(of: user).isEmpty,
+            let onlyPurchase = userPurchases.first,
+            userPurchases.count == 1,
             onlyPurchase.refunded != nil, !onlyPurchase.isSandbox,
-            areFlagsDefined(onlyPurchase, user),
+            areRenewalFlagsDefined(onlyPurchase, user),
             !purchaseFacts.wasTransferred(to: user, onlyPurchase.productID)
         {
             // An expiration changes no flag (effect table C.1, EXPIRATION).
             expectedState.refunded = true
         }
         // With several purchases or several providers, no field shows which purchase it describes.
-        guard ownAccess == true, !hasShortenedPeriod,
+        guard accessFromPurchases == true, !hasShortenedPeriod,
             !purchasesGrantingAccess.contains(where: isAccessUndetermined),
             activePurchases.count == 1, let onlyPurchase = activePurchases.first,
             plans.heldPurchases(of: user).isEmpty
@@ -120,9 +123,9 @@ extension HistoryModel {
 
     /// Combines the access from RevenueCat purchases with the access from Purchasely plans; nil
     /// when the result is undetermined.
-    private static func combinedAccess(_ one: Bool?, _ other: Bool?) -> Bool? {
-        if one == true || other == true { return true }
-        return one == nil || other == nil ? nil : false
+    private static func combinedAccess(_ purchaseAccess: Bool?, _ planAccess: Bool?) -> Bool? {
+        if purchaseAccess == true || planAccess == true { return true }
+        return purchaseAccess == nil || planAccess == nil ? nil : false
     }
 
     /// Returns whether a user's RevenueCat purchases grant access; nil where the fact sheets leave
@@ -159,7 +162,7 @@ extension HistoryModel {
     /// For a user with several purchases, no field shows which purchase the flags describe.
     ///
     /// Sandbox purchases do not count (S-19).
-    private func areFlagsDefined(_ purchase: Purchase, _ user: String) -> Bool {
+    private func areRenewalFlagsDefined(_ purchase: Purchase, _ user: String) -> Bool {
         purchaseFacts.hadExactlyOneProduct(user) && !purchase.isOneTime && !purchase.isTemporary
             && purchase.store != "PROMOTIONAL" && purchase.period != "PREPAID"
             && purchase.resume == nil && !purchase.isFamilyShared
@@ -170,7 +173,7 @@ extension HistoryModel {
         in expectedState: inout ExpectedState,
         _ user: String
     ) {
-        guard areFlagsDefined(purchase, user) else { return }
+        guard areRenewalFlagsDefined(purchase, user) else { return }
         let purchaseKey = PurchaseFacts.PurchaseKey(user: user, product: purchase.productID)
         // A store that retries the charge may still renew (effect table C.1, CANCELLATION
         // BILLING_ERROR).

@@ -46,11 +46,11 @@ extension CustomerHistory {
     /// The result is true when this history has all operations of the other history, in the same
     /// order, and all kinds of its faults.
     package func contains(_ other: CustomerHistory) -> Bool {
-        var rest = other.operationSignatures[...]
-        for part in operationSignatures where rest.first.map(part.covers) ?? false {
-            rest.removeFirst()
+        var unmatchedSignatures = other.operationSignatures[...]
+        for part in operationSignatures where unmatchedSignatures.first.map(part.covers) ?? false {
+            unmatchedSignatures.removeFirst()
         }
-        guard rest.isEmpty else { return false }
+        guard unmatchedSignatures.isEmpty else { return false }
         let kinds = Set(placedFaults.map(\.fault.kind))
         guard other.placedFaults.allSatisfy({ kinds.contains($0.fault.kind) }) else {
             return false
@@ -74,7 +74,7 @@ extension CustomerHistory {
         for part in operationSignatures { lines.append(part.text) }
         lines += kinds.map(\.rawValue)
         let text = lines.joined(separator: "\n")
-        return "\(slug)-\(CampaignInput.digits(of: text))"
+        return "\(slug)-\(CampaignInput.hexHash(of: text))"
     }
 
     /// The operations of the history without users, times and default values such as the App Store.
@@ -84,12 +84,12 @@ extension CustomerHistory {
 
     private struct OperationSignature: Hashable {
         let kind: HistoryOperation.Kind
-        let isPlanPurchase: Bool
+        let isPurchaselyPurchase: Bool
         let isOneTimeProduct: Bool
         let isSandbox: Bool
         let isDeferred: Bool
         let hasAdditionalID: Bool
-        let hasSpan: Bool
+        let hasEffectDuration: Bool
         var store: String?
         var period: String?
         var reason: String?
@@ -98,14 +98,15 @@ extension CustomerHistory {
 
         init(_ operation: HistoryOperation) {
             kind = operation.kind
-            isPlanPurchase = operation.isPlanPurchase
+            isPurchaselyPurchase = operation.isPurchaselyPurchase
             isOneTimeProduct = HistoryGenerator.oneTimeProducts.contains(operation.product ?? "")
             isSandbox = operation.environment == "SANDBOX"
             isDeferred = operation.isDeferred
             hasAdditionalID = operation.additionalID != nil
-            hasSpan = operation.span != nil
+            hasEffectDuration = operation.effectDuration != nil
             store =
-                operation.isPlanPurchase || operation.store == "APP_STORE" ? nil : operation.store
+                operation.isPurchaselyPurchase || operation.store == "APP_STORE"
+                ? nil : operation.store
             period = operation.period == "NORMAL" ? nil : operation.period
             reason = operation.reason
             knownBy = operation.knownBy
@@ -128,12 +129,12 @@ extension CustomerHistory {
 
         var text: String {
             var words = [kind.rawValue]
-            if isPlanPurchase { words.append("plan") }
+            if isPurchaselyPurchase { words.append("plan") }
             if isOneTimeProduct { words.append("kept") }
             if isSandbox { words.append("sandbox") }
             if isDeferred { words.append("deferred") }
             if hasAdditionalID { words.append("several") }
-            if hasSpan { words.append("span") }
+            if hasEffectDuration { words.append("span") }
             for text in [store, period, reason, knownBy?.rawValue, type] {
                 if let text { words.append(text) }
             }

@@ -14,7 +14,7 @@ struct HistoryAccounts: Sendable {
     /// Returns the name of a user's account in the contract that a history becomes.
     static func name(of owner: String) -> String { "accountOf\(owner)" }
 
-    var hasForeignLogin: Bool { !joinedUsers.isEmpty }
+    var hasLoginToOtherAccount: Bool { !joinedUsers.isEmpty }
 
     /// Returns whether a login left the owner of the purchases in the user's events undetermined.
     func hasUndeterminedOwner(_ person: String) -> Bool {

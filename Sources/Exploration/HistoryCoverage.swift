@@ -48,10 +48,10 @@ package struct HistoryCoverage: Hashable, Sendable {
         package static func < (a: Self, b: Self) -> Bool { a.text < b.text }
     }
 
-    package private(set) var counts: [String: Int] = [:]
+    package private(set) var countByFeature: [String: Int] = [:]
 
-    package init(counts: [String: Int] = [:]) {
-        self.counts = counts
+    package init(countByFeature: [String: Int] = [:]) {
+        self.countByFeature = countByFeature
     }
 
     /// Adds the covered situations of one history to the counts.
@@ -61,29 +61,31 @@ package struct HistoryCoverage: Hashable, Sendable {
     package mutating func add(_ features: [Feature]) -> Int {
         var newSituationCount = 0
         for text in Set(features.map(\.text)) {
-            let count = counts[text, default: 0]
+            let count = countByFeature[text, default: 0]
             if count == 0 { newSituationCount += 1 }
-            counts[text] = count + 1
+            countByFeature[text] = count + 1
         }
         return newSituationCount
     }
 
     package mutating func merge(_ other: HistoryCoverage) {
-        counts.merge(other.counts, uniquingKeysWith: +)
+        countByFeature.merge(other.countByFeature, uniquingKeysWith: +)
     }
 
     /// The number of distinct pairs of consecutive events that histories have covered.
-    package var consecutiveEventPairCount: Int { counts.keys.count { $0.hasPrefix("pair ") } }
+    package var consecutiveEventPairCount: Int {
+        countByFeature.keys.count { $0.hasPrefix("pair ") }
+    }
 
     /// The number of distinct combinations of a fault kind and an event type that histories have
     /// covered.
-    package var faultedEventCount: Int { counts.keys.count { $0.hasPrefix("disturbed ") } }
+    package var faultedEventCount: Int { countByFeature.keys.count { $0.hasPrefix("disturbed ") } }
 
     /// Returns the event types that were delivered with this kind of fault, with the number of
     /// histories for each type.
     package func faults(_ kind: HistoryFault.Kind) -> [(type: String, count: Int)] {
         let keyPrefix = "disturbed \(kind.rawValue) "
-        return counts.filter { $0.key.hasPrefix(keyPrefix) }
+        return countByFeature.filter { $0.key.hasPrefix(keyPrefix) }
             .map { (String($0.key.dropFirst(keyPrefix.count)), $0.value) }
             .sorted { $0.type < $1.type }
     }
@@ -91,7 +93,7 @@ package struct HistoryCoverage: Hashable, Sendable {
     /// Returns the events that a store sent for purchases in this state, in all recorded histories.
     package func events(at store: String, _ state: PurchaseState) -> [String] {
         let keyPrefix = "\(store) \(state.rawValue) "
-        return counts.keys.filter { $0.hasPrefix(keyPrefix) }.map {
+        return countByFeature.keys.filter { $0.hasPrefix(keyPrefix) }.map {
             String($0.dropFirst(keyPrefix.count))
         }
     }
@@ -102,35 +104,37 @@ package struct HistoryCoverage: Hashable, Sendable {
     ///
     /// The list also contains the steps that preceded another step.
     package var phoneStates: [String] {
-        Set(phoneCounts.map(\.state)).sorted()
+        Set(phoneSituations.map(\.state)).sorted()
     }
 
-    package var phoneSituationCount: Int { phoneCounts.count }
+    package var phoneSituationCount: Int { phoneSituations.count }
 
     /// Returns the steps that histories took on a phone in this state, with the number of histories
     /// for each step.
     package func phone(in state: String) -> [(coverageLabel: String, count: Int)] {
-        phoneCounts.filter { $0.state == state }.map { ($0.coverageLabel, $0.count) }
+        phoneSituations.filter { $0.state == state }.map { ($0.coverageLabel, $0.count) }
             .sorted { $0.0 < $1.0 }
     }
 
-    private var phoneCounts: [(state: String, coverageLabel: String, count: Int)] {
-        counts.compactMap { text, count in
+    private var phoneSituations: [(state: String, coverageLabel: String, count: Int)] {
+        countByFeature.compactMap { text, count in
             guard text.hasPrefix(Self.phone) else { return nil }
-            let parts = text.dropFirst(Self.phone.count).split(separator: "|").map(String.init)
-            guard parts.count == 2 else { return nil }
-            return (parts[0], parts[1], count)
+            let stateAndLabel = text.dropFirst(Self.phone.count).split(separator: "|").map(
+                String.init
+            )
+            guard stateAndLabel.count == 2 else { return nil }
+            return (stateAndLabel[0], stateAndLabel[1], count)
         }
     }
 
-    package func count(_ feature: Feature) -> Int { counts[feature.text] ?? 0 }
+    package func count(_ feature: Feature) -> Int { countByFeature[feature.text] ?? 0 }
 
     /// Collects the covered situations of one history, step by step.
     struct Tracker {
         /// The name under which the events that change no subscription are counted together.
         static let irrelevant = "idle"
-        private var people: [String: CustomerHistory.Arrival] = [:]
-        private var lastEventByUser: [String: String] = [:]
+        private var people: [String: CustomerHistory.RegistrationStatus] = [:]
+        private var lastEventLabelByUser: [String: String] = [:]
 
         init(_ people: [CustomerHistory.Person]) {
             for person in people { self.people[person.name] = person.arrival }
@@ -176,10 +180,10 @@ package struct HistoryCoverage: Hashable, Sendable {
                     .map { .transitionWithOtherPurchase($0, events.before, coverageLabel) }
             }
             for user in message.users where coverageLabel != Self.irrelevant {
-                if let before = lastEventByUser[user] {
+                if let before = lastEventLabelByUser[user] {
                     features.append(.consecutiveEvents(before, coverageLabel))
                 }
-                lastEventByUser[user] = coverageLabel
+                lastEventLabelByUser[user] = coverageLabel
                 let arrival = people[user]?.rawValue ?? ""
                 let knownBy = message.event?.knownBy ?? .appUserID
                 features.append(

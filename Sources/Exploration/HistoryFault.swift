@@ -30,10 +30,10 @@ package enum HistoryFault: Hashable, Sendable {
     /// The value is the number of these attempts.
     case disconnects(Int)
     /// OneSignal responds with this error to the backend's next call after the delivery.
-    case pushServiceError(ProviderPlan.Answer)
+    case pushServiceError(ProviderPlan.PlannedResponse)
     /// RevenueCat's REST API responds with this error to the backend's next call after the
     /// delivery.
-    case purchaseServiceError(ProviderPlan.Answer)
+    case purchaseServiceError(ProviderPlan.PlannedResponse)
     /// An event of an unknown type arrives before the delivery.
     case unknownType
     /// The body of the event contains fields that RevenueCat and Purchasely do not document.
@@ -87,7 +87,7 @@ package enum HistoryFault: Hashable, Sendable {
     }
 
     /// Whether this fault makes events arrive in a different order than they happened.
-    var changesOrder: Bool {
+    var changesDeliveryOrder: Bool {
         switch self {
         case .delayed, .overlap: true
         case .duplicate, .concurrentDuplicate, .redelivery, .lostResponses, .truncatedRequests,
@@ -102,7 +102,7 @@ package enum HistoryFault: Hashable, Sendable {
 
     /// Whether this fault interrupts the first attempt of a delivery, which then cannot be
     /// concurrent with another request.
-    var interruptsAttempt: Bool {
+    var interruptsDeliveryAttempt: Bool {
         switch self {
         case .lostResponses, .truncatedRequests, .disconnects, .crash: true
         case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .pushServiceError,

@@ -10,7 +10,7 @@ extension HistoryGenerator {
         let capabilities = options.capabilities
         for index in history.steps.indices
         where capabilities.showsState && occursOncePer(6, &random) {
-            history.steps[index].isQuietPoint = true
+            history.steps[index].readsStateAfterStep = true
         }
         guard !occursOncePer(3, &random) else {
             history.hasBaseline = !capabilities.showsState
@@ -22,15 +22,20 @@ extension HistoryGenerator {
         }
         let mayRestart =
             capabilities.has(.restart) && occursOncePer(areRestartsRequested ? 2 : 24, &random)
-        let mayFail = areProviderErrorsRequested || occursOncePer(8, &random)
+        let mayProviderFail = areProviderErrorsRequested || occursOncePer(8, &random)
         var hasRedelivery = false
         for (index, stepEvent) in events.enumerated() where occursOncePer(5, &random) {
-            let mayFail = mayFail && stepEvent.usuallyCausesPush
-            guard let fault = fault(mayRestart: mayRestart, mayFail: mayFail, &random),
+            let mayProviderFail = mayProviderFail && stepEvent.usuallyCausesPush
+            guard
+                let fault = fault(
+                    mayRestart: mayRestart,
+                    mayProviderFail: mayProviderFail,
+                    &random
+                ),
                 capabilities.allows(fault),
                 // If the backend shows no stored state, its effects alone do not show the result of
                 // a delayed event.
-                capabilities.showsState || !fault.changesOrder
+                capabilities.showsState || !fault.changesDeliveryOrder
             else { continue }
             history.placedFaults.append(
                 CustomerHistory.PlacedFault(
@@ -55,11 +60,11 @@ extension HistoryGenerator {
             // If the backend lost state in a restart, that becomes visible when an earlier event is
             // delivered again.
             if case .restart = fault, isFaultEnabled(.redelivery(after: 1)),
-                let position = Self.latestEventIndex(before: index, events)
+                let earlierIndex = Self.latestEventIndex(before: index, events)
             {
                 hasRedelivery = true
-                let redeliveryFault = HistoryFault.redelivery(after: index - position)
-                let before = events[position]
+                let redeliveryFault = HistoryFault.redelivery(after: index - earlierIndex)
+                let before = events[earlierIndex]
                 history.placedFaults.append(
                     CustomerHistory.PlacedFault(
                         operation: before.step,
@@ -86,13 +91,16 @@ extension HistoryGenerator {
         -> Int?
     {
         var affectedUsers = Set(events[index].message.users)
-        var last: [Int] = []
-        for position in (0..<index).reversed() {
-            let users = events[position].message.users
-            if affectedUsers.isDisjoint(with: users) { last.append(position) }
+        var earlierUnrelatedIndexes: [Int] = []
+        for earlierIndex in (0..<index).reversed() {
+            let users = events[earlierIndex].message.users
+            if affectedUsers.isDisjoint(with: users) {
+                earlierUnrelatedIndexes.append(earlierIndex)
+            }
             affectedUsers.formUnion(users)
         }
-        return last.first { events[$0].usuallyCausesPush } ?? last.first
+        return earlierUnrelatedIndexes.first { events[$0].usuallyCausesPush }
+            ?? earlierUnrelatedIndexes.first
             ?? (index > 0 ? index - 1 : nil)
     }
 
@@ -107,11 +115,15 @@ extension HistoryGenerator {
     /// fault.
     private func fault(
         mayRestart: Bool,
-        mayFail: Bool,
+        mayProviderFail: Bool,
         _ random: inout SeededGenerator
     ) -> HistoryFault? {
         for _ in 0..<Self.randomFaultAttemptsMax {
-            let fault = randomFault(mayRestart: mayRestart, mayFail: mayFail, &random)
+            let fault = randomFault(
+                mayRestart: mayRestart,
+                mayProviderFail: mayProviderFail,
+                &random
+            )
             if isFaultEnabled(fault) { return fault }
         }
         return nil
@@ -119,11 +131,11 @@ extension HistoryGenerator {
 
     private func randomFault(
         mayRestart: Bool,
-        mayFail: Bool,
+        mayProviderFail: Bool,
         _ random: inout SeededGenerator
     ) -> HistoryFault {
-        let oneOrTwo = Int.random(in: 1...2, using: &random)
-        let oneToThree = Int.random(in: 1...3, using: &random)
+        let repeatCount = Int.random(in: 1...2, using: &random)
+        let copyOrDelayCount = Int.random(in: 1...3, using: &random)
         if mayRestart, occursOncePer(2, &random) {
             let phase = Crash.Phase.allCases.randomElement(using: &random) ?? .sent
             // A backend that stops gracefully waits for the missing half of the request until it is
@@ -133,8 +145,8 @@ extension HistoryGenerator {
             return occursOncePer(2, &random)
                 ? .restart(signal) : .crash(Crash(signal: signal, phase: phase))
         }
-        if mayFail, occursOncePer(2, &random) {
-            let providerResponses: [ProviderPlan.Answer] = [
+        if mayProviderFail, occursOncePer(2, &random) {
+            let providerResponses: [ProviderPlan.PlannedResponse] = [
                 .status(500), .status(503), .reset, .loseResponse,
             ]
             let providerResponse = providerResponses.randomElement(using: &random) ?? .reset
@@ -142,11 +154,11 @@ extension HistoryGenerator {
                 ? .pushServiceError(providerResponse) : .purchaseServiceError(providerResponse)
         }
         return switch Int.random(in: 0..<18, using: &random) {
-        case 0: .duplicate(oneOrTwo)
-        case 1: .concurrentDuplicate(oneToThree)
-        case 2...3: .redelivery(after: oneToThree)
-        case 4...7: .delayed(by: oneToThree)
-        case 8: .lostResponses(oneOrTwo)
+        case 0: .duplicate(repeatCount)
+        case 1: .concurrentDuplicate(copyOrDelayCount)
+        case 2...3: .redelivery(after: copyOrDelayCount)
+        case 4...7: .delayed(by: copyOrDelayCount)
+        case 8: .lostResponses(repeatCount)
         case 9: .truncatedRequests(1)
         case 10: .disconnects(1)
         case 11: .unknownType

@@ -36,22 +36,22 @@ package struct HistoryGenerator: Sendable {
         if capabilities.has(.acceptsEveryStore) {
             for store in rareStores where !stores.contains(store) { stores.append(store) }
         }
-        return capabilities.has(.purchasely) ? stores + [ProviderEvent.planStoreName] : stores
+        return capabilities.has(.purchasely) ? stores + [ProviderEvent.purchaselyStoreName] : stores
     }
 
     /// Returns the product IDs of the subscriptions that a store sells.
     static func subscriptionProducts(at store: String?) -> [String] {
-        guard store == ProviderEvent.planStoreName else {
+        guard store == ProviderEvent.purchaselyStoreName else {
             return ["premium_monthly", "premium_yearly", "premium_weekly"]
         }
-        return PlanModel.plans.filter { $0.days != nil }.map(\.name)
+        return PurchaselyModel.plans.filter { $0.days != nil }.map(\.name)
     }
 
     /// Returns one product ID for each kind of product that a store sells: subscription, lifetime
     /// purchase and consumable.
     static func products(at store: String) -> [String] {
-        store == ProviderEvent.planStoreName
-            ? [PlanModel.monthlyProduct, PlanModel.lifetime]
+        store == ProviderEvent.purchaselyStoreName
+            ? [PurchaselyModel.monthlyProduct, PurchaselyModel.lifetime]
             : [HistoryModel.monthlyProduct] + oneTimeProducts
     }
 
@@ -105,7 +105,7 @@ package struct HistoryGenerator: Sendable {
     /// No operation uses this ID by itself.
     private static let aliasPersonName = "eve"
 
-    private static let historyStart: Duration = .seconds(-8000 * 86_400)
+    private static let firstStepTime: Duration = .seconds(-8000 * 86_400)
 
     private func generate(_ random: inout SeededGenerator) -> HistoryScript? {
         let capabilities = options.capabilities
@@ -126,7 +126,7 @@ package struct HistoryGenerator: Sendable {
         var tracker = HistoryCoverage.Tracker(people)
         var steps: [CustomerHistory.Step] = []
         var events: [HistoryModel.StepEvent] = []
-        var time = Self.historyStart
+        var time = Self.firstStepTime
         // Most defects of a backend show in short histories, and more short histories fit in the
         // same time.
         let operationCount = min(
@@ -157,10 +157,10 @@ package struct HistoryGenerator: Sendable {
         if let last { steps.append(last) }
         guard !events.isEmpty || last != nil else { return nil }
         let activePeople = Set(steps.flatMap(\.operation.people))
-        let presentPeople = people.filter {
+        let includedPeople = people.filter {
             $0.name != Self.aliasPersonName || activePeople.contains($0.name)
         }
-        var history = CustomerHistory(people: presentPeople, steps: steps)
+        var history = CustomerHistory(people: includedPeople, steps: steps)
         if last == nil { addFaults(&history, events, &random) } else { history.hasBaseline = true }
         return shiftedScript(history, &random)
     }
@@ -177,9 +177,11 @@ package struct HistoryGenerator: Sendable {
         let last = history.steps.last?.operation.time ?? .zero
         // Most histories end close to the present, because a backend's `access` only shows the
         // present.
-        let nearEnds = Array(endTimes.prefix(3)).shuffled(using: &random)
-        let farEnds = Array(endTimes.dropFirst(3)).shuffled(using: &random)
-        for end in occursOncePer(6, &random) ? farEnds + nearEnds : nearEnds + farEnds {
+        let nearEndTimes = Array(endTimes.prefix(3)).shuffled(using: &random)
+        let farEndTimes = Array(endTimes.dropFirst(3)).shuffled(using: &random)
+        for end in occursOncePer(6, &random)
+            ? farEndTimes + nearEndTimes : nearEndTimes + farEndTimes
+        {
             var shiftedHistory = history
             for index in shiftedHistory.steps.indices {
                 shiftedHistory.steps[index].operation.time += end - last
@@ -223,7 +225,11 @@ package struct HistoryGenerator: Sendable {
         var acceptedCandidateCount = 0
         for _ in 0..<Self.candidateAttemptsMax where acceptedCandidateCount < Self.candidateCount {
             guard let operation = operation(people, model, time, &random) else { continue }
-            let step = CustomerHistory.Step(id: id, operation: operation, isQuietPoint: false)
+            let step = CustomerHistory.Step(
+                id: id,
+                operation: operation,
+                readsStateAfterStep: false
+            )
             var after = model
             guard let stepEvents = try? after.perform(step),
                 stepEvents.count <= Self.eventsPerOperationMax
@@ -259,7 +265,7 @@ package struct HistoryGenerator: Sendable {
         let startsPurchaselyPlan =
             heldPurchase == nil && options.capabilities.has(.purchasely)
             && occursOncePer(5, &random)
-        let isPlanPurchase = heldPurchase?.isPlanPurchase ?? startsPurchaselyPlan
+        let isPurchaselyPurchase = heldPurchase?.isPurchaselyPurchase ?? startsPurchaselyPlan
         var kinds = Self.kinds(at: heldPurchase?.state ?? .none, canShare: actors.count > 1)
         if options.capabilities.has(.login), !options.capabilities.backendChoosesIDs,
             person.arrival == .registered
@@ -269,15 +275,16 @@ package struct HistoryGenerator: Sendable {
         kinds = kinds.filter { kind in
             (options.kinds.isEmpty || Self.alwaysAllowedKinds.contains(kind)
                 || options.kinds.contains(kind))
-                && (!isPlanPurchase || PlanModel.kinds.contains(kind))
+                && (!isPurchaselyPurchase || PurchaselyModel.kinds.contains(kind))
         }
         guard let kind = kinds.randomElement(using: &random) else { return nil }
         var operation = HistoryOperation(kind, person.name, at: .zero)
-        if isPlanPurchase { operation.store = ProviderEvent.planStoreName }
+        if isPurchaselyPurchase { operation.store = ProviderEvent.purchaselyStoreName }
         operation.product = heldPurchase?.product ?? newProduct(at: operation.store, &random)
         operation.time = chooseTime(of: operation, after: time, model, &random)
         guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
-        let causesEvents = ![.register, .signUp, .logIn, .wait].contains(kind) && !isPlanPurchase
+        let causesEvents =
+            ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchaselyPurchase
         if causesEvents { operation.knownBy = knownBy(person, model, &random) }
         return operation
     }
@@ -304,15 +311,15 @@ package struct HistoryGenerator: Sendable {
         var operation = HistoryOperation(.irrelevantEvent, person.name, at: .zero)
         (operation.product, operation.store) = (
             heldPurchase?.product,
-            heldPurchase?.isPlanPurchase == true ? heldPurchase?.store : nil
+            heldPurchase?.isPurchaselyPurchase == true ? heldPurchase?.store : nil
         )
         operation.time = chooseTime(of: operation, after: time, model, &random)
         guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
-        if !model.known.contains(operation.user) { operation.type = HistoryModel.testType }
+        if !model.known.contains(operation.user) { operation.type = HistoryModel.testEventType }
         let step = CustomerHistory.Step(
             id: options.operationsMax,
             operation: operation,
-            isQuietPoint: false
+            readsStateAfterStep: false
         )
         var after = model
         guard let stepEvents = try? after.perform(step),
@@ -351,36 +358,38 @@ package struct HistoryGenerator: Sendable {
     /// Returns the kinds of operations that the stores allow for a purchase in this state.
     private static func kinds(at state: PurchaseState, canShare: Bool) -> [HistoryOperation.Kind] {
         let share: [HistoryOperation.Kind] = canShare ? [.transfer, .share] : []
-        let common: [HistoryOperation.Kind] = [.wait, .irrelevantEvent] + share
+        let commonKinds: [HistoryOperation.Kind] = [.wait, .irrelevantEvent] + share
         return switch state {
         case .none:
             [.purchase, .purchase, .purchase, .grant, .temporaryGrant, .register, .irrelevantEvent]
         case .trial, .intro:
-            common + [.cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire]
-        case .prepaid: common + [.refund]
+            commonKinds + [
+                .cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire,
+            ]
+        case .prepaid: commonKinds + [.refund]
         case .active:
-            common + [
+            commonKinds + [
                 .cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire, .pause,
                 .register, .unshare,
             ]
-        case .cancelled: common + [.uncancel, .refund, .extend, .expire, .purchase]
-        case .grace: common + [.recover, .recover, .refund, .cancel, .extend, .expire]
-        case .retrying: common + [.recover, .expire]
-        case .pausing: common
-        case .paused: common + [.resume, .resume]
-        case .changing: common + [.cancel, .renew, .refund, .extend]
-        case .ended: common + [.purchase, .purchase, .recover, .temporaryGrant, .refund]
-        case .refunded: common + [.purchase, .reverseRefund, .reverseRefund]
-        case .lifetime: common + [.refund]
-        case .consumed: common
-        case .promotional: common + [.revoke, .revoke]
-        case .temporary: common + [.purchase, .purchase]
+        case .cancelled: commonKinds + [.uncancel, .refund, .extend, .expire, .purchase]
+        case .grace: commonKinds + [.recover, .recover, .refund, .cancel, .extend, .expire]
+        case .retrying: commonKinds + [.recover, .expire]
+        case .pausing: commonKinds
+        case .paused: commonKinds + [.resume, .resume]
+        case .changing: commonKinds + [.cancel, .renew, .refund, .extend]
+        case .ended: commonKinds + [.purchase, .purchase, .recover, .temporaryGrant, .refund]
+        case .refunded: commonKinds + [.purchase, .reverseRefund, .reverseRefund]
+        case .lifetime: commonKinds + [.refund]
+        case .consumed: commonKinds
+        case .promotional: commonKinds + [.revoke, .revoke]
+        case .temporary: commonKinds + [.purchase, .purchase]
         }
     }
 
     private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
-        let kept = store == nil ? Self.oneTimeProducts : [PlanModel.lifetime]
-        let all = occursOncePer(4, &random) ? kept : Self.subscriptionProducts(at: store)
+        let oneTimeChoices = store == nil ? Self.oneTimeProducts : [PurchaselyModel.lifetime]
+        let all = occursOncePer(4, &random) ? oneTimeChoices : Self.subscriptionProducts(at: store)
         return all.randomElement(using: &random) ?? HistoryModel.monthlyProduct
     }
 
@@ -415,20 +424,22 @@ package struct HistoryGenerator: Sendable {
             operation.product = nil
         case .billingIssue:
             // Google Play and the App Store support grace periods of 3 to 30 days.
-            operation.span =
+            operation.effectDuration =
                 occursOncePer(3, &random)
                 ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
-        case .extend: operation.span = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
-        case .pause: operation.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
+        case .extend:
+            operation.effectDuration = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
+        case .pause:
+            operation.effectDuration = days([7, 30, 90].randomElement(using: &random) ?? 30)
         case .temporaryGrant:
-            operation.span = .seconds(86_400)
+            operation.effectDuration = .seconds(86_400)
             operation.store = heldPurchase?.store
         case .changeProduct:
             let others = Self.subscriptionProducts(at: operation.store).filter {
                 $0 != operation.product
             }
             operation.newProduct = others.randomElement(using: &random)
-            operation.isDeferred = !operation.isPlanPurchase && occursOncePer(2, &random)
+            operation.isDeferred = !operation.isPurchaselyPurchase && occursOncePer(2, &random)
         case .grant:
             operation.product = nil
             operation.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(
@@ -437,12 +448,12 @@ package struct HistoryGenerator: Sendable {
         case .revoke, .register, .signUp: operation.product = nil
         case .cancel, .expire:
             operation.reason =
-                operation.isPlanPurchase || occursOncePer(2, &random)
+                operation.isPurchaselyPurchase || occursOncePer(2, &random)
                 ? nil : Self.reasons(of: operation.kind).randomElement(using: &random)
         case .irrelevantEvent:
             let types =
-                operation.isPlanPurchase
-                ? PlanModel.irrelevantEventNames : HistoryModel.irrelevantEventTypes
+                operation.isPurchaselyPurchase
+                ? PurchaselyModel.irrelevantEventNames : HistoryModel.irrelevantEventTypes
             operation.type = types.randomElement(using: &random)
         case .wait: operation.product = nil
         case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund, .unshare: break
@@ -465,7 +476,7 @@ package struct HistoryGenerator: Sendable {
     ) {
         let isOneTimeProduct = Self.oneTimeProducts.contains(operation.product ?? "")
         let mayUseSandbox = options.capabilities.has(.separatesSandbox) && occursOncePer(7, &random)
-        if operation.isPlanPurchase {
+        if operation.isPurchaselyPurchase {
             operation.environment = heldPurchase?.environment ?? (mayUseSandbox ? "SANDBOX" : nil)
             return
         }
@@ -507,7 +518,7 @@ package struct HistoryGenerator: Sendable {
                 : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
             return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
         }
-        let gap: Duration =
+        let timeSincePreviousStep: Duration =
             switch Int.random(in: 0..<10, using: &random) {
             case 0: .milliseconds(Int.random(in: 1...900, using: &random))
             case 1...2: .seconds(Int.random(in: 1...59, using: &random))
@@ -516,7 +527,7 @@ package struct HistoryGenerator: Sendable {
             case 7...8: days(Int.random(in: 1...12, using: &random))
             default: days(Int.random(in: 20...70, using: &random))
             }
-        return time + gap
+        return time + timeSincePreviousStep
     }
 }
 

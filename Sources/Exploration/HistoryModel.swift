@@ -43,7 +43,7 @@ package struct HistoryModel: Sendable {
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 
     private var store: RevenueCatState
-    private(set) var plans = PlanModel()
+    private(set) var plans = PurchaselyModel()
     private(set) var purchaseFacts = PurchaseFacts()
     private(set) var accounts = HistoryAccounts()
     private(set) var userNames = UserIDTracker()
@@ -51,7 +51,7 @@ package struct HistoryModel: Sendable {
     let registered: Set<String>
     /// The names of the users that events or the app have named to the backend.
     private(set) var known: Set<String>
-    private var lastTime: Duration?
+    private var lastStepTime: Duration?
     /// The names of the users that an event other than TEST has named.
     private var usersEverNamedInEvents: Set<String> = []
     /// The time of each user's latest event.
@@ -82,25 +82,25 @@ package struct HistoryModel: Sendable {
         -> [StepEvent]
     {
         let operation = step.operation
-        guard operation.time <= .zero, lastTime.map({ $0 <= operation.time }) ?? true else {
+        guard operation.time <= .zero, lastStepTime.map({ $0 <= operation.time }) ?? true else {
             throw ImpossibleOperation(
                 reason: "the time is before the previous step or after the start of the run"
             )
         }
-        lastTime = operation.time
+        lastStepTime = operation.time
         var stepEvents: [StepEvent] = []
         while let next = store.nextChangeTime, next <= Self.zero + operation.time {
-            let before = states(at: next)
+            let before = purchaseStates(at: next)
             store.advance(to: next)
             try collectEvents(into: &stepEvents, of: step, isScheduledChange: true, before)
         }
         try checkUserIDs(operation)
-        if operation.isPlanPurchase {
-            try addPlanEvents(of: operation, step, &stepEvents)
+        if operation.isPurchaselyPurchase {
+            try addPurchaselyEvents(of: operation, step, &stepEvents)
             return try sortedByTime(stepEvents)
         }
         try check(operation)
-        let before = states(at: Self.zero + operation.time)
+        let before = purchaseStates(at: Self.zero + operation.time)
         switch operation.kind {
         case .wait: break
         case .signUp: try accounts.signUp(operation.user)
@@ -138,7 +138,7 @@ package struct HistoryModel: Sendable {
                     throw ImpossibleOperation(reason: "a user has two events at the same time")
                 }
                 lastEventTimeByUser[user] = event.message.time
-                if event.message.type != Self.testType { usersEverNamedInEvents.insert(user) }
+                if event.message.type != Self.testEventType { usersEverNamedInEvents.insert(user) }
             }
         }
         return sorted.enumerated().map { index, item in
@@ -148,7 +148,7 @@ package struct HistoryModel: Sendable {
         }
     }
 
-    private mutating func addPlanEvents(
+    private mutating func addPurchaselyEvents(
         of operation: HistoryOperation,
         _ step: CustomerHistory.Step,
         _ stepEvents: inout [StepEvent]
@@ -197,12 +197,12 @@ package struct HistoryModel: Sendable {
     }
 
     /// The event type that the dashboard's test button sends.
-    static let testType = "TEST"
+    static let testEventType = "TEST"
 
     /// Event types that change no subscription and therefore need no model (S-08, S-18; RevenueCat
     /// fact sheet 2.6).
     package static let irrelevantEventTypes = [
-        testType, "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
+        testEventType, "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
         "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
         "PAYWALL_IMPRESSION", "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER",
         "PAYWALL_COMPONENT_INTERACTED", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED",
@@ -370,15 +370,15 @@ package struct HistoryModel: Sendable {
     }
 
     /// Returns the state of each user's purchases at a time, by user and product.
-    private func states(at time: Instant) -> [PurchaseKey: PurchaseState] {
-        var states: [PurchaseKey: PurchaseState] = [:]
+    private func purchaseStates(at time: Instant) -> [PurchaseKey: PurchaseState] {
+        var purchaseStates: [PurchaseKey: PurchaseState] = [:]
         for user in known.union(purchaseFacts.productsEverHad.keys) {
             for purchase in purchases(of: user) {
-                states[PurchaseKey(user: user, product: purchase.productID)] =
+                purchaseStates[PurchaseKey(user: user, product: purchase.productID)] =
                     PurchaseState(purchase, at: time)
             }
         }
-        return states
+        return purchaseStates
     }
 
     /// Returns the purchases and Purchasely plans of a user, with their states at a time.
@@ -394,7 +394,7 @@ package struct HistoryModel: Sendable {
             + plans.heldPurchases(of: user).map {
                 HeldPurchase(
                     product: $0.plan,
-                    store: ProviderEvent.planStoreName,
+                    store: ProviderEvent.purchaselyStoreName,
                     environment: $0.environment,
                     state: $0.state
                 )
@@ -418,7 +418,7 @@ package struct HistoryModel: Sendable {
         let state: PurchaseState
 
         var isSandbox: Bool { environment == "SANDBOX" }
-        var isPlanPurchase: Bool { store == ProviderEvent.planStoreName }
+        var isPurchaselyPurchase: Bool { store == ProviderEvent.purchaselyStoreName }
     }
 
     /// Whether a paid period ends at a time that the real clock could reach while the campaign
@@ -440,7 +440,7 @@ package struct HistoryModel: Sendable {
     ///
     /// RevenueCat's REST API has no finer times. If two purchases have ended, no source defines
     /// which of them the REST API shows.
-    var hasSimultaneousEnds: Bool {
+    var hasSimultaneousPeriodEnds: Bool {
         purchaseFacts.productsEverHad.keys.contains { user in
             let endTimes = purchases(of: user).compactMap(\.expires).sorted()
             return zip(endTimes, endTimes.dropFirst()).contains { $1 - $0 < .seconds(1) }
@@ -467,8 +467,8 @@ package struct HistoryModel: Sendable {
         action.reason = operation.reason
         action.isAtPeriodEnd = operation.isDeferred
         switch operation.kind {
-        case .billingIssue: action.grace = operation.span
-        case .extend, .pause, .temporaryGrant: action.by = operation.span
+        case .billingIssue: action.grace = operation.effectDuration
+        case .extend, .pause, .temporaryGrant: action.by = operation.effectDuration
         case .grant: action.duration = operation.reason
         case .purchase, .renew, .cancel, .uncancel, .resume, .refund, .expire, .transfer, .revoke,
             .recover, .changeProduct, .reverseRefund, .share, .unshare, .irrelevantEvent, .register,

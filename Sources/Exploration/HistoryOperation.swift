@@ -86,14 +86,14 @@ package struct HistoryOperation: Hashable, Sendable {
     package var additionalID: String?
     package var product: String?
     package var newProduct: String?
-    /// The store of the purchase, product change or transfer; `ProviderEvent.planStoreName` for a Purchasely
+    /// The store of the purchase, product change or transfer; `ProviderEvent.purchaselyStoreName` for a Purchasely
     /// plan.
     package var store: String?
     package var environment: String?
     package var period: String?
     package var reason: String?
     /// The length of a grace period, an extension or a pause.
-    package var span: Duration?
+    package var effectDuration: Duration?
     /// Whether a product change takes effect only at the end of the paid period.
     package var isDeferred = false
     /// The event type of an irrelevant event, which changes no subscription; nil for other
@@ -106,7 +106,7 @@ package struct HistoryOperation: Hashable, Sendable {
     /// The names of all users who take part in the operation.
     var people: [String] { [user] + [from, additionalID].compactMap(\.self) }
 
-    var isPlanPurchase: Bool { store == ProviderEvent.planStoreName }
+    var isPurchaselyPurchase: Bool { store == ProviderEvent.purchaselyStoreName }
 
     package init(_ kind: Kind, _ user: String, at time: Duration) {
         (self.kind, self.user, self.time) = (kind, user, time)

@@ -10,14 +10,14 @@ extension HistoryScript {
     /// - Returns: The beginning of the history; nil when every probe returned the expected state.
     ///   The caller must run the beginning separately, because the backend may only have needed
     ///   more time.
-    package func firstWrongPrefix(in evidence: CaseEvidence, _ capabilities: Capabilities)
+    package func firstPrefixWithWrongState(in evidence: CaseEvidence, _ capabilities: Capabilities)
         -> CustomerHistory?
     {
-        quietPoints.first { showsWrongState($0, evidence, capabilities) }?.prefix
+        stateReadPoints.first { showsWrongState($0, evidence, capabilities) }?.prefix
     }
 
     private func showsWrongState(
-        _ point: QuietPoint,
+        _ point: StateReadPoint,
         _ evidence: CaseEvidence,
         _ capabilities: Capabilities
     ) -> Bool {
@@ -25,16 +25,16 @@ extension HistoryScript {
             let next = evidence.subject.attempts(of: point.next).first?.sequence
         else { return false }
         let plan = CasePlan(script.contract)
-        var record = evidence.subject
-        record.exchanges.removeAll { $0.sequence >= next }
-        record.plan = plan.subject
-        let before = CaseEvidence(
+        var subjectRecord = evidence.subject
+        subjectRecord.exchanges.removeAll { $0.sequence >= next }
+        subjectRecord.plan = plan.subject
+        let evidenceBeforeNextDelivery = CaseEvidence(
             plan: plan,
-            subject: record,
+            subject: subjectRecord,
             baselines: [],
             profile: evidence.profile,
-            sight: evidence.sight
+            observability: evidence.observability
         )
-        return Judge.judge(before).verdict == .failed
+        return Judge.judge(evidenceBeforeNextDelivery).verdict == .failed
     }
 }

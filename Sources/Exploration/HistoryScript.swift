@@ -5,7 +5,7 @@ package import Conformance
 package struct HistoryScript: Sendable {
     /// A point within a history at which all earlier events have been delivered, so that the
     /// backend's state is predictable.
-    package struct QuietPoint: Sendable {
+    package struct StateReadPoint: Sendable {
         /// The ID of the last step of the history before the point.
         package let step: Int
         /// The part of the history up to the point.
@@ -16,7 +16,7 @@ package struct HistoryScript: Sendable {
 
     package let history: CustomerHistory
     package let contract: Contract
-    package let quietPoints: [QuietPoint]
+    package let stateReadPoints: [StateReadPoint]
     /// The situations that the history covers, for the coverage report.
     package let features: [Feature]
 
@@ -39,14 +39,14 @@ package struct HistoryScript: Sendable {
         let ineffectiveFaults = writer.ineffectiveFaults
         if !ineffectiveFaults.isEmpty {
             // Removes faults that have no effect, such as a delay that no later event overtakes.
-            var reduced = history
-            reduced.placedFaults.removeAll(where: ineffectiveFaults.contains)
-            writer = ContractWriter(reduced, capabilities)
+            var historyWithEffectiveFaults = history
+            historyWithEffectiveFaults.placedFaults.removeAll(where: ineffectiveFaults.contains)
+            writer = ContractWriter(historyWithEffectiveFaults, capabilities)
             try writer.write()
         }
         self.history = writer.history
         contract = writer.contract(id)
-        quietPoints = writer.quietPoints
+        stateReadPoints = writer.stateReadPoints
         features = writer.features
     }
 
@@ -64,8 +64,10 @@ package struct HistoryScript: Sendable {
         /// Returns whether this event and the next event can be delivered at the same time, which
         /// requires that no other step comes between them.
         func canOverlap(_ next: PlannedDelivery) -> Bool {
-            !placedFaults.contains { $0.interruptsAttempt || $0 == .registrationOverlap }
-                && !next.placedFaults.contains { $0.interruptsAttempt || $0.insertsPrecedingStep }
+            !placedFaults.contains { $0.interruptsDeliveryAttempt || $0 == .registrationOverlap }
+                && !next.placedFaults.contains {
+                    $0.interruptsDeliveryAttempt || $0.insertsPrecedingStep
+                }
         }
     }
 
@@ -76,7 +78,7 @@ package struct HistoryScript: Sendable {
         /// A second delivery of an earlier event.
         case copy(of: PlannedDelivery)
         case register(String)
-        case quietPoint(CustomerHistory.Step)
+        case stateReadPoint(CustomerHistory.Step)
 
         var arrival: PlannedDelivery? {
             if case .arrival(let arrival) = self { arrival } else { nil }
@@ -89,13 +91,13 @@ package struct HistoryScript: Sendable {
         private var model: HistoryModel
         private var items: [ScriptItem] = []
         private var names: [String: Int] = [:]
-        private(set) var quietPoints: [QuietPoint] = []
+        private(set) var stateReadPoints: [StateReadPoint] = []
         private(set) var ineffectiveFaults: [CustomerHistory.PlacedFault] = []
         private(set) var features: [HistoryCoverage.Feature] = []
         private var steps: [Step] = []
         /// Whether the previous event is delivered at the same time as the next event.
         private var isOverlapPending = false
-        private var specs: [(name: String, spec: EventSpec)] = []
+        private var namedSpecs: [(name: String, spec: EventSpec)] = []
         private var needs: Set<Conformance.Feature> = []
 
         init(_ history: CustomerHistory, _ capabilities: Capabilities) {
@@ -123,8 +125,8 @@ package struct HistoryScript: Sendable {
                 }
                 // A state that is read this close to the end of a period would have a random
                 // result.
-                if step.isQuietPoint, hasEvent, !model.hasUnsafePeriodEnd {
-                    items.append(.quietPoint(step))
+                if step.readsStateAfterStep, hasAnyEvent, !model.hasUnsafePeriodEnd {
+                    items.append(.stateReadPoint(step))
                 }
             }
             guard !model.hasUnsafePeriodEnd else {
@@ -132,10 +134,10 @@ package struct HistoryScript: Sendable {
                     reason: "a period ends too close to the present"
                 )
             }
-            guard !model.hasSimultaneousEnds else {
+            guard !model.hasSimultaneousPeriodEnds else {
                 throw HistoryModel.ImpossibleOperation(reason: "two purchases end at the same time")
             }
-            guard hasEvent else {
+            guard hasAnyEvent else {
                 throw HistoryModel.ImpossibleOperation(reason: "the history has no event")
             }
             applyDeliveryOrder()
@@ -144,7 +146,7 @@ package struct HistoryScript: Sendable {
             }
         }
 
-        private var hasEvent: Bool {
+        private var hasAnyEvent: Bool {
             items.contains { if case .arrival = $0 { true } else { false } }
         }
 
@@ -166,7 +168,7 @@ package struct HistoryScript: Sendable {
             }
             if message.isSandbox { needs.insert(.separatesSandbox) }
             if let spec = message.event {
-                specs.append((name, spec))
+                namedSpecs.append((name, spec))
                 if spec.knownBy != .appUserID { needs.insert(.aliases) }
                 // Promotional grants come from the developer, not from a store.
                 if !(HistoryGenerator.commonStores + ["PROMOTIONAL"]).contains(spec.store) {
@@ -187,24 +189,26 @@ package struct HistoryScript: Sendable {
         private mutating func applyDeliveryOrder() {
             let before = items.compactMap(\.arrival)
             defer { recordIneffectiveFaults(before, items.compactMap(\.arrival)) }
-            var ordered: [ScriptItem] = []
+            var itemsInDeliveryOrder: [ScriptItem] = []
             /// The items that are delivered later, each with the number of other deliveries to wait
             /// for.
             var delayedItems: [(count: Int, item: ScriptItem)] = []
             func releaseDueItems(
                 _ delayedItems: inout [(count: Int, item: ScriptItem)],
-                into ordered: inout [ScriptItem]
+                into itemsInDeliveryOrder: inout [ScriptItem]
             ) {
                 for index in delayedItems.indices { delayedItems[index].count -= 1 }
-                ordered += delayedItems.filter { $0.count <= 0 }.map(\.item)
+                itemsInDeliveryOrder += delayedItems.filter { $0.count <= 0 }.map(\.item)
                 delayedItems.removeAll { $0.count <= 0 }
             }
             for item in items {
                 guard case .arrival(let arrival) = item else {
                     // The state is not predictable while an event that happened has not been
                     // delivered yet.
-                    let isOverlapOpen = ordered.last?.arrival?.overlapsNext ?? false
-                    if case .quietPoint = item, !delayedItems.isEmpty || isOverlapOpen { continue }
+                    let isOverlapOpen = itemsInDeliveryOrder.last?.arrival?.overlapsNext ?? false
+                    if case .stateReadPoint = item, !delayedItems.isEmpty || isOverlapOpen {
+                        continue
+                    }
                     // Clause S-28 leaves open who owns purchases after a login. Therefore earlier
                     // events of the user are delivered before the login.
                     if case .logIn(let operation) = item {
@@ -214,18 +218,18 @@ package struct HistoryScript: Sendable {
                                 with: delayedItems.item.arrival?.stepEvent.message.users ?? []
                             )
                         }
-                        ordered += delayedItems.filter(concernsJoinedUser).map(\.item)
+                        itemsInDeliveryOrder += delayedItems.filter(concernsJoinedUser).map(\.item)
                         delayedItems.removeAll(where: concernsJoinedUser)
                     }
-                    ordered.append(item)
+                    itemsInDeliveryOrder.append(item)
                     continue
                 }
                 var delay: Int?
-                var copyDelay: Int?
+                var redeliveryDelay: Int?
                 for placedFault in arrival.placedFaults {
                     switch placedFault {
                     case .delayed(let by): delay = by
-                    case .redelivery(let after): copyDelay = after
+                    case .redelivery(let after): redeliveryDelay = after
                     case .duplicate, .concurrentDuplicate, .lostResponses, .truncatedRequests,
                         .disconnects,
                         .pushServiceError,
@@ -239,14 +243,14 @@ package struct HistoryScript: Sendable {
                 if let delay {
                     delayedItems.append((delay + 1, item))
                 } else {
-                    ordered.append(item)
+                    itemsInDeliveryOrder.append(item)
                 }
-                releaseDueItems(&delayedItems, into: &ordered)
-                if let copyDelay {
-                    delayedItems.append((copyDelay + (delay ?? 0) + 1, .copy(of: arrival)))
+                releaseDueItems(&delayedItems, into: &itemsInDeliveryOrder)
+                if let redeliveryDelay {
+                    delayedItems.append((redeliveryDelay + (delay ?? 0) + 1, .copy(of: arrival)))
                 }
             }
-            items = ordered + delayedItems.map(\.item)
+            items = itemsInDeliveryOrder + delayedItems.map(\.item)
         }
 
         /// Records the faults that have no effect: faults of events that do not occur, delays that
@@ -257,9 +261,9 @@ package struct HistoryScript: Sendable {
         ) {
             var overtakenDeliveries: Set<String> = []
             for (index, arrival) in before.enumerated() {
-                let later = Set(before[(index + 1)...].map(\.name))
+                let laterDeliveryNames = Set(before[(index + 1)...].map(\.name))
                 let position = after.firstIndex { $0.name == arrival.name } ?? after.endIndex
-                if after[..<position].contains(where: { later.contains($0.name) }) {
+                if after[..<position].contains(where: { laterDeliveryNames.contains($0.name) }) {
                     overtakenDeliveries.insert(arrival.name)
                 }
             }
@@ -274,8 +278,9 @@ package struct HistoryScript: Sendable {
                 case .overlap: !overlappingDeliveries.contains(arrival.name)
                 case .registrationOverlap:
                     arrival.stepEvent.message.user == nil
-                        || arrival.placedFaults.contains(where: \.interruptsAttempt)
-                case .concurrentDuplicate: arrival.placedFaults.contains(where: \.interruptsAttempt)
+                        || arrival.placedFaults.contains(where: \.interruptsDeliveryAttempt)
+                case .concurrentDuplicate:
+                    arrival.placedFaults.contains(where: \.interruptsDeliveryAttempt)
                 case .duplicate, .redelivery, .lostResponses, .truncatedRequests, .disconnects,
                     .pushServiceError,
                     .purchaseServiceError, .unknownType, .unknownFields, .reorderedKeys, .restart,
@@ -302,7 +307,7 @@ package struct HistoryScript: Sendable {
 
         private mutating func appendSteps(
             _ item: ScriptItem,
-            followedBy rest: ArraySlice<ScriptItem>
+            followedBy followingItems: ArraySlice<ScriptItem>
         ) {
             switch item {
             case .register(let user): steps.append(.register(user: user))
@@ -323,19 +328,23 @@ package struct HistoryScript: Sendable {
                 delivery.shufflesKeys = original.placedFaults.contains(.reorderedKeys)
                 steps.append(.deliver(delivery))
             case .arrival(let arrival): steps += deliverySteps(arrival)
-            case .quietPoint(let step):
-                let next = rest.lazy.compactMap { item -> String? in
+            case .stateReadPoint(let step):
+                let next = followingItems.lazy.compactMap { item -> String? in
                     switch item {
                     case .arrival(let arrival): arrival.name
                     case .copy(let original): original.redeliveryName
-                    case .register, .signUp, .logIn, .quietPoint: nil
+                    case .register, .signUp, .logIn, .stateReadPoint: nil
                     }
                 }.first
                 // Without a later delivery, this point is the end of the history, where the state
                 // is read anyway.
                 guard let next, capabilities.showsState else { return }
-                quietPoints.append(
-                    QuietPoint(step: step.id, prefix: history.prefix(through: step.id), next: next)
+                stateReadPoints.append(
+                    StateReadPoint(
+                        step: step.id,
+                        prefix: history.prefix(through: step.id),
+                        next: next
+                    )
                 )
                 steps += history.people.map { .probe(user: $0.name) }
             }
@@ -416,7 +425,7 @@ package struct HistoryScript: Sendable {
             }
             if history.hasBaseline { expectation.effects = pushExpectations(position) }
             // A backend may omit the notification for a delayed event.
-            let isOrderChanged = history.placedFaults.contains { $0.fault.changesOrder }
+            let isOrderChanged = history.placedFaults.contains { $0.fault.changesDeliveryOrder }
             let hasRegistrationRace = history.placedFaults.contains {
                 $0.fault == .registrationOverlap
             }
@@ -430,7 +439,7 @@ package struct HistoryScript: Sendable {
                 expectation.relation = isOrderChanged ? .inOrder : .once
                 expectation.compared = isOrderChanged ? [.fields] : [.state, .effects]
             }
-            let registrations = history.people.filter { $0.arrival == .registered }
+            let registrationSteps = history.people.filter { $0.arrival == .registered }
                 .map { Step.register(user: $0.name) }
             var before = 0
             if isComparedWithStateBefore {
@@ -447,7 +456,7 @@ package struct HistoryScript: Sendable {
                 level: .must,
                 source: "a history generated by 'assay explore'",
                 needs: Conformance.Feature.allCases.filter(needs.contains),
-                given: registrations + steps.prefix(before),
+                given: registrationSteps + steps.prefix(before),
                 steps: Array(steps.dropFirst(before)),
                 expectation: expectation,
                 location: position
@@ -464,12 +473,12 @@ package struct HistoryScript: Sendable {
         /// unknown user may create the user, except for a TEST event (S-18, S-20).
         private var isComparedWithStateBefore: Bool {
             guard history.hasBaseline, !history.hasFaults, capabilities.showsState,
-                quietPoints.isEmpty,
+                stateReadPoints.isEmpty,
                 let last = history.steps.last, last.operation.kind == .irrelevantEvent,
                 !model.isKnownOnlyAnonymously(last.operation.user)
             else { return false }
             return model.known.contains(last.operation.user)
-                || last.operation.type == HistoryModel.testType
+                || last.operation.type == HistoryModel.testEventType
                     && !model.isNamedByEvent(last.operation.user)
         }
 
@@ -480,7 +489,7 @@ package struct HistoryScript: Sendable {
         /// information.
         private var changesOnlyAccess: Bool {
             history.steps.last.map {
-                $0.operation.isPlanPurchase && $0.operation.type != ProviderEvent.unknownType
+                $0.operation.isPurchaselyPurchase && $0.operation.type != ProviderEvent.unknownType
             } ?? false
         }
 
@@ -507,7 +516,7 @@ package struct HistoryScript: Sendable {
         private func pushExpectations(_ position: SourceLocation) -> [EffectExpectation] {
             // After a login to another user's account, it is undetermined which of the two users
             // gets a notification.
-            guard capabilities.has(.push), !model.accounts.hasForeignLogin else { return [] }
+            guard capabilities.has(.push), !model.accounts.hasLoginToOtherAccount else { return [] }
             return history.people.map { person in
                 EffectExpectation(
                     kind: "onesignal.notification",
@@ -535,7 +544,7 @@ package struct HistoryScript: Sendable {
         ) -> [StateExpectation.Field] {
             guard capabilities.showsState else { return [] }
             var fields = expectedState.fields { time in
-                let expiringEvent = specs.last {
+                let expiringEvent = namedSpecs.last {
                     $0.spec.expires == time
                         && !HistoryModel.irrelevantEventTypes.contains($0.spec.type)
                 }

@@ -10,7 +10,9 @@ extension CustomerHistory {
         // The beginnings of the history find the shortest part that still fails, first by halves,
         // then one step at a time.
         var endIndexes = Set<Int>()
-        for share in [0.25, 0.5, 0.75] { endIndexes.insert(Int(Double(steps.count) * share)) }
+        for stepFraction in [0.25, 0.5, 0.75] {
+            endIndexes.insert(Int(Double(steps.count) * stepFraction))
+        }
         endIndexes.insert(steps.count - 2)
         for end in endIndexes.sorted() where end >= 0 && end < steps.count - 1 {
             var history = prefix(through: steps[end].id)
@@ -52,10 +54,10 @@ extension CustomerHistory {
     /// The maximum number of operations for which pairs are also removed together.
     ///
     /// A grant and its end, for example, cannot be removed one by one.
-    private static let pairOperationsMax = 8
+    private static let stepCountMaxForPairs = 8
 
     private var withoutOperationPairs: [CustomerHistory] {
-        guard (3...Self.pairOperationsMax).contains(steps.count) else { return [] }
+        guard (3...Self.stepCountMaxForPairs).contains(steps.count) else { return [] }
         return steps.indices.flatMap { first in
             steps.indices.dropFirst(first + 1).flatMap { second in
                 historiesWithout([steps[first].id, steps[second].id]).map(\.withoutInactivePeople)
@@ -72,7 +74,7 @@ extension CustomerHistory {
             change(&history)
             if history != self { variants.append(history) }
         }
-        if withoutQuietPoints != self { variants.append(withoutQuietPoints) }
+        if withoutStateReadPoints != self { variants.append(withoutStateReadPoints) }
         add { $0.hasBaseline = false }
         for index in people.indices { add { $0.people[index].arrival = .registered } }
         for index in placedFaults.indices {
@@ -88,7 +90,7 @@ extension CustomerHistory {
             add { $0.steps[index].operation.isDeferred = false }
             add { history in
                 let operation = history.steps[index].operation
-                if operation.store != nil, !operation.isPlanPurchase {
+                if operation.store != nil, !operation.isPurchaselyPurchase {
                     history.steps[index].operation.store = "APP_STORE"
                 }
             }
@@ -99,7 +101,7 @@ extension CustomerHistory {
             }
         }
         let products = Set(
-            steps.filter { !$0.operation.isPlanPurchase }.compactMap(\.operation.product)
+            steps.filter { !$0.operation.isPurchaselyPurchase }.compactMap(\.operation.product)
         )
         if !products.contains(HistoryModel.monthlyProduct) {
             for product in products.sorted() {
@@ -124,9 +126,9 @@ extension CustomerHistory {
     // MARK: Parts
 
     /// The history without quiet points, so that the backend's state is read only at the end.
-    package var withoutQuietPoints: CustomerHistory {
+    package var withoutStateReadPoints: CustomerHistory {
         var history = self
-        for index in history.steps.indices { history.steps[index].isQuietPoint = false }
+        for index in history.steps.indices { history.steps[index].readsStateAfterStep = false }
         return history
     }
 
@@ -137,18 +139,20 @@ extension CustomerHistory {
     private func historiesWithout(_ removedIDs: Set<Int>) -> [CustomerHistory] {
         var history = self
         history.steps.removeAll { removedIDs.contains($0.id) }
-        var moved = history
+        var historyWithMovedFaults = history
         history.placedFaults.removeAll { removedIDs.contains($0.operation) }
         guard history.placedFaults.count < placedFaults.count else { return [history] }
-        for index in moved.placedFaults.indices
-        where removedIDs.contains(moved.placedFaults[index].operation) {
+        for index in historyWithMovedFaults.placedFaults.indices
+        where removedIDs.contains(historyWithMovedFaults.placedFaults[index].operation) {
             let position =
-                steps.firstIndex { $0.id == moved.placedFaults[index].operation } ?? steps.endIndex
+                steps.firstIndex { $0.id == historyWithMovedFaults.placedFaults[index].operation }
+                ?? steps.endIndex
             let next = steps[position...].first { !removedIDs.contains($0.id) }
-            moved.placedFaults[index].operation = next?.id ?? -1
+            historyWithMovedFaults.placedFaults[index].operation = next?.id ?? -1
         }
-        moved.placedFaults.removeAll { $0.operation < 0 }
-        return moved.placedFaults == history.placedFaults ? [history] : [moved, history]
+        historyWithMovedFaults.placedFaults.removeAll { $0.operation < 0 }
+        return historyWithMovedFaults.placedFaults == history.placedFaults
+            ? [history] : [historyWithMovedFaults, history]
     }
 
     /// The history without users who take part in no operation.
@@ -159,10 +163,12 @@ extension CustomerHistory {
         return history
     }
 
-    private mutating func renameProduct(_ product: String, _ other: String) {
+    private mutating func renameProduct(_ product: String, _ newProduct: String) {
         for index in steps.indices {
-            if steps[index].operation.product == product, !steps[index].operation.isPlanPurchase {
-                steps[index].operation.product = other
+            if steps[index].operation.product == product,
+                !steps[index].operation.isPurchaselyPurchase
+            {
+                steps[index].operation.product = newProduct
             }
         }
     }
@@ -194,18 +200,21 @@ extension CustomerHistory {
 extension HistoryFault {
     /// Weaker variants of this fault, the weakest first.
     fileprivate var simplerVariants: [HistoryFault] {
-        func fewer(_ count: Int, _ make: (Int) -> HistoryFault) -> [HistoryFault] {
-            count > 1 ? [make(1), make(count - 1)] : []
+        func variantsWithSmallerCount(_ count: Int, _ makeFault: (Int) -> HistoryFault)
+            -> [HistoryFault]
+        {
+            count > 1 ? [makeFault(1), makeFault(count - 1)] : []
         }
         return switch self {
-        case .duplicate(let count): fewer(count) { .duplicate($0) }
+        case .duplicate(let count): variantsWithSmallerCount(count) { .duplicate($0) }
         case .concurrentDuplicate(let count):
-            [.duplicate(1)] + fewer(count) { .concurrentDuplicate($0) }
-        case .redelivery(let after): fewer(after) { .redelivery(after: $0) }
-        case .delayed(let by): fewer(by) { .delayed(by: $0) }
-        case .lostResponses(let count): fewer(count) { .lostResponses($0) }
-        case .truncatedRequests(let count): fewer(count) { .truncatedRequests($0) }
-        case .disconnects(let count): fewer(count) { .disconnects($0) }
+            [.duplicate(1)] + variantsWithSmallerCount(count) { .concurrentDuplicate($0) }
+        case .redelivery(let after): variantsWithSmallerCount(after) { .redelivery(after: $0) }
+        case .delayed(let by): variantsWithSmallerCount(by) { .delayed(by: $0) }
+        case .lostResponses(let count): variantsWithSmallerCount(count) { .lostResponses($0) }
+        case .truncatedRequests(let count):
+            variantsWithSmallerCount(count) { .truncatedRequests($0) }
+        case .disconnects(let count): variantsWithSmallerCount(count) { .disconnects($0) }
         case .pushServiceError: [.pushServiceError(.status(500))]
         case .purchaseServiceError: [.purchaseServiceError(.status(500))]
         case .crash(let crash): [.crash(Crash(signal: crash.signal, phase: .sent))]

@@ -15,7 +15,7 @@ package enum HistoryText {
     ///
     /// A new version means that files of older versions have another meaning.
     package static let version = 1
-    package static let fileEnding = "history"
+    package static let fileExtension = "history"
     /// The maximum number of operations in one file.
     private static let operationsMax = 1000
 
@@ -52,19 +52,19 @@ package enum HistoryText {
             "operation", "\(step.id)", operation.time.contractText, operation.user,
             operation.kind.rawValue,
         ]
-        let values: [(String, String?)] = [
+        let keyedDetails: [(String, String?)] = [
             ("from", operation.from), ("also", operation.additionalID),
             ("product", operation.product),
             ("to", operation.newProduct), ("store", operation.store),
             ("environment", operation.environment),
             ("period", operation.period),
-            ("reason", operation.reason), ("span", operation.span?.unsignedText),
+            ("reason", operation.reason), ("span", operation.effectDuration?.unsignedText),
             ("type", operation.type),
             ("known-by", operation.knownBy?.rawValue),
         ]
-        for (key, value) in values { if let value { words.append("\(key)=\(value)") } }
+        for (key, value) in keyedDetails { if let value { words.append("\(key)=\(value)") } }
         if operation.isDeferred { words.append("deferred") }
-        if step.isQuietPoint { words.append("quiet") }
+        if step.readsStateAfterStep { words.append("quiet") }
         return words.joined(separator: " ")
     }
 
@@ -137,7 +137,9 @@ package enum HistoryText {
     {
         switch words.first {
         case "person":
-            guard words.count == 3, let arrival = CustomerHistory.Arrival(rawValue: words[2]) else {
+            guard words.count == 3,
+                let arrival = CustomerHistory.RegistrationStatus(rawValue: words[2])
+            else {
                 throw LineError(problem: "write 'person NAME registered' or 'person NAME unknown'")
             }
             guard isValidName(words[1]), history.person(words[1]) == nil else {
@@ -175,23 +177,23 @@ package enum HistoryText {
             )
         }
         guard let kind = HistoryOperation.Kind(rawValue: words[4]) else {
-            let all = HistoryOperation.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw LineError(problem: "'\(words[4])' is not an operation; use one of \(all)")
+            let kindNames = HistoryOperation.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+            throw LineError(problem: "'\(words[4])' is not an operation; use one of \(kindNames)")
         }
         var step = CustomerHistory.Step(
             id: id,
             operation: HistoryOperation(kind, words[3], at: time),
-            isQuietPoint: false
+            readsStateAfterStep: false
         )
         for word in words.dropFirst(5) {
             if word == "quiet" {
-                step.isQuietPoint = true
+                step.readsStateAfterStep = true
             } else if word == "deferred" {
                 step.operation.isDeferred = true
             } else {
-                let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-                guard parts.count == 2, isValidName(parts[1].filter { $0 != ":" }),
-                    step.operation.set(parts[0], to: parts[1])
+                let keyAndValue = word.split(separator: "=", maxSplits: 1).map(String.init)
+                guard keyAndValue.count == 2, isValidName(keyAndValue[1].filter { $0 != ":" }),
+                    step.operation.trySet(keyAndValue[0], to: keyAndValue[1])
                 else {
                     throw LineError(
                         problem:
@@ -238,7 +240,7 @@ extension HistoryOperation {
     /// Sets a detail of the operation from a `key=value` pair.
     ///
     /// Returns false when the key does not exist or does not accept the value.
-    fileprivate mutating func set(_ key: String, to value: String) -> Bool {
+    fileprivate mutating func trySet(_ key: String, to value: String) -> Bool {
         switch key {
         case "from": from = value
         case "also": additionalID = value
@@ -250,8 +252,8 @@ extension HistoryOperation {
         case "reason": reason = value
         case "type": type = value
         case "span":
-            guard let span = Duration(contractText: value) else { return false }
-            self.span = span
+            guard let effectDuration = Duration(contractText: value) else { return false }
+            self.effectDuration = effectDuration
         case "known-by":
             guard let knownBy = EventSpec.UserIDLocation(rawValue: value) else { return false }
             self.knownBy = knownBy
@@ -266,20 +268,22 @@ extension HistoryFault {
     fileprivate init?(words: [String]) {
         guard let kind = words.first.flatMap(Kind.init) else { return nil }
         let arguments = Array(words.dropFirst())
-        let number =
+        let countArgument =
             arguments.count == 1
             ? Int(arguments[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
-        let providerResponse = ProviderPlan.Answer(spelling: arguments.joined(separator: " "))
+        let providerResponse = ProviderPlan.PlannedResponse(
+            spelling: arguments.joined(separator: " ")
+        )
         let signal = arguments.first.flatMap(Restart.Signal.init)
         let fault: HistoryFault? =
             switch kind {
-            case .duplicate: number.map(HistoryFault.duplicate)
-            case .concurrentDuplicate: number.map(HistoryFault.concurrentDuplicate)
-            case .redelivery: number.map(HistoryFault.redelivery)
-            case .delayed: number.map(HistoryFault.delayed)
-            case .lostResponses: number.map(HistoryFault.lostResponses)
-            case .truncatedRequests: number.map(HistoryFault.truncatedRequests)
-            case .disconnects: number.map(HistoryFault.disconnects)
+            case .duplicate: countArgument.map(HistoryFault.duplicate)
+            case .concurrentDuplicate: countArgument.map(HistoryFault.concurrentDuplicate)
+            case .redelivery: countArgument.map(HistoryFault.redelivery)
+            case .delayed: countArgument.map(HistoryFault.delayed)
+            case .lostResponses: countArgument.map(HistoryFault.lostResponses)
+            case .truncatedRequests: countArgument.map(HistoryFault.truncatedRequests)
+            case .disconnects: countArgument.map(HistoryFault.disconnects)
             case .pushServiceError: providerResponse.map(HistoryFault.pushServiceError)
             case .purchaseServiceError: providerResponse.map(HistoryFault.purchaseServiceError)
             case .unknownType: arguments.isEmpty ? .unknownType : nil

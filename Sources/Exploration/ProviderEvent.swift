@@ -7,14 +7,14 @@ package enum ProviderEvent: Hashable, Sendable {
 
     /// The store name in `Act.store` and in the coverage report for all Purchasely plans, whichever
     /// store bills them.
-    package static let planStoreName = "PURCHASELY"
+    package static let purchaselyStoreName = "PURCHASELY"
 
     var event: EventSpec? {
         if case .event(let spec) = self { spec } else { nil }
     }
 
     /// The seller of Purchasely plans in the titles of histories.
-    static let planServiceName = "Purchasely"
+    static let purchaselyServiceName = "Purchasely"
 
     /// The provider that sends the event.
     var provider: Exchange.Party {
@@ -67,7 +67,7 @@ package enum ProviderEvent: Hashable, Sendable {
     var store: String {
         switch self {
         case .event(let spec): spec.store
-        case .purchasely: Self.planStoreName
+        case .purchasely: Self.purchaselyStoreName
         }
     }
 
@@ -82,7 +82,7 @@ package enum ProviderEvent: Hashable, Sendable {
     var isIrrelevant: Bool {
         switch self {
         case .event(let spec): HistoryModel.irrelevantEventTypes.contains(spec.type)
-        case .purchasely(let spec): PlanModel.irrelevantEventNames.contains(spec.name)
+        case .purchasely(let spec): PurchaselyModel.irrelevantEventNames.contains(spec.name)
         }
     }
 

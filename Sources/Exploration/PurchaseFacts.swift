@@ -29,7 +29,7 @@ struct PurchaseFacts: Sendable {
     /// Purchases that continue under another product after a product change.
     private(set) var replacedPurchases: Set<PurchaseKey> = []
     /// The store's ID of the first transaction of each purchase.
-    private var transactions: [PurchaseKey: String] = [:]
+    private var transactionIDs: [PurchaseKey: String] = [:]
     /// The purchases that are temporary grants during a store outage.
     private var temporaryGrants: Set<PurchaseKey> = []
     /// The names of the users who paid for a purchase after their temporary grant.
@@ -151,7 +151,7 @@ struct PurchaseFacts: Sendable {
     /// pair of buyer and product may have one first transaction only.
     mutating func checkTransaction(
         _ spec: EventSpec,
-        _ transaction: String?
+        _ transactionID: String?
     ) throws(HistoryModel.ImpossibleOperation) {
         guard let user = spec.user else { return }
         if spec.type == "TEMPORARY_ENTITLEMENT_GRANT" {
@@ -162,21 +162,21 @@ struct PurchaseFacts: Sendable {
                 )
             }
         }
-        guard let transaction, spec.isFamilyShared != true else { return }
-        let name = PurchaseKey(
+        guard let transactionID, spec.isFamilyShared != true else { return }
+        let originKey = PurchaseKey(
             user: spec.firstBuyer ?? user,
             product: spec.continuedProduct ?? spec.product
         )
-        let knownTransaction = transactions[name]
+        let knownTransactionID = transactionIDs[originKey]
         // The actual purchase later replaces a temporary grant, so the transaction ID of the grant
         // is not recorded.
-        let isTemporary = transaction.hasPrefix("tmp_")
-        guard knownTransaction == nil || knownTransaction == transaction else {
+        let isTemporaryGrant = transactionID.hasPrefix("tmp_")
+        guard knownTransactionID == nil || knownTransactionID == transactionID else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "the contract could not distinguish two transactions of one product"
             )
         }
-        if !isTemporary { transactions[name] = transaction }
+        if !isTemporaryGrant { transactionIDs[originKey] = transactionID }
     }
 
     /// Adds to an event the buyer and the product of the first transaction, when they differ from
@@ -195,20 +195,22 @@ struct PurchaseFacts: Sendable {
         guard let user = spec.user else { return spec }
         var spec = spec
         let purchaseKey = PurchaseKey(user: user, product: spec.product)
-        let others = purchases.filter {
+        let purchasesOfSameTransaction = purchases.filter {
             $0.productID != spec.product && $0.originalTransactionID == first
         }
         if firstProducts[purchaseKey] == nil {
             // This purchase continues the first transaction of another purchase, after a product
             // change.
-            let other = others.first.map { PurchaseKey(user: user, product: $0.productID) }
+            let other = purchasesOfSameTransaction.first.map {
+                PurchaseKey(user: user, product: $0.productID)
+            }
             firstProducts[purchaseKey] =
                 other.map { firstProducts[$0] ?? $0.product } ?? spec.product
             if let other { firstBuyers[purchaseKey] = firstBuyers[other] }
         }
-        if let own = firstProducts[purchaseKey], own != spec.product {
-            spec.continuedProduct = own
-            for other in others {
+        if let firstProduct = firstProducts[purchaseKey], firstProduct != spec.product {
+            spec.continuedProduct = firstProduct
+            for other in purchasesOfSameTransaction {
                 replacedPurchases.insert(PurchaseKey(user: user, product: other.productID))
             }
         }

@@ -33,7 +33,7 @@ package struct ReachableTransitions: Sendable {
 
     private static func transitions(of store: String) -> [PurchaseState: [String]] {
         let person = CustomerHistory.Person("ada", .registered)
-        var visited: Set<VisitedState> = []
+        var visitedStates: Set<VisitedState> = []
         var eventTypesByState: [PurchaseState: Set<String>] = [:]
         var unexploredPoints = [
             SearchPoint(model: HistoryModel([person]), time: searchStart, id: 0)
@@ -44,7 +44,7 @@ package struct ReachableTransitions: Sendable {
                 let step = CustomerHistory.Step(
                     id: point.id,
                     operation: operation,
-                    isQuietPoint: false
+                    readsStateAfterStep: false
                 )
                 guard let stepEvents = try? model.perform(step) else { continue }
                 for event in stepEvents where event.message.store == store {
@@ -55,7 +55,7 @@ package struct ReachableTransitions: Sendable {
                     state: heldPurchases.first?.state ?? .none,
                     products: heldPurchases.map(\.product)
                 )
-                guard heldPurchases.count < 3, visited.insert(key).inserted else { continue }
+                guard heldPurchases.count < 3, visitedStates.insert(key).inserted else { continue }
                 unexploredPoints.append(
                     SearchPoint(model: model, time: operation.time, id: point.id + 1)
                 )
@@ -109,7 +109,7 @@ package struct ReachableTransitions: Sendable {
     {
         var operation = operation
         if operation.kind != .wait { operation.store = sellerName(store) }
-        func changed(_ change: (inout HistoryOperation) -> Void) -> HistoryOperation {
+        func changedOperation(_ change: (inout HistoryOperation) -> Void) -> HistoryOperation {
             var operation = operation
             change(&operation)
             return operation
@@ -119,15 +119,16 @@ package struct ReachableTransitions: Sendable {
             return ["NORMAL", "TRIAL", "INTRO", "PREPAID"].compactMap { period in
                 let isPrepaid = period == "PREPAID"
                 guard !isPrepaid || store == "PLAY_STORE" else { return nil }
-                return changed { operation in
+                return changedOperation { operation in
                     operation.store = store
                     operation.period = period
                 }
             }
-        case .billingIssue: return [operation, changed { $0.span = .seconds(7 * 86_400) }]
+        case .billingIssue:
+            return [operation, changedOperation { $0.effectDuration = .seconds(7 * 86_400) }]
         case .changeProduct:
             return [false, true].map { isDeferred in
-                changed { operation in
+                changedOperation { operation in
                     operation.newProduct = HistoryGenerator.subscriptionProducts(at: store)[1]
                     operation.isDeferred = isDeferred
                 }
@@ -135,16 +136,16 @@ package struct ReachableTransitions: Sendable {
         case .cancel, .expire:
             return [operation]
                 + HistoryGenerator.reasons(of: operation.kind).map { reason in
-                    changed { $0.reason = reason }
+                    changedOperation { $0.reason = reason }
                 }
         case .grant:
             return [
-                changed { operation in
+                changedOperation { operation in
                     operation.product = nil
                     operation.reason = "monthly"
                 }
             ]
-        case .revoke: return [changed { $0.product = nil }]
+        case .revoke: return [changedOperation { $0.product = nil }]
         case .renew, .uncancel, .pause, .resume, .extend, .refund, .transfer, .recover,
             .reverseRefund, .temporaryGrant, .share, .unshare, .irrelevantEvent, .register, .signUp,
             .logIn,
@@ -157,6 +158,6 @@ package struct ReachableTransitions: Sendable {
     ///
     /// Only operations on Purchasely plans need the store; for other operations the result is nil.
     private static func sellerName(_ store: String) -> String? {
-        store == ProviderEvent.planStoreName ? store : nil
+        store == ProviderEvent.purchaselyStoreName ? store : nil
     }
 }

@@ -14,7 +14,7 @@ package final class FakeRegistry: Sendable {
         var ids = NamespaceIDs()
         /// The virtual time of each run in progress, by namespace; used only for timestamps in the
         /// journal.
-        var virtualTimes: [String: Instant] = [:]
+        var virtualTimeByNamespace: [String: Instant] = [:]
         var snapshots: [String: Services] = [:]
     }
 
@@ -32,7 +32,7 @@ package final class FakeRegistry: Sendable {
     private let state: Locked<State>
     /// Calls to fakes that get no response because of a planned fault and wait for the end of their
     /// run, by namespace.
-    private let held = Locked(HeldCalls())
+    private let heldCalls = Locked(HeldCalls())
     /// Whether any namespace has user IDs.
     ///
     /// If no namespace has any, requests need not be searched for user IDs.
@@ -44,7 +44,7 @@ package final class FakeRegistry: Sendable {
     /// The providers that the fakes simulate.
     package let providers: ProviderTable
     /// The action to run after a change that may have made a webhook delivery due.
-    private let onChange = Locked(ChangeListener())
+    private let changeListener = Locked(ChangeListener())
 
     /// Creates the fakes, with an empty default namespace.
     ///
@@ -98,7 +98,7 @@ package final class FakeRegistry: Sendable {
     package var now: Instant { wallClock() }
 
     package func notify(_ action: @escaping @Sendable () -> Void) {
-        onChange.withLock { $0 = ChangeListener(action: action) }
+        changeListener.withLock { $0 = ChangeListener(action: action) }
     }
 
     // MARK: Namespaces
@@ -132,8 +132,8 @@ package final class FakeRegistry: Sendable {
     package func reset(_ namespace: String) {
         var newServices = makeServices(namespace)
         state.withLock { state in
-            guard let old = state.servicesByNamespace[namespace] else { return }
-            newServices.copyConfiguration(from: old)
+            guard let oldServices = state.servicesByNamespace[namespace] else { return }
+            newServices.copyConfiguration(from: oldServices)
             state.servicesByNamespace[namespace] = newServices
         }
     }
@@ -143,8 +143,8 @@ package final class FakeRegistry: Sendable {
         guard !namespace.isEmpty else { return reset("") }
         state.withLock { state in
             state.servicesByNamespace[namespace] = nil
-            state.virtualTimes[namespace] = nil
-            state.ids.forget(namespace)
+            state.virtualTimeByNamespace[namespace] = nil
+            state.ids.removeIDs(namespace)
         }
     }
 
@@ -157,7 +157,7 @@ package final class FakeRegistry: Sendable {
         release(namespace)
         state.withLock { state in
             state.servicesByNamespace[namespace] = nil
-            state.virtualTimes[namespace] = nil
+            state.virtualTimeByNamespace[namespace] = nil
             state.ids.retire(namespace)
         }
     }
@@ -181,13 +181,13 @@ package final class FakeRegistry: Sendable {
     ///
     /// - Returns: Whether a snapshot with that name exists.
     package func restore(_ name: String, into namespace: String) -> Bool {
-        let isKnown = state.withLock { state in
-            guard let copy = state.snapshots[name] else { return false }
-            state.servicesByNamespace[namespace] = copy
+        let snapshotExists = state.withLock { state in
+            guard let snapshotServices = state.snapshots[name] else { return false }
+            state.servicesByNamespace[namespace] = snapshotServices
             return true
         }
-        changed()
-        return isKnown
+        notifyChangeListener()
+        return snapshotExists
     }
 
     // MARK: Runs
@@ -199,13 +199,15 @@ package final class FakeRegistry: Sendable {
     }
 
     package func setClock(of namespace: String, to now: Instant) {
-        state.withLock { $0.virtualTimes[namespace] = now }
+        state.withLock { $0.virtualTimeByNamespace[namespace] = now }
     }
 
     package func clock(of namespace: String) -> Instant {
         let wallTime = wallClock()
         return state.withLock {
-            $0.virtualTimes[namespace] ?? $0.servicesByNamespace[namespace]?.clock.now(at: wallTime)
+            $0.virtualTimeByNamespace[namespace] ?? $0.servicesByNamespace[namespace]?.clock.now(
+                at: wallTime
+            )
                 ?? wallTime
         }
     }
@@ -257,22 +259,22 @@ package final class FakeRegistry: Sendable {
     /// the users of the run still exist. Cancellation also ends the wait.
     func waitUntilReleased(_ namespace: String) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
-        let number = held.withLock { $0.add(continuation, to: namespace) }
-        continuation.onTermination = { [held] _ in
-            held.withLock { $0.remove(number, of: namespace) }
+        let number = heldCalls.withLock { $0.add(continuation, to: namespace) }
+        continuation.onTermination = { [heldCalls] _ in
+            heldCalls.withLock { $0.remove(number, of: namespace) }
         }
         for await _ in stream {}
     }
 
     /// Returns whether any call in a namespace waits without a response because of a planned fault.
     package func hasHeldCalls(_ namespace: String) -> Bool {
-        held.withLock { $0.hasHeldCalls(namespace) }
+        heldCalls.withLock { $0.hasHeldCalls(namespace) }
     }
 
     /// Resets the connection of every call in a namespace that waits without a response because of
     /// a planned fault.
     package func release(_ namespace: String) {
-        for continuation in held.withLock({ $0.take(namespace) }) { continuation.finish() }
+        for continuation in heldCalls.withLock({ $0.take(namespace) }) { continuation.finish() }
     }
 
     // MARK: State
@@ -301,18 +303,18 @@ package final class FakeRegistry: Sendable {
         _ body: (inout Services, Instant) throws -> Result
     ) rethrows -> Result? {
         let wallTime = wallClock()
-        var calls: [Services.InternalCall] = []
+        var internalCalls: [Services.InternalCall] = []
         let result: Result? = try state.withLock { state in
             guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
                 return nil
             }
             defer { state.servicesByNamespace[namespace] = services }
             let result = try body(&services, services.clock.now(at: wallTime))
-            calls = services.settle(at: services.clock.now(at: wallTime))
+            internalCalls = services.settle(at: services.clock.now(at: wallTime))
             return result
         }
-        for call in calls { write(call, namespace) }
-        if notifies { changed() }
+        for call in internalCalls { write(call, namespace) }
+        if notifies { notifyChangeListener() }
         return result
     }
 
@@ -328,7 +330,7 @@ package final class FakeRegistry: Sendable {
         }
     }
 
-    private func changed() { onChange.withLock { $0 }.action() }
+    private func notifyChangeListener() { changeListener.withLock { $0 }.action() }
 
     /// Writes a call between two fakes to the journal.
     private func write(_ call: Services.InternalCall, _ namespace: String) {
@@ -359,15 +361,15 @@ package final class FakeRegistry: Sendable {
         let isFromNetwork = namespace == nil
         let requestedNamespace = namespace ?? request[field: "x-assay-namespace"]
         let hasAssignedIDs = hasAssignedIDs.load(ordering: .relaxed)
-        let candidates = hasAssignedIDs ? Self.candidates(request) : []
-        var calls: [Services.InternalCall] = []
+        let idCandidates = hasAssignedIDs ? Self.idCandidates(request) : []
+        var internalCalls: [Services.InternalCall] = []
         var mayHaveChangedState = false
         let reply = state.withLock { state in
-            let found = candidates.isEmpty ? nil : state.ids.owner(among: candidates)
+            let found = idCandidates.isEmpty ? nil : state.ids.owningNamespace(among: idCandidates)
             let namespace =
                 requestedNamespace.flatMap { state.servicesByNamespace[$0] == nil ? nil : $0 }
                 ?? found ?? ""
-            let isOfRetiredRun = namespace.isEmpty && state.ids.isRetired(candidates)
+            let isOfRetiredRun = namespace.isEmpty && state.ids.containsRetiredID(idCandidates)
             // The services are removed and inserted again, so that they are changed in place
             // without a copy.
             guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
@@ -380,15 +382,15 @@ package final class FakeRegistry: Sendable {
                 isFromNetwork ? services.refusalOfForeignPage(party, request) : nil
             var reply = refusal ?? services.respond(party, to: request, at: now)
             if providers[party]?.affectsOtherFakes == true {
-                calls = services.settle(at: now)
+                internalCalls = services.settle(at: now)
                 mayHaveChangedState = request.method != "GET"
             }
             reply.namespace = isOfRetiredRun ? Self.retiredNamespace : namespace
-            reply.at = state.virtualTimes[namespace] ?? now
+            reply.at = state.virtualTimeByNamespace[namespace] ?? now
             return reply
         }
-        for call in calls { write(call, reply.namespace) }
-        if mayHaveChangedState { changed() }
+        for call in internalCalls { write(call, reply.namespace) }
+        if mayHaveChangedState { notifyChangeListener() }
         return reply
     }
 
@@ -424,7 +426,7 @@ package final class FakeRegistry: Sendable {
 
     /// Returns the strings in a request that may be user IDs: path segments, query values, the
     /// credential, and the strings in the body.
-    private static func candidates(_ request: HTTPMessage.Request) -> [String] {
+    private static func idCandidates(_ request: HTTPMessage.Request) -> [String] {
         var found = request.pathSegments ?? []
         found += request.query.map(\.value)
         if let credential = request.authorization?.credential { found.append(credential) }
@@ -439,29 +441,32 @@ package final class FakeRegistry: Sendable {
         let (servicesByNamespace, ids) = state.withLock {
             ($0.servicesByNamespace, $0.ids.namespaces)
         }
-        var saved = JSONObject()
+        var savedState = JSONObject()
         for (name, services) in servicesByNamespace.sorted(by: { $0.key < $1.key }) {
-            saved[name] = try JSONValue(encoding: services)
+            savedState[name] = try JSONValue(encoding: services)
         }
         return [
-            "assay": 1, "kind": "services", "namespaces": .object(saved),
+            "assay": 1, "kind": "services", "namespaces": .object(savedState),
             "ids": try JSONValue(encoding: ids),
         ]
     }
 
     /// The reason why the saved state of the fakes cannot be loaded.
-    package struct LoadError: Error, Sendable, CustomStringConvertible {
+    package struct StateLoadError: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
 
-    package func load(_ saved: JSONValue) throws(LoadError) {
-        guard saved["kind"] == "services", let namespaces = saved["namespaces"]?.object else {
-            throw LoadError(description: "this was not written by assay serve --export-on-exit")
+    package func load(_ savedState: JSONValue) throws(StateLoadError) {
+        guard savedState["kind"] == "services", let namespaces = savedState["namespaces"]?.object
+        else {
+            throw StateLoadError(
+                description: "this was not written by assay serve --export-on-exit"
+            )
         }
-        guard saved["assay"] == 1 else {
-            throw LoadError(
+        guard savedState["assay"] == 1 else {
+            throw StateLoadError(
                 description: "the state was written by another version of assay (format "
-                    + "\(saved["assay"]?.text ?? "unknown"); this version reads format 1)"
+                    + "\(savedState["assay"]?.text ?? "unknown"); this version reads format 1)"
             )
         }
         var servicesByNamespace: [String: Services] = [:]
@@ -474,11 +479,11 @@ package final class FakeRegistry: Sendable {
                 services.queue.recoverUnderway()
                 servicesByNamespace[member.key] = services
             }
-            if let saved = saved["ids"] { ids = try saved.decoded() }
+            if let savedState = savedState["ids"] { ids = try savedState.decoded() }
         } catch let error as DecodingError {
-            throw LoadError(description: Self.place(error))
+            throw StateLoadError(description: Self.decodingErrorMessage(error))
         } catch {
-            throw LoadError(description: "\(error)")
+            throw StateLoadError(description: "\(error)")
         }
         let newServices = makeServices("")
         state.withLock { state in
@@ -489,7 +494,7 @@ package final class FakeRegistry: Sendable {
         if !ids.isEmpty { hasAssignedIDs.store(true, ordering: .relaxed) }
     }
 
-    private static func place(_ error: DecodingError) -> String {
+    private static func decodingErrorMessage(_ error: DecodingError) -> String {
         let context: DecodingError.Context? =
             switch error {
             case .typeMismatch(_, let context), .valueNotFound(_, let context),

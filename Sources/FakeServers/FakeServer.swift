@@ -9,7 +9,7 @@ package final class FakeServer: Sendable {
     /// The host in the URL that callers get; nil means the host that the server listens on.
     private let advertisedHost: String?
     private let world: FakeRegistry
-    private let idleMax: Duration
+    private let idleTimeout: Duration
     private let options: [ConnectionOption]
     /// The maximum time to wait until the operating system frees the closed port of a fake.
     ///
@@ -27,15 +27,15 @@ package final class FakeServer: Sendable {
         host: String = "127.0.0.1",
         port: Int = 0,
         advertisedHost: String? = nil,
-        idleMax: Duration = .seconds(60),
+        idleTimeout: Duration = .seconds(60),
         options: [ConnectionOption] = [.noDelay, .halfClosure]
     ) async throws(StartError) {
         self.party = party
         self.options = options
         self.world = world
-        self.idleMax = idleMax
+        self.idleTimeout = idleTimeout
         self.advertisedHost = advertisedHost
-        let openedListener = try await Self.open(party, world, host, port, idleMax, options)
+        let openedListener = try await Self.open(party, world, host, port, idleTimeout, options)
         self.host = openedListener.host
         self.port = openedListener.port
         listener = Locked(openedListener)
@@ -46,14 +46,14 @@ package final class FakeServer: Sendable {
         _ world: FakeRegistry,
         _ host: String,
         _ port: Int,
-        _ idleMax: Duration,
+        _ idleTimeout: Duration,
         _ options: [ConnectionOption]
     ) async throws(StartError) -> HTTPHost {
         try await HTTPHost(
             name: "the fake \(party)",
             host: host,
             port: port,
-            idleMax: idleMax,
+            idleTimeout: idleTimeout,
             now: { world.now },
             options: options,
             report: { world.journal.note($0.description) },
@@ -99,7 +99,7 @@ package final class FakeServer: Sendable {
         var pause = Duration.milliseconds(1)
         while true {
             do throws(StartError) {
-                return try await Self.open(party, world, host, port, idleMax, options)
+                return try await Self.open(party, world, host, port, idleTimeout, options)
             } catch {
                 guard error.isAddressInUse, clock.now < deadline, !Task.isCancelled else {
                     throw error

@@ -50,7 +50,7 @@ final class HTTPHost: Sendable {
     ///
     /// Idle connections are those of slow senders and of clients that never read the response, and
     /// unused connections.
-    static let idleMax: Duration = .seconds(60)
+    static let idleTimeout: Duration = .seconds(60)
 
     let host: String
     let port: Int
@@ -64,7 +64,7 @@ final class HTTPHost: Sendable {
     ///   - name: The name of the service on the port, for error messages.
     ///   - host: The local address to listen on.
     ///   - port: The port.
-    ///   - idleMax: The time after which an idle connection is closed.
+    ///   - idleTimeout: The time after which an idle connection is closed.
     ///   - now: Returns the time for the `Date` header; nil omits the header.
     ///   - options: The TCP options of each accepted connection.
     ///   - threads: The threads that read requests and call the handler.
@@ -76,7 +76,7 @@ final class HTTPHost: Sendable {
         name: String,
         host: String,
         port: Int,
-        idleMax: Duration = HTTPHost.idleMax,
+        idleTimeout: Duration = HTTPHost.idleTimeout,
         now: (@Sendable () -> Instant)? = nil,
         options: [ConnectionOption] = [.noDelay, .halfClosure],
         threads: MultiThreadedEventLoopGroup = .singleton,
@@ -95,7 +95,7 @@ final class HTTPHost: Sendable {
                     ConnectionOptions.configureAcceptedConnection(channel, options, report: report)
                     { channel in
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(Self.makeIdleHandler(idleMax))
+                        try pipeline.addHandler(Self.makeIdleHandler(idleTimeout))
                         let connection = Connection(handler, now)
                         try Self.add(connection, to: pipeline)
                         connections.add(
@@ -122,8 +122,8 @@ final class HTTPHost: Sendable {
     /// given time.
     ///
     /// It must be the first handler of the pipeline.
-    static func makeIdleHandler(_ idleMax: Duration) -> IdleStateHandler {
-        IdleStateHandler(readTimeout: .milliseconds(Int64(idleMax.milliseconds)))
+    static func makeIdleHandler(_ idleTimeout: Duration) -> IdleStateHandler {
+        IdleStateHandler(readTimeout: .milliseconds(Int64(idleTimeout.milliseconds)))
     }
 
     /// Adds HTTP handling to the pipeline of a connection that already has an idle guard.
@@ -168,7 +168,7 @@ final class HTTPHost: Sendable {
 /// The open connections of a port.
 private final class Connections: Sendable {
     private struct State {
-        var open: [ObjectIdentifier: NIOLoopBound<Connection>] = [:]
+        var openConnections: [ObjectIdentifier: NIOLoopBound<Connection>] = [:]
         /// Whether the port is being closed.
         ///
         /// If so, idle connections are closed at once, and other connections after their current
@@ -182,7 +182,7 @@ private final class Connections: Sendable {
     func add(_ channel: any Channel, _ connection: NIOLoopBound<Connection>) {
         let id = ObjectIdentifier(channel)
         let isAlreadyFinishing = state.withLock { state in
-            state.open[id] = connection
+            state.openConnections[id] = connection
             return state.isFinishing
         }
         channel.closeFuture.whenComplete { _ in self.remove(id) }
@@ -191,8 +191,8 @@ private final class Connections: Sendable {
 
     private func remove(_ id: ObjectIdentifier) {
         let waiting = state.withLock { state in
-            state.open[id] = nil
-            guard state.open.isEmpty else { return [AsyncStream<Never>.Continuation]() }
+            state.openConnections[id] = nil
+            guard state.openConnections.isEmpty else { return [AsyncStream<Never>.Continuation]() }
             defer { state.waiting = [] }
             return state.waiting
         }
@@ -200,11 +200,11 @@ private final class Connections: Sendable {
     }
 
     func finish() {
-        let open = state.withLock { state in
+        let openConnections = state.withLock { state in
             state.isFinishing = true
-            return Array(state.open.values)
+            return Array(state.openConnections.values)
         }
-        for connection in open {
+        for connection in openConnections {
             connection.eventLoop.execute { connection.value.finish() }
         }
     }
@@ -213,8 +213,8 @@ private final class Connections: Sendable {
     func wait() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let isEmpty = state.withLock { state in
-            if !state.open.isEmpty { state.waiting.append(continuation) }
-            return state.open.isEmpty
+            if !state.openConnections.isEmpty { state.waiting.append(continuation) }
+            return state.openConnections.isEmpty
         }
         if !isEmpty { for await _ in stream {} }
     }
@@ -232,7 +232,7 @@ private final class Connection: ChannelInboundHandler {
     /// connection is closed.
     private static let discardedByteCountMax = 64 << 20
     /// The maximum length in bytes of a body that is flushed together with the end of its response.
-    private static let flushedBodyMax = 16 << 10
+    private static let flushedBodyBytesMax = 16 << 10
 
     private let handler: HTTPHost.Handler
     private let now: (@Sendable () -> Instant)?
@@ -278,7 +278,8 @@ private final class Connection: ChannelInboundHandler {
             self.head = head
             body.clear()
             discardedByteCount = 0
-            if head.headers[canonicalForm: "expect"].contains("100-continue"), !isTooLong(head) {
+            if head.headers[canonicalForm: "expect"].contains("100-continue"), !isBodyTooLong(head)
+            {
                 write(.head(HTTPResponseHead(version: head.version, status: .continue)))
                 context.flush()
             }
@@ -309,7 +310,7 @@ private final class Connection: ChannelInboundHandler {
         }
     }
 
-    private func isTooLong(_ head: HTTPRequestHead) -> Bool {
+    private func isBodyTooLong(_ head: HTTPRequestHead) -> Bool {
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
         return length > HTTPHost.bodyMax
     }
@@ -360,10 +361,10 @@ private final class Connection: ChannelInboundHandler {
             write(.head(head))
             let part = response.body.prefix(response.body.count / 2)
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-            let sent = context.writeAndFlush(
+            let sentFuture = context.writeAndFlush(
                 wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: part))))
             )
-            sent.whenComplete { _ in bound.value.reset() }
+            sentFuture.whenComplete { _ in bound.value.reset() }
         case .reset: reset()
         case .held(let wait):
             isResponseWithheld = true
@@ -395,7 +396,7 @@ private final class Connection: ChannelInboundHandler {
         write(.head(head))
         if !hasNoBody, !response.body.isEmpty, self.head?.method != .HEAD {
             write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
-            if response.body.count > Self.flushedBodyMax { context?.flush() }
+            if response.body.count > Self.flushedBodyBytesMax { context?.flush() }
         }
         // The next request waits until this response is sent. Otherwise a caller that never reads
         // would fill the memory with responses.
@@ -418,10 +419,10 @@ private final class Connection: ChannelInboundHandler {
         isResponding = false
         hasSentLastResponse = isLastRequest
         self.head = nil
-        let sent = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+        let sentFuture = context.writeAndFlush(wrapOutboundOut(.end(nil)))
         if isLastRequest {
             let channel = context.channel
-            sent.whenComplete { _ in channel.close(promise: nil) }
+            sentFuture.whenComplete { _ in channel.close(promise: nil) }
         }
     }
 
@@ -463,13 +464,14 @@ private final class Connection: ChannelInboundHandler {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let channel = context.channel
         self.lines = Task {
-            var number = 0
+            var lineNumber = 0
             for await line in lines {
-                number += 1
+                lineNumber += 1
                 let part = HTTPServerResponsePart.body(
                     .byteBuffer(ByteBuffer(string: line + "\n"))
                 )
-                bound.eventLoop.execute { [number] in bound.value.unsentLineNumber = number }
+                bound.eventLoop.execute { [lineNumber] in bound.value.unsentLineNumber = lineNumber
+                }
                 // The write fails when the caller has disconnected.
                 guard (try? await channel.writeAndFlush(part)) != nil else { return }
                 bound.eventLoop.execute { bound.value.unsentLineNumber = nil }
@@ -486,14 +488,14 @@ private final class Connection: ChannelInboundHandler {
         guard let context else { return }
         // The connection is closed below all other handlers. TLS would otherwise send a close
         // alert, which a client takes for a regular end.
-        let outermost = try? context.pipeline.syncOperations.context(
+        let outermostContext = try? context.pipeline.syncOperations.context(
             handlerType: IdleStateHandler.self
         )
-        let bound = NIOLoopBound(outermost ?? context, eventLoop: context.eventLoop)
+        let bound = NIOLoopBound(outermostContext ?? context, eventLoop: context.eventLoop)
         let socket = context.channel as? any SocketOptionProvider
-        let set = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-        guard let set else { return bound.value.close(promise: nil) }
-        set.whenComplete { _ in bound.value.close(promise: nil) }
+        let lingerSetting = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        guard let lingerSetting else { return bound.value.close(promise: nil) }
+        lingerSetting.whenComplete { _ in bound.value.close(promise: nil) }
     }
 }
 

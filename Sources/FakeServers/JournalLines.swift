@@ -25,9 +25,9 @@ package enum JournalLine {
             defaultRedaction = JournalLine.redaction(declaredSecrets)
             var redactionByProvider: [Exchange.Party: Redaction] = [:]
             for provider in providers.entries {
-                var all = declaredSecrets
-                all.names += provider.secrets.headers + provider.secrets.members
-                redactionByProvider[provider.party] = JournalLine.redaction(all)
+                var providerSecrets = declaredSecrets
+                providerSecrets.names += provider.secrets.headers + provider.secrets.members
+                redactionByProvider[provider.party] = JournalLine.redaction(providerSecrets)
             }
             self.redactionByProvider = redactionByProvider
         }
@@ -42,21 +42,25 @@ package enum JournalLine {
     }
 
     package static func value(_ exchange: Exchange, _ redaction: Redaction) -> JSONValue {
-        let clean = redaction.exchange(exchange)
+        let redactedExchange = redaction.exchange(exchange)
         var line: JSONObject = [
-            "sequence": .integer(Int64(clean.sequence)),
-            "from": .string(clean.from.description), "to": .string(clean.to.description),
-            "namespace": .string(clean.namespace),
-            "purpose": .string(purpose(clean.purpose)),
-            "at": .string(clean.at.preciseText), "invoked_us": .integer(clean.invoked),
-            "completed_us": clean.completed.map(JSONValue.integer) ?? .null,
+            "sequence": .integer(Int64(redactedExchange.sequence)),
+            "from": .string(redactedExchange.from.description),
+            "to": .string(redactedExchange.to.description),
+            "namespace": .string(redactedExchange.namespace),
+            "purpose": .string(purpose(redactedExchange.purpose)),
+            "at": .string(redactedExchange.at.preciseText),
+            "invoked_us": .integer(redactedExchange.invoked),
+            "completed_us": redactedExchange.completed.map(JSONValue.integer) ?? .null,
             "request": [
-                "method": .string(clean.request.method), "target": .string(clean.request.target),
-                "headers": headers(clean.request.fields), "body": body(clean.request.body),
+                "method": .string(redactedExchange.request.method),
+                "target": .string(redactedExchange.request.target),
+                "headers": headers(redactedExchange.request.fields),
+                "body": body(redactedExchange.request.body),
             ],
         ]
-        if let phone = clean.phone { line["phone"] = .string(phone.name) }
-        switch clean.outcome {
+        if let phone = redactedExchange.phone { line["phone"] = .string(phone.name) }
+        switch redactedExchange.outcome {
         case .answered(let response): line["response"] = responseJSON(response)
         case .answerLost(let response):
             line["response"] = response.map(responseJSON) ?? .null
@@ -66,7 +70,7 @@ package enum JournalLine {
         case .requestCut: line["failure"] = "the request was truncated (planned fault)"
         }
         line["effects"] = .array(
-            clean.effects.map { effect in
+            redactedExchange.effects.map { effect in
                 [
                     "kind": .string(effect.kind), "recipients": .strings(effect.recipients),
                     "content": effect.content,

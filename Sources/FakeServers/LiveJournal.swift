@@ -49,7 +49,7 @@ package struct WebSocketMessage: Hashable, Sendable {
 /// Real times in the journal are measured from its creation.
 package final class LiveJournal: Sendable {
     private struct Followers {
-        var next = 0
+        var nextStreamNumber = 0
         /// Whether the server is stopping, which ends the streams of all followers.
         var isEnding = false
         var streams: [Int: AsyncStream<Int>.Continuation] = [:]
@@ -68,7 +68,7 @@ package final class LiveJournal: Sendable {
         var droppedCount = 0
     }
 
-    private let storage: Locked<Journal>
+    private let storedJournal: Locked<Journal>
     private let storedNotes = Locked(Notes())
     private let followers = Locked(Followers())
     private let followerCount = Atomic<Int>(0)
@@ -82,9 +82,9 @@ package final class LiveJournal: Sendable {
     ///   - bytesMax: The maximum size of the journal, in bytes.
     ///   - time: Returns the time since any fixed moment; nil uses the clock of this machine.
     package init(bytesMax: Int, time: (@Sendable () -> Duration)? = nil) {
-        storage = Locked(Journal(bytesMax: bytesMax))
-        let origin = ContinuousClock.now
-        self.time = time ?? { ContinuousClock.now - origin }
+        storedJournal = Locked(Journal(bytesMax: bytesMax))
+        let startInstant = ContinuousClock.now
+        self.time = time ?? { ContinuousClock.now - startInstant }
     }
 
     /// The time in microseconds since the journal was created.
@@ -99,7 +99,7 @@ package final class LiveJournal: Sendable {
         var exchange = exchange
         exchange.invoked = elapsed
         let entry = Journal.Entry(exchange)
-        let sequence = storage.withLock { $0.append(entry) }
+        let sequence = storedJournal.withLock { $0.append(entry) }
         if let tap = currentObserver {
             exchange.sequence = sequence
             tap.began(exchange)
@@ -121,7 +121,7 @@ package final class LiveJournal: Sendable {
     /// Writes the complete body of a request that was written to the journal before its body was
     /// complete.
     package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
-        storage.withLock { $0.sent(sequence, fields, body) }
+        storedJournal.withLock { $0.sent(sequence, fields, body) }
         currentObserver?.sent(sequence, fields, body)
     }
 
@@ -139,7 +139,7 @@ package final class LiveJournal: Sendable {
         namespace: String? = nil
     ) {
         let now = elapsed
-        storage.withLock {
+        storedJournal.withLock {
             $0.complete(sequence, outcome, effects: effects, namespace: namespace, at: now)
         }
         currentObserver?.completed(sequence, outcome, effects, namespace: namespace, at: now)
@@ -152,7 +152,7 @@ package final class LiveJournal: Sendable {
         exchange.invoked = invoked
         exchange.completed = elapsed
         let entry = Journal.Entry(exchange)
-        let sequence = storage.withLock { $0.append(entry) }
+        let sequence = storedJournal.withLock { $0.append(entry) }
         if let tap = currentObserver {
             exchange.sequence = sequence
             tap.began(exchange)
@@ -202,7 +202,7 @@ package final class LiveJournal: Sendable {
     }
 
     package func read<Result: Sendable>(_ body: (borrowing Journal) -> Result) -> Result {
-        storage.withLock { body($0) }
+        storedJournal.withLock { body($0) }
     }
 
     /// Whether the streams of all followers of the journal end because the server is stopping.
@@ -217,9 +217,9 @@ package final class LiveJournal: Sendable {
             bufferingPolicy: .bufferingOldest(Self.followerLagMax)
         )
         let number = followers.withLock { followers in
-            followers.next += 1
-            followers.streams[followers.next] = continuation
-            return followers.next
+            followers.nextStreamNumber += 1
+            followers.streams[followers.nextStreamNumber] = continuation
+            return followers.nextStreamNumber
         }
         followerCount.add(1, ordering: .relaxed)
         continuation.onTermination = { [weak self] _ in

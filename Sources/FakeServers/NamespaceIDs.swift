@@ -20,8 +20,8 @@ struct NamespaceIDs: Sendable {
     }
 
     /// Returns the namespace of the first string that is a user ID of a namespace.
-    func owner(among candidates: [String]) -> String? {
-        candidates.lazy.compactMap { namespaces[$0] }.first
+    func owningNamespace(among idCandidates: [String]) -> String? {
+        idCandidates.lazy.compactMap { namespaces[$0] }.first
     }
 
     /// Returns the user IDs of a namespace, sorted.
@@ -29,24 +29,26 @@ struct NamespaceIDs: Sendable {
 
     /// Assigns a user ID to a namespace, and removes it from any other namespace.
     mutating func assign(_ id: String, to namespace: String) {
-        if let old = namespaces.updateValue(namespace, forKey: id), old != namespace {
-            idsByNamespace[old]?.remove(id)
+        if let previousNamespace = namespaces.updateValue(namespace, forKey: id),
+            previousNamespace != namespace
+        {
+            idsByNamespace[previousNamespace]?.remove(id)
         }
         idsByNamespace[namespace, default: []].insert(id)
     }
 
-    mutating func forget(_ namespace: String) {
+    mutating func removeIDs(_ namespace: String) {
         for id in idsByNamespace.removeValue(forKey: namespace) ?? [] { namespaces[id] = nil }
     }
 
     /// Removes a namespace, and remembers that its user IDs belonged to a run that has ended.
     mutating func retire(_ namespace: String) {
         for id in ids(of: namespace) { retiredIDHashes.insert(id.hashValue) }
-        forget(namespace)
+        removeIDs(namespace)
     }
 
     /// Returns whether any of the strings is a user ID of a run that has ended.
-    func isRetired(_ candidates: [String]) -> Bool {
-        !retiredIDHashes.isEmpty && candidates.contains { retiredIDHashes.contains($0.hashValue) }
+    func containsRetiredID(_ idCandidates: [String]) -> Bool {
+        !retiredIDHashes.isEmpty && idCandidates.contains { retiredIDHashes.contains($0.hashValue) }
     }
 }

@@ -43,7 +43,7 @@ package enum ResourceShortage {
 /// The shortages of resources during a run, in order.
 package final class ResourceShortages: Sendable {
     private let reasons = Locked<[String]>([])
-    private static let countMax = 10_000
+    private static let reasonCountMax = 10_000
 
     package init() {}
 
@@ -52,7 +52,7 @@ package final class ResourceShortages: Sendable {
 
     package func note(_ reason: String) {
         reasons.withLock { reasons in
-            if reasons.count < Self.countMax { reasons.append(reason) }
+            if reasons.count < Self.reasonCountMax { reasons.append(reason) }
         }
     }
 

@@ -27,8 +27,8 @@ package final class WebhookDispatcher: Sendable {
     }
 
     private struct State {
-        var attemptCounts: [String: Int] = [:]
-        var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
+        var runningAttemptCounts: [String: Int] = [:]
+        var idleWaiters: [String: [CheckedContinuation<Void, Never>]] = [:]
     }
 
     /// The maximum number of delivery attempts in one call of `flush` or `advance`.
@@ -37,7 +37,7 @@ package final class WebhookDispatcher: Sendable {
     private static let attemptsMax = 100_000
 
     private let world: FakeRegistry
-    private let messenger: any WebhookTransport
+    private let webhookTransport: any WebhookTransport
     private let allowedHosts: Set<String>
     private let state = Locked(State())
     private let wakeups: AsyncStream<Void>
@@ -45,11 +45,11 @@ package final class WebhookDispatcher: Sendable {
 
     package init(
         world: FakeRegistry,
-        messenger: any WebhookTransport,
+        webhookTransport: any WebhookTransport,
         allowedHosts: Set<String> = []
     ) {
         self.world = world
-        self.messenger = messenger
+        self.webhookTransport = webhookTransport
         self.allowedHosts = allowedHosts
         (wakeups, wakeupContinuation) = AsyncStream.makeStream(
             of: Void.self,
@@ -110,12 +110,12 @@ package final class WebhookDispatcher: Sendable {
     package func deliverDue(_ namespace: String) async -> Int {
         // The attempt is counted before the deliveries are taken, so that `waitForRunningAttempts` does
         // not miss them.
-        state.withLock { $0.attemptCounts[namespace, default: 0] += 1 }
+        state.withLock { $0.runningAttemptCounts[namespace, default: 0] += 1 }
         defer { recordAttemptEnd(namespace) }
-        let due = world.takeDueDeliveries(namespace)
+        let dueDeliveries = world.takeDueDeliveries(namespace)
         // The events of one customer are sent in order. A retry for one customer does not delay the
         // others.
-        let deliveryQueues = Dictionary(grouping: due) { [$0.configuration, $0.group] }
+        let deliveryQueues = Dictionary(grouping: dueDeliveries) { [$0.configuration, $0.group] }
         await withTaskGroup(of: Void.self) { group in
             for queuedDeliveries in deliveryQueues.values {
                 group.addTask {
@@ -123,28 +123,28 @@ package final class WebhookDispatcher: Sendable {
                 }
             }
         }
-        return due.count
+        return dueDeliveries.count
     }
 
     private func recordAttemptEnd(_ namespace: String) {
-        let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
-            state.attemptCounts[namespace, default: 0] -= 1
-            guard state.attemptCounts[namespace] == 0 else { return [] }
-            return state.waiters.removeValue(forKey: namespace) ?? []
+        let idleWaiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
+            state.runningAttemptCounts[namespace, default: 0] -= 1
+            guard state.runningAttemptCounts[namespace] == 0 else { return [] }
+            return state.idleWaiters.removeValue(forKey: namespace) ?? []
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in idleWaiters { waiter.resume() }
     }
 
     /// Waits until no delivery attempt is in progress in a namespace, including attempts that other
     /// calls started.
     private func waitForRunningAttempts(_ namespace: String) async {
         await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.attemptCounts[namespace, default: 0] == 0 { return true }
-                state.waiters[namespace, default: []].append(continuation)
+            let hasNoRunningAttempt = state.withLock { state in
+                if state.runningAttemptCounts[namespace, default: 0] == 0 { return true }
+                state.idleWaiters[namespace, default: []].append(continuation)
                 return false
             }
-            if isIdle { continuation.resume() }
+            if hasNoRunningAttempt { continuation.resume() }
         }
     }
 
@@ -192,7 +192,7 @@ package final class WebhookDispatcher: Sendable {
                 request: request
             )
         )
-        let outcome = await messenger.send(
+        let outcome = await webhookTransport.send(
             request,
             to: webhookURL.base,
             within: retrySchedule.responseTimeout
@@ -237,8 +237,12 @@ package final class WebhookDispatcher: Sendable {
             let newAttemptCount = await deliverDue(namespace)
             count += newAttemptCount
             // `run` may have taken some of the deliveries, so this loop waits for them too.
-            let isIdle = state.withLock { $0.attemptCounts[namespace, default: 0] == 0 }
-            guard newAttemptCount > 0 || !isIdle, count < Self.attemptsMax else { return count }
+            let hasNoRunningAttempt = state.withLock {
+                $0.runningAttemptCounts[namespace, default: 0] == 0
+            }
+            guard newAttemptCount > 0 || !hasNoRunningAttempt, count < Self.attemptsMax else {
+                return count
+            }
         }
     }
 
@@ -303,8 +307,8 @@ package struct WebhookURL: Hashable, Sendable {
         let scheme =
             text.hasPrefix("http://") ? "http://" : text.hasPrefix("https://") ? "https://" : ""
         guard !scheme.isEmpty else { return nil }
-        let rest = text.dropFirst(scheme.count)
-        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let textAfterScheme = text.dropFirst(scheme.count)
+        let authority = textAfterScheme.prefix { $0 != "/" && $0 != "?" }
         guard !authority.isEmpty, !authority.contains("@") else { return nil }
         let host: Substring =
             authority.hasPrefix("[")
@@ -314,18 +318,18 @@ package struct WebhookURL: Hashable, Sendable {
         }
         let hostEnd = authority.hasPrefix("[") ? host.count + 2 : host.count
         let port = authority.dropFirst(hostEnd)
-        guard port.isEmpty || port.first == ":" && Self.isPort(port.dropFirst()) else {
+        guard port.isEmpty || port.first == ":" && Self.isPortSuffix(port.dropFirst()) else {
             return nil
         }
         base = scheme + authority
-        let path = rest.dropFirst(authority.count)
+        let path = textAfterScheme.dropFirst(authority.count)
         target = path.isEmpty ? "/" : path.hasPrefix("?") ? "/" + path : String(path)
     }
 
     /// Returns whether a string is a port from 1 to 65535.
     ///
     /// NIO, the network library, would end the process for any other number.
-    private static func isPort(_ text: Substring) -> Bool {
+    private static func isPortSuffix(_ text: Substring) -> Bool {
         text.utf8.allSatisfy { (48...57).contains($0) } && UInt16(text).map { $0 > 0 } ?? false
     }
 }

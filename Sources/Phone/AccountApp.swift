@@ -50,7 +50,7 @@ package struct AccountApp: Sendable {
     /// One step of a user action: a call, or the preparation of a call.
     enum RequestStep: Hashable {
         case anonymousSession, configure, register, link, password, wrongPassword, lookup, identify
-        case google, googleAgain, buy, restore, sendCode, readMail, reset, refresh
+        case google, googleWithoutLinking, buy, restore, sendCode, readMail, reset, refresh
         case deleteAtBackend, deleteAtFirebase
     }
 
@@ -151,11 +151,11 @@ package struct AccountApp: Sendable {
         case .wrongPassword: return
         // The Google account already belongs to a Firebase user, so the app signs in instead of
         // linking the account.
-        case .google: requestSteps.insert(.googleAgain, at: 0)
+        case .google: requestSteps.insert(.googleWithoutLinking, at: 0)
         // The next user action calls the backend again.
         case .register, .deleteAtBackend: return
         // The backend may delete the Firebase user itself. The SDK then signs the user out
-        // (Firebase fact sheet, section 5.1: `auth/user-token-expired`).
+        // (Firebase fact sheet, section 5.1: `auth/firebaseAccountCall-token-expired`).
         case .deleteAtFirebase where Self.isAccountMissing(body): signOut()
         default:
             failure = "\(requestStep): " + (body["error"]?["message"]?.string ?? body.text)
@@ -171,7 +171,7 @@ package struct AccountApp: Sendable {
     private mutating func recordResult(_ requestStep: RequestStep, _ body: JSONValue) {
         switch requestStep {
         case .anonymousSession: storeSession(body)
-        case .link, .password, .google, .googleAgain:
+        case .link, .password, .google, .googleWithoutLinking:
             storeSession(body)
             uid = policy.resultingUserID(self, requestStep, body["localId"]?.string)
         case .wrongPassword: failure = "the old password still works after the password reset"
@@ -217,7 +217,7 @@ package struct AccountApp: Sendable {
 
     private mutating func call(_ requestStep: RequestStep) -> Call? {
         switch requestStep {
-        case .anonymousSession: return user("signUp", ["returnSecureToken": true])
+        case .anonymousSession: return firebaseAccountCall("signUp", ["returnSecureToken": true])
         case .configure: return configure()
         case .register:
             return .backend(
@@ -230,7 +230,7 @@ package struct AccountApp: Sendable {
             )
         // The anonymous Firebase user becomes a user with an account and keeps its uid.
         case .link:
-            return user(
+            return firebaseAccountCall(
                 "signUp",
                 withoutMissingValues([
                     ("email", .string(action.email)), ("password", .string(action.password)),
@@ -240,21 +240,22 @@ package struct AccountApp: Sendable {
         case .password:
             return signIn(action.name == .forgotPassword ? newPassword : action.password)
         case .wrongPassword: return signIn(action.password)
-        case .lookup: return idToken.flatMap { user("lookup", ["idToken": .string($0)]) }
+        case .lookup:
+            return idToken.flatMap { firebaseAccountCall("lookup", ["idToken": .string($0)]) }
         case .google: return google(linking: true)
-        case .googleAgain: return google(linking: false)
+        case .googleWithoutLinking: return google(linking: false)
         case .identify: return identify()
         case .buy: return buy()
         case .restore: return receipts.last.map { receipt($0, isRestore: true) }
         case .sendCode:
-            return user(
+            return firebaseAccountCall(
                 "sendOobCode",
                 ["requestType": "PASSWORD_RESET", "email": .string(action.email)]
             )
         case .readMail:
             return .mail(HTTPMessage.Request("GET", "/emulator/v1/projects/PROJECT/oobCodes"))
         case .reset:
-            return user(
+            return firebaseAccountCall(
                 "resetPassword",
                 ["oobCode": .string(resetCode), "newPassword": .string(newPassword)]
             )
@@ -268,7 +269,7 @@ package struct AccountApp: Sendable {
                 )
             }
         case .deleteAtFirebase:
-            return idToken.flatMap { user("delete", ["idToken": .string($0)]) }
+            return idToken.flatMap { firebaseAccountCall("delete", ["idToken": .string($0)]) }
         }
     }
 
@@ -282,7 +283,7 @@ package struct AccountApp: Sendable {
         )
     }
 
-    private func user(_ operation: String, _ body: JSONObject) -> Call {
+    private func firebaseAccountCall(_ operation: String, _ body: JSONObject) -> Call {
         .firebase(
             HTTPMessage.Request(
                 "POST",
@@ -294,7 +295,7 @@ package struct AccountApp: Sendable {
     }
 
     private func signIn(_ password: String) -> Call {
-        user(
+        firebaseAccountCall(
             "signInWithPassword",
             [
                 "email": .string(action.email), "password": .string(password),
@@ -318,7 +319,7 @@ package struct AccountApp: Sendable {
             ), "returnSecureToken": true,
         ]
         if linking, let idToken { body["idToken"] = .string(idToken) }
-        return user("signInWithIdp", body)
+        return firebaseAccountCall("signInWithIdp", body)
     }
 
     private func refresh() -> Call? {

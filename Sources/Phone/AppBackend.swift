@@ -9,7 +9,7 @@ package import Conformance
 package struct AppBackend: Hashable, Sendable {
     /// The result of a call to the app's backend: a response, a reset connection, or no response at
     /// all.
-    package enum Answer: Hashable, Sendable {
+    package enum CallResult: Hashable, Sendable {
         case answered(HTTPMessage.Response, after: Duration)
         case reset
         case never
@@ -28,7 +28,7 @@ package struct AppBackend: Hashable, Sendable {
     package mutating func take(_ plan: AppBackendPlan) { self.plan.add(plan) }
 
     /// Returns whether the contract plans the response to the next call of a route.
-    package func hasPlan(for route: String) -> Bool {
+    package func hasPlannedResponse(for route: String) -> Bool {
         plan.answers[route]?.isEmpty == false && plan.answers[route]?.first != .ok
     }
 
@@ -56,18 +56,21 @@ package struct AppBackend: Hashable, Sendable {
     /// The result is empty for a template without `{{id}}`, and nil when the target does not match
     /// the template.
     private static func id(in target: String, _ template: String) -> String? {
-        func parts(_ text: String) -> (path: [Substring], query: [Substring]) {
+        func splitTarget(_ text: String) -> (path: [Substring], query: [Substring]) {
             let pathAndQuery = text.split(separator: "?", maxSplits: 1)
             return (
                 (pathAndQuery.first ?? "").split(separator: "/"),
                 pathAndQuery.count == 2 ? pathAndQuery[1].split(separator: "&") : []
             )
         }
-        let (templateParts, actualParts) = (parts(template), parts(target))
+        let (templateParts, actualParts) = (splitTarget(template), splitTarget(target))
         guard templateParts.path.count == actualParts.path.count else { return nil }
         var id = ""
-        for (part, found) in zip(templateParts.path, actualParts.path) where part != found {
-            guard let text = Template(String(part)).value(of: "id", in: found) else { return nil }
+        for (part, actualPart) in zip(templateParts.path, actualParts.path) where part != actualPart
+        {
+            guard let text = Template(String(part)).value(of: "id", in: actualPart) else {
+                return nil
+            }
             id = FormText.decoded(text, decodesPlusAsSpace: false)
         }
         for part in templateParts.query {
@@ -94,7 +97,7 @@ package struct AppBackend: Hashable, Sendable {
         _ route: String,
         to request: HTTPMessage.Request,
         ids: (String) -> String
-    ) -> Answer {
+    ) -> CallResult {
         let plannedResponse = plan.takeNext(route) ?? .ok
         switch plannedResponse {
         case .reset: return .reset
@@ -114,7 +117,7 @@ package struct AppBackend: Hashable, Sendable {
     private mutating func defaultResponse(
         _ route: String,
         _ request: HTTPMessage.Request,
-        _ plannedResponse: AppBackendPlan.Answer,
+        _ plannedResponse: AppBackendPlan.PlannedResponse,
         _ ids: (String) -> String
     ) -> HTTPMessage.Response {
         let body = (try? JSONValue(parsing: request.body)) ?? .null
@@ -184,7 +187,7 @@ package struct AppBackend: Hashable, Sendable {
     }
 }
 
-extension AppBackendPlan.Answer {
+extension AppBackendPlan.PlannedResponse {
     /// The value that replaces the user ID in a response: nil for a usable ID, `.some(nil)` to
     /// leave the member out.
     fileprivate var unusableID: JSONValue?? {

@@ -53,7 +53,7 @@ package protocol PhoneEnvironment: Sendable {
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
-    ) async -> (sequence: Int, answer: AppBackend.Answer)?
+    ) async -> (sequence: Int, answer: AppBackend.CallResult)?
     /// Records in the journal that the response to a call has arrived.
     mutating func complete(_ sequence: Int, _ outcome: Exchange.Outcome, at time: Int64)
 

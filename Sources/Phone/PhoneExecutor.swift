@@ -143,10 +143,10 @@ package enum PhoneExecution {
         case .login: await executor.tap(login(action, executor.namespace), on: phone)
         case .callback:
             // The runtime never calls `onRevenueCatResult` without an argument.
-            let names =
+            let callbackNames =
                 ["onRevenueCatPurchase", "iapSuccess"]
                 + (action.argument == nil ? [] : ["onRevenueCatResult"])
-            await call(names, action, by: &executor)
+            await call(callbackNames, action, by: &executor)
         // An app on Despia asks its backend for the current access whenever it is notified of a
         // purchase.
         case .refresh: await call(["onRevenueCatPurchase"], action, by: &executor)
@@ -169,13 +169,13 @@ package enum PhoneExecution {
 
     /// Calls functions of the page as the Despia runtime does, independent of the store.
     private static func call(
-        _ names: [String],
+        _ callbackNames: [String],
         _ action: AppAction,
         by executor: inout some PhoneExecutor
     ) async {
         executor.recordUserAction(UserAction(action.name.rawValue), on: action.phone)
         let arguments = JSONValue.array(action.argument.map { [$0] } ?? [])
-        let calls = names.map { name -> JSONValue in
+        let calls = callbackNames.map { name -> JSONValue in
             ["kind": "callback", "name": .string(name), "arguments": arguments, "delay": 1]
         }
         await executor.reply(calls, on: action.phone)
@@ -227,7 +227,7 @@ package struct KillPointTracker: Hashable, Sendable {
     package init() {}
 
     /// Sets the kill point of a new user action; nil if the action has none.
-    package mutating func begin(_ action: AppAction) { point = action.killedAt }
+    package mutating func begin(_ action: AppAction) { point = action.killPoint }
 
     package mutating func end(_ phone: String) {
         point = nil

@@ -66,13 +66,13 @@ package struct ScriptedApp: Sendable {
     var globals: [String: (value: JSONValue, at: Int64)] = [:]
     var flows: [Flow] = []
     var output: [Output] = []
-    var lastCommandAt = Int64.min
+    var lastCommandTime = Int64.min
     var callCount = 0
     var responses: [Int: (status: Int?, body: JSONValue)] = [:]
 
     var id: String?
     var registeredID: String?
-    var isStarted = false
+    var hasFinishedStart = false
     var isBusy = false
     var isPaywallOpen = false
     var isLoading = true
@@ -114,17 +114,17 @@ package struct ScriptedApp: Sendable {
     /// Returns whether a user agent belongs to the Despia runtime.
     ///
     /// A browser has no bridge, and bridge commands would open pages there (C-01).
-    static func isNative(_ userAgent: String) -> Bool {
+    static func isNativeApp(_ userAgent: String) -> Bool {
         userAgent.lowercased().contains("despia")
     }
 
-    var isNative: Bool { policy.isNative(userAgent) }
+    var isNativeApp: Bool { policy.isNativeApp(userAgent) }
 
     /// Starts the app on the opened page.
     package mutating func start(at now: Int64) -> [Output] {
-        guard isNative else {
+        guard isNativeApp else {
             isLoading = false
-            isStarted = true
+            hasFinishedStart = true
             return []
         }
         guard policy.mayStart(&self, now) else { return [] }
@@ -150,7 +150,8 @@ package struct ScriptedApp: Sendable {
         case .upgrade: upgrade(at: now)
         case .restore: begin(.restore, at: now)
         case .logout: begin(.logout, at: now)
-        case .status: if isNative { flows.append(Flow([.readHistory, .showStatus], at: now)) }
+        case .status:
+            if isNativeApp { flows.append(Flow([.readPurchaseHistory, .showStatus], at: now)) }
         case .login(let account, let password, let agrees):
             begin(.login(account, password, agrees), at: now)
         case .tick: break
@@ -158,13 +159,13 @@ package struct ScriptedApp: Sendable {
         return runFlows(at: now)
     }
 
-    private enum IDChange {
+    private enum UserIDChange {
         case restore, logout
         case login(String, String, Bool)
     }
 
-    private mutating func begin(_ change: IDChange, at now: Int64) {
-        guard isNative, isStarted, !isBusy else { return }
+    private mutating func begin(_ change: UserIDChange, at now: Int64) {
+        guard isNativeApp, hasFinishedStart, !isBusy else { return }
         var flow: Flow
         switch change {
         case .restore:
@@ -184,7 +185,7 @@ package struct ScriptedApp: Sendable {
     }
 
     private mutating func upgrade(at now: Int64) {
-        guard isNative else {
+        guard isNativeApp else {
             error = "Buy on the web"
             return
         }

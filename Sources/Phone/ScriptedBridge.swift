@@ -24,8 +24,8 @@ extension ScriptedApp {
     /// A value that the native side has already decoded is returned unchanged (Despia fact sheet,
     /// section 5; C-22).
     static func decoded(_ text: String) -> String {
-        let plain = FormText.decoded(text, decodesPlusAsSpace: false)
-        return plain.percentEncoded == text ? plain : text
+        let decodedText = FormText.decoded(text, decodesPlusAsSpace: false)
+        return decodedText.percentEncoded == text ? decodedText : text
     }
 
     func read(_ role: PhoneChange.VaultRole) -> String {
@@ -33,8 +33,8 @@ extension ScriptedApp {
     }
 
     mutating func send(_ command: String, at now: Int64) {
-        lastCommandAt = max(now, lastCommandAt &+ 1)
-        output.append(.command(command, at: lastCommandAt))
+        lastCommandTime = max(now, lastCommandTime &+ 1)
+        output.append(.command(command, at: lastCommandTime))
     }
 
     /// Sends a bridge command, clears the global variable of its reply and starts to poll the

@@ -5,10 +5,11 @@ internal import Conformance
 extension ScriptedApp {
     /// One action of a flow, such as a read of the vault or a registration.
     enum FlowAction: Hashable {
-        case readInstallID, readVault, readHistory, chooseID, lock, write, confirmWrite, sendAlias
+        case readInstallID, readVault, readPurchaseHistory, chooseID, lock, write, confirmWrite,
+            sendAlias
         case register, finishStart, markBusy, readLock, login, decideReplacement, unlock, createID,
             selectHistoryUser, adoptID, markIdle
-        case waitForPaywall, openPaywall, retryPause, retry, askAccess, showStatus
+        case waitForPaywall, openPaywall, retryPause, retry, requestAccessStatus, showStatus
     }
 
     /// The condition for which an action of a flow waits.
@@ -34,21 +35,21 @@ extension ScriptedApp {
         var password = ""
         var agrees = false
         var isIdentityLocked = false
-        var startedAt: Int64 = 0
+        var startedAtMilliseconds: Int64 = 0
 
         init(_ actions: [FlowAction], at now: Int64) {
             self.actions = actions
-            startedAt = now
+            startedAtMilliseconds = now
         }
     }
 
     mutating func runFlows(at now: Int64) -> [Output] {
-        var hasProgress = true
-        while hasProgress {
-            hasProgress = false
+        var hasAnyFlowAdvanced = true
+        while hasAnyFlowAdvanced {
+            hasAnyFlowAdvanced = false
             for index in flows.indices where index < flows.count {
                 while index < flows.count, isWaitOver(flows[index].wait, at: now) {
-                    hasProgress = true
+                    hasAnyFlowAdvanced = true
                     var flow = flows[index]
                     let wait = flow.wait
                     flow.wait = nil
@@ -72,7 +73,7 @@ extension ScriptedApp {
         case .answer(let number, let until): responses[number] != nil || now >= until
         case .global(let name, let since, let until):
             now >= until
-                || Self.valueNoticeTime(globals[name], since: since).map { now >= $0 } ?? false
+                || Self.valueAvailableTime(globals[name], since: since).map { now >= $0 } ?? false
         }
     }
 
@@ -80,14 +81,15 @@ extension ScriptedApp {
     ///
     /// The app polls the variable every 100 ms, starting with the command (Despia fact sheet,
     /// section 1.4).
-    static func valueNoticeTime(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64? {
-        guard let global, isReady(global.value) else { return nil }
+    static func valueAvailableTime(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64?
+    {
+        guard let global, isValueReady(global.value) else { return nil }
         return since + (max(0, global.at - since) + 99) / 100 * 100
     }
 
     /// Returns whether the `despia-native` package accepts a value as the reply to a command
     /// (Despia fact sheet, section 1.4).
-    static func isReady(_ value: JSONValue) -> Bool {
+    static func isValueReady(_ value: JSONValue) -> Bool {
         switch value {
         case .string(let text): text != "n/a"
         case .array(let elements): !elements.isEmpty
@@ -106,7 +108,7 @@ extension ScriptedApp {
         case .time(let wakeTime): wakeTime
         case .answer(_, let until): until
         case .global(let name, let since, let until):
-            min(until, valueNoticeTime(globals[name], since: since) ?? until)
+            min(until, valueAvailableTime(globals[name], since: since) ?? until)
         }
     }
 
@@ -122,7 +124,7 @@ extension ScriptedApp {
         switch action {
         case .readInstallID: return readInstallID(&flow, after: wait, at: now)
         case .readVault: return readVault(&flow, after: wait, at: now)
-        case .readHistory: return readHistory(&flow, after: wait, at: now)
+        case .readPurchaseHistory: return readPurchaseHistory(&flow, after: wait, at: now)
         case .chooseID: chooseID(&flow, at: now)
         case .lock: if policy.mustLockID(flow) { write(.lock, "true", at: now) }
         case .write: policy.write(&self, flow, now)
@@ -159,7 +161,7 @@ extension ScriptedApp {
                 return false
             }
         case .retry: return retry(&flow, after: wait, at: now)
-        case .askAccess: return askAccess(&flow, after: wait, at: now)
+        case .requestAccessStatus: return requestAccessStatus(&flow, after: wait, at: now)
         case .showStatus: showStatus(flow)
         }
         return true

@@ -16,12 +16,13 @@ extension ScriptedApp {
             return false
         }
         let answer = responses.removeValue(forKey: number)
-        let returned = answer?.body["appUserId"]?.string
-        if (200..<300).contains(answer?.status ?? 0), let returned, policy.isUsableID(returned) {
-            flow.id = returned
-            flow.vaultID = returned == id ? id : nil
+        let returnedID = answer?.body["appUserId"]?.string
+        if (200..<300).contains(answer?.status ?? 0), let returnedID, policy.isUsableID(returnedID)
+        {
+            flow.id = returnedID
+            flow.vaultID = returnedID == id ? id : nil
         } else {
-            policy.endFailedLogin(&self, &flow, returned)
+            policy.endFailedLogin(&self, &flow, returnedID)
         }
         return true
     }
@@ -56,9 +57,9 @@ extension ScriptedApp {
     }
 
     mutating func selectHistoryUser(_ flow: inout Flow) {
-        let found = userInHistory(flow.history, isButton: true)
-        guard let found else { return policy.endEmptyRestore(&self, &flow) }
-        guard found != id else {
+        let historyUserID = userInHistory(flow.history, isRestoreAction: true)
+        guard let historyUserID else { return policy.endEmptyRestore(&self, &flow) }
+        guard historyUserID != id else {
             error = nil
             flow.actions = [.selectHistoryUser, .markIdle]
             return
@@ -68,9 +69,9 @@ extension ScriptedApp {
             flow.actions = [.selectHistoryUser, .markIdle]
             return
         }
-        flow.id = found
+        flow.id = historyUserID
         flow.isIDFromHistory = true
-        storage.pendingUserID = found
+        storage.pendingUserID = historyUserID
     }
 
     /// Ends a flow after a restore that found no user, without any change of the user (C-26).

@@ -13,12 +13,13 @@ extension ScriptedApp {
 
         // Flows: the actions of each flow in their order.
         var start: [FlowAction] = [
-            .readInstallID, .readVault, .readHistory, .chooseID, .lock, .write, .confirmWrite,
+            .readInstallID, .readVault, .readPurchaseHistory, .chooseID, .lock, .write,
+            .confirmWrite,
             .sendAlias,
             .register, .finishStart,
         ]
         var restore: [FlowAction] =
-            [.markBusy, .readHistory, .selectHistoryUser, .lock] + Self.registrationActions
+            [.markBusy, .readPurchaseHistory, .selectHistoryUser, .lock] + Self.registrationActions
         var logout: [FlowAction] = [.markBusy, .unlock, .createID] + Self.registrationActions
         var login: [FlowAction] =
             [.markBusy, .readLock, .login, .decideReplacement] + Self.registrationActions
@@ -27,7 +28,7 @@ extension ScriptedApp {
         ]
 
         // The bridge and the backend. All times are in milliseconds.
-        var isNative = App.isNative
+        var isNativeApp = App.isNativeApp
         var key = App.key
         var encoded = App.encoded
         var decoded = App.decoded

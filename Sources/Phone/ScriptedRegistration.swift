@@ -13,9 +13,10 @@ extension ScriptedApp {
     /// The user agent of an iPad in desktop mode contains `Macintosh` (Despia fact sheet, section
     /// 2). The result is `unknown` for a user agent without a platform (C-14).
     static func platform(_ userAgent: String) -> String {
-        let agent = userAgent.lowercased()
-        if agent.contains("android") { return "android" }
-        return ["iphone", "ipad", "macintosh"].contains { agent.contains($0) } ? "ios" : "unknown"
+        let lowercasedUserAgent = userAgent.lowercased()
+        if lowercasedUserAgent.contains("android") { return "android" }
+        return ["iphone", "ipad", "macintosh"].contains { lowercasedUserAgent.contains($0) }
+            ? "ios" : "unknown"
     }
 
     mutating func register(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
@@ -62,8 +63,8 @@ extension ScriptedApp {
     /// Returns whether a response confirms a registration.
     ///
     /// It must have a 2xx status and contain the user ID (C-12).
-    static func isConfirmed(_ status: Int?, named: String?, id: String) -> Bool {
-        (200..<300).contains(status ?? 0) && named == id
+    static func isConfirmed(_ status: Int?, responseID: String?, id: String) -> Bool {
+        (200..<300).contains(status ?? 0) && responseID == id
     }
 
     /// Returns whether the backend may not know a user ID or its latest state.

@@ -7,12 +7,14 @@ extension ScriptedApp {
     /// The app gives up after `paywallWaitMaxMilliseconds` (C-16 to C-20).
     mutating func waitForPaywall(_ flow: inout Flow, at now: Int64) -> Bool {
         if policy.mayOpenPaywall(self) { return true }
-        guard now < flow.startedAt + Self.paywallWaitMaxMilliseconds else {
+        guard now < flow.startedAtMilliseconds + Self.paywallWaitMaxMilliseconds else {
             error = "Please try again later"
             flow.actions = [.waitForPaywall]
             return true
         }
-        flow.wait = .time(min(now + 50, flow.startedAt + Self.paywallWaitMaxMilliseconds))
+        flow.wait = .time(
+            min(now + 50, flow.startedAtMilliseconds + Self.paywallWaitMaxMilliseconds)
+        )
         return false
     }
 
@@ -24,20 +26,23 @@ extension ScriptedApp {
 
     /// Whether a paywall may open: the app has started, no change of the user ID is in progress,
     /// and the backend knows the user ID (C-16, C-18).
-    var mayOpenPaywall: Bool { isStarted && !isBusy && registeredID != nil && registeredID == id }
+    var mayOpenPaywall: Bool {
+        hasFinishedStart && !isBusy && registeredID != nil && registeredID == id
+    }
 
     /// Starts a flow that asks the backend for access after a purchase, unless one is running.
     ///
     /// Only the backend decides about access (C-23).
     mutating func requestAccess(at now: Int64) {
-        guard !flows.contains(where: { $0.actions.contains(.askAccess) }) else { return }
-        flows.append(Flow([.askAccess], at: now))
+        guard !flows.contains(where: { $0.actions.contains(.requestAccessStatus) }) else { return }
+        flows.append(Flow([.requestAccessStatus], at: now))
     }
 
     /// Asks the backend up to six times whether the user has access.
     ///
     /// Only the backend decides about access (C-23).
-    mutating func askAccess(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
+    mutating func requestAccessStatus(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool
+    {
         switch wait {
         case .answer(let number, _)?:
             let answer = responses.removeValue(forKey: number)

@@ -57,13 +57,13 @@ extension ScriptedApp {
             flow.source = "vault"
         }
         // An interrupted change of the user ID continues, whatever the vault contains (C-28).
-        if let unfinished = storage.pendingUserID {
-            flow.id = unfinished
+        if let interruptedLoginID = storage.pendingUserID {
+            flow.id = interruptedLoginID
             flow.source = "resume"
         }
     }
 
-    mutating func readHistory(
+    mutating func readPurchaseHistory(
         _ flow: inout Flow,
         after wait: Wait?,
         at now: Int64
@@ -91,13 +91,13 @@ extension ScriptedApp {
     /// Returns the user ID in the purchase history.
     ///
     /// The start and the restore button use the same rule (C-06).
-    func userInHistory(_ history: [JSONObject]?, isButton: Bool) -> String? {
+    func userInHistory(_ history: [JSONObject]?, isRestoreAction: Bool) -> String? {
         let entries = (history ?? []).filter { entry in
             guard let user = entry["externalUserId"]?.string else { return false }
             return policy.isUsableOwnerID(user) && policy.entryNamesUser(entry, user)
                 && policy.isProductionEntry(entry)
         }
-        return policy.sortedEntries(entries, isButton).first?["externalUserId"]?.string
+        return policy.sortedEntries(entries, isRestoreAction).first?["externalUserId"]?.string
     }
 
     static func entryNamesUser(_ entry: JSONObject, user: String) -> Bool {
@@ -108,7 +108,7 @@ extension ScriptedApp {
 
     /// Sorts entries of the purchase history: active entries before inactive entries, each with the
     /// latest first.
-    static func sortedEntries(_ entries: [JSONObject], isButton: Bool) -> [JSONObject] {
+    static func sortedEntries(_ entries: [JSONObject], isRestoreAction: Bool) -> [JSONObject] {
         func sortKey(_ entry: JSONObject) -> (Int, String) {
             (entry["isActive"] == true ? 1 : 0, entry["purchaseDate"]?.string ?? "")
         }
@@ -116,13 +116,13 @@ extension ScriptedApp {
     }
 
     mutating func chooseID(_ flow: inout Flow, at now: Int64) {
-        if flow.id == nil, let found = userInHistory(flow.history, isButton: false) {
-            flow.id = found
+        if flow.id == nil, let historyUserID = userInHistory(flow.history, isRestoreAction: false) {
+            flow.id = historyUserID
             flow.source = "restore"
             flow.isIDFromHistory = true
         }
-        if flow.id == nil, let kept = policy.storedID(self) {
-            flow.id = kept
+        if flow.id == nil, let storedUserID = policy.storedID(self) {
+            flow.id = storedUserID
             flow.source = "stored"
         }
         if flow.id == nil {
@@ -186,7 +186,7 @@ extension ScriptedApp {
         id = flow.id
         storage.currentID = flow.id
         storage.pendingUserID = nil
-        isStarted = true
+        hasFinishedStart = true
         isLoading = false
     }
 }

@@ -27,9 +27,9 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     private struct Page: Sendable {
         let number: Int
         let launch: PhoneLaunch
-        let openedAt: Int64
+        let openedAtMilliseconds: Int64
         var app: ScriptedApp
-        var scheduledWakes: Set<Int64> = []
+        var scheduledWakeTimes: Set<Int64> = []
     }
 
     package var world: Environment
@@ -48,7 +48,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     private var killPointTracker = KillPointTracker()
 
     /// The duration of a call to the app's backend, in milliseconds.
-    private static var callDuration: Int64 { 60 }
+    private static var callDurationMilliseconds: Int64 { 60 }
     /// The time to wait for the app's reaction to a user action, in milliseconds.
     private static var settleTimeoutMilliseconds: Int64 { 90_000 }
 
@@ -99,7 +99,12 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
             defects: defects,
             seed: generator.next()
         )
-        let page = Page(number: number, launch: launch, openedAt: nowMilliseconds, app: app)
+        let page = Page(
+            number: number,
+            launch: launch,
+            openedAtMilliseconds: nowMilliseconds,
+            app: app
+        )
         pages[phone, default: []].append(page)
         await change(phone, number) { $0.start(at: $1) }
     }
@@ -136,9 +141,9 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
                 (queue[$0].time, queue[$0].order) < (queue[$1].time, queue[$1].order)
             }), queue[next].time <= end
         {
-            let scheduled = queue.remove(at: next)
-            nowMilliseconds = max(nowMilliseconds, scheduled.time)
-            await deliver(scheduled.event, scheduled.phone, scheduled.page)
+            let nextEvent = queue.remove(at: next)
+            nowMilliseconds = max(nowMilliseconds, nextEvent.time)
+            await deliver(nextEvent.event, nextEvent.phone, nextEvent.page)
         }
     }
 
@@ -185,7 +190,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         let reply = world.command(
             text,
             from: page.launch.page,
-            pageTime: nowMilliseconds - page.openedAt,
+            pageTime: nowMilliseconds - page.openedAtMilliseconds,
             at: time
         )
         schedule(reply["replies"]?.array ?? [], on: phone, pages: [page.number])
@@ -223,8 +228,8 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         let outputs = body(&phonePages[index].app, nowMilliseconds)
         storages[phone] = phonePages[index].app.storage
         let page = phonePages[index]
-        if let wake = page.app.nextWakeTime, !page.scheduledWakes.contains(wake) {
-            phonePages[index].scheduledWakes.insert(wake)
+        if let wake = page.app.nextWakeTime, !page.scheduledWakeTimes.contains(wake) {
+            phonePages[index].scheduledWakeTimes.insert(wake)
             add(max(nowMilliseconds, wake), phone, number, .wake)
         }
         pages[phone] = phonePages
@@ -246,19 +251,19 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     ) async {
         let phone = page.launch.page.name
         if killPointTracker.isBeingKilled(phone) { return kill(phone) }
-        let madeCall = await world.call(route, values, from: page.launch.page, at: time)
-        guard let (sequence, answer) = madeCall else { return }
+        let callResult = await world.call(route, values, from: page.launch.page, at: time)
+        guard let (sequence, answer) = callResult else { return }
         switch answer {
         case .answered(let response, let delay):
             add(
-                nowMilliseconds + Self.callDuration + delay.milliseconds,
+                nowMilliseconds + Self.callDurationMilliseconds + delay.milliseconds,
                 phone,
                 page.number,
                 .answer(call, route: route, sequence: sequence, .answered(response))
             )
         case .reset:
             add(
-                nowMilliseconds + Self.callDuration,
+                nowMilliseconds + Self.callDurationMilliseconds,
                 phone,
                 page.number,
                 .answer(call, route: route, sequence: sequence, .failed(.closed, "planned reset"))

@@ -98,17 +98,17 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         add(.userAction(userAction, on: phone, namespace: namespace.name, at: instant(time)), time)
     }
 
-    package mutating func recordScreen(_ shown: JSONValue, of phone: String, at time: Int64) {
-        add(.screen(shown, on: phone, namespace: namespace.name, at: instant(time)), time)
+    package mutating func recordScreen(_ stateJSON: JSONValue, of phone: String, at time: Int64) {
+        add(.screen(stateJSON, on: phone, namespace: namespace.name, at: instant(time)), time)
     }
 
     package mutating func recordPhoneData(_ phone: String, at time: Int64) {
-        let shown = despia.deviceStateJSON(phone)
-        add(.observation(of: phone, shown, namespace: namespace.name, at: instant(time)), time)
+        let stateJSON = despia.deviceStateJSON(phone)
+        add(.observation(of: phone, stateJSON, namespace: namespace.name, at: instant(time)), time)
     }
 
     /// Returns whether the phone has the native side of Despia; a browser has none.
-    package func isNative(_ phone: String) -> Bool {
+    package func isNativeApp(_ phone: String) -> Bool {
         despia.devices[phone]?.uaPreset != "browser"
     }
 
@@ -144,7 +144,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
-    ) async -> (sequence: Int, answer: AppBackend.Answer)? {
+    ) async -> (sequence: Int, answer: AppBackend.CallResult)? {
         guard let endpoint = profile.appEndpoint(route) else { return nil }
         let request = endpoint.request(values, idForm: .string)
         return call(route, request, from: page, at: time)
@@ -157,7 +157,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         _ request: HTTPMessage.Request,
         from page: PhoneRef,
         at time: Int64
-    ) -> (sequence: Int, answer: AppBackend.Answer) {
+    ) -> (sequence: Int, answer: AppBackend.CallResult) {
         let sequence = beginCall(route, request, from: page, at: time)
         let namespace = namespace
         let answer = backend.respond(route, to: request) { namespace.id(of: $0) }
@@ -180,8 +180,8 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         _ request: HTTPMessage.Request,
         from page: PhoneRef,
         at time: Int64
-    ) -> (sequence: Int, answer: AppBackend.Answer?) {
-        if backend.hasPlan(for: route) {
+    ) -> (sequence: Int, answer: AppBackend.CallResult?) {
+        if backend.hasPlannedResponse(for: route) {
             let (sequence, answer) = call(route, request, from: page, at: time)
             return (sequence, answer)
         }

@@ -35,7 +35,7 @@ package enum Simulation {
             ended: target.world.instant(target.time),
             exchanges: target.world.exchanges,
             settleEvidence: .notNeeded,
-            runProblem: target.runProblem.map { .faultMissed($0) }
+            runProblem: target.runProblem.map { .faultNotApplied($0) }
         )
     }
 }

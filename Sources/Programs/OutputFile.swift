@@ -34,8 +34,8 @@ package struct OutputFile: Hashable, Sendable {
 
         package var description: String { "cannot write '\(path)': \(reason)" }
 
-        fileprivate init(_ path: String, _ code: Int32) {
-            self.init(path, String(cString: strerror(code)))
+        fileprivate init(_ path: String, _ errorCode: Int32) {
+            self.init(path, String(cString: strerror(errorCode)))
         }
 
         fileprivate init(_ path: String, _ reason: String) {
@@ -66,7 +66,8 @@ package struct OutputFile: Hashable, Sendable {
     /// - Throws: `WriteError`, after the temporary file was removed.
     package func write(_ bytes: [UInt8]) throws(WriteError) {
         switch try target() {
-        case .descriptor(let number): try throwIfFailed(SystemWrite.writeAll(bytes, to: number))
+        case .descriptor(let descriptorNumber):
+            try throwIfFailed(SystemWrite.writeAll(bytes, to: descriptorNumber))
         case .special(let path): try throwIfFailed(overwrite(path, isRegular: false, bytes))
         case .missing(let path):
             try makeFolder(of: path)
@@ -74,9 +75,9 @@ package struct OutputFile: Hashable, Sendable {
         case .regular(let path, let state):
             guard access(path, W_OK) == 0 else { throw error(errno) }
             if !Self.isWrittenInPlace(state) {
-                let code = replace(path, state, bytes)
-                guard [EACCES, EPERM, EROFS, EBUSY].contains(code) else {
-                    return try throwIfFailed(code)
+                let errorCode = replace(path, state, bytes)
+                guard [EACCES, EPERM, EROFS, EBUSY].contains(errorCode) else {
+                    return try throwIfFailed(errorCode)
                 }
             }
             try throwIfFailed(overwrite(path, isRegular: true, bytes))
@@ -98,41 +99,45 @@ package struct OutputFile: Hashable, Sendable {
     package func append(_ text: String) throws(WriteError) {
         let path: String
         switch try target() {
-        case .descriptor(let number):
-            return try throwIfFailed(SystemWrite.writeAll(Array(text.utf8), to: number))
-        case .special(let found), .regular(let found, _): path = found
-        case .missing(let found):
-            try makeFolder(of: found)
-            path = found
+        case .descriptor(let descriptorNumber):
+            return try throwIfFailed(SystemWrite.writeAll(Array(text.utf8), to: descriptorNumber))
+        case .special(let targetPath), .regular(let targetPath, _): path = targetPath
+        case .missing(let targetPath):
+            try makeFolder(of: targetPath)
+            path = targetPath
         }
-        let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, permissions.fileMode)
-        guard file >= 0 else { throw error(errno) }
-        let end = lseek(file, 0, SEEK_END)
-        var code = SystemWrite.writeAll(Array(text.utf8), to: file)
-        if code != 0, end >= 0 { _ = ftruncate(file, end) }
-        if close(file) != 0, code == 0 { code = errno }
-        try throwIfFailed(code)
+        let fileDescriptor = open(
+            path,
+            O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+            permissions.fileMode
+        )
+        guard fileDescriptor >= 0 else { throw error(errno) }
+        let end = lseek(fileDescriptor, 0, SEEK_END)
+        var errorCode = SystemWrite.writeAll(Array(text.utf8), to: fileDescriptor)
+        if errorCode != 0, end >= 0 { _ = ftruncate(fileDescriptor, end) }
+        if close(fileDescriptor) != 0, errorCode == 0 { errorCode = errno }
+        try throwIfFailed(errorCode)
     }
 
     /// Writes a temporary file in the same folder, and renames it to the path.
     ///
     /// - Returns: The error number of the system; 0 on success.
-    private func replace(_ path: String, _ old: stat?, _ bytes: [UInt8]) -> Int32 {
+    private func replace(_ path: String, _ oldState: stat?, _ bytes: [UInt8]) -> Int32 {
         let name = ".assay-\(getpid())-\(UInt32.random(in: .min ... .max)).tmp"
-        let temporary = PathName(PathName(path).folder).appending(name)
+        let temporaryPath = PathName(PathName(path).folder).appending(name)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
-        let file = open(temporary, flags, permissions.fileMode)
-        guard file >= 0 else { return errno }
-        var code = SystemWrite.writeAll(bytes, to: file)
-        if let old {
+        let fileDescriptor = open(temporaryPath, flags, permissions.fileMode)
+        guard fileDescriptor >= 0 else { return errno }
+        var errorCode = SystemWrite.writeAll(bytes, to: fileDescriptor)
+        if let oldState {
             // This fails without harm for a group to which the owner does not belong.
-            _ = fchown(file, uid_t.max, old.st_gid)
-            if permissions == .umaskDefault { _ = fchmod(file, old.st_mode & 0o777) }
+            _ = fchown(fileDescriptor, uid_t.max, oldState.st_gid)
+            if permissions == .umaskDefault { _ = fchmod(fileDescriptor, oldState.st_mode & 0o777) }
         }
-        if close(file) != 0, code == 0 { code = errno }
-        if code == 0, rename(temporary, path) != 0 { code = errno }
-        if code != 0 { unlink(temporary) }
-        return code
+        if close(fileDescriptor) != 0, errorCode == 0 { errorCode = errno }
+        if errorCode == 0, rename(temporaryPath, path) != 0 { errorCode = errno }
+        if errorCode != 0 { unlink(temporaryPath) }
+        return errorCode
     }
 
     /// Overwrites the existing file.
@@ -142,13 +147,13 @@ package struct OutputFile: Hashable, Sendable {
     /// - Returns: The error number of the system; 0 on success.
     private func overwrite(_ path: String, isRegular: Bool, _ bytes: [UInt8]) -> Int32 {
         let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isRegular ? O_TRUNC : 0)
-        let file = open(path, flags)
-        guard file >= 0 else { return errno }
-        if isRegular, permissions == .ownerOnly { _ = fchmod(file, permissions.fileMode) }
-        var code = SystemWrite.writeAll(bytes, to: file)
-        if code != 0, isRegular { _ = ftruncate(file, 0) }
-        if close(file) != 0, code == 0 { code = errno }
-        return code
+        let fileDescriptor = open(path, flags)
+        guard fileDescriptor >= 0 else { return errno }
+        if isRegular, permissions == .ownerOnly { _ = fchmod(fileDescriptor, permissions.fileMode) }
+        var errorCode = SystemWrite.writeAll(bytes, to: fileDescriptor)
+        if errorCode != 0, isRegular { _ = ftruncate(fileDescriptor, 0) }
+        if close(fileDescriptor) != 0, errorCode == 0 { errorCode = errno }
+        return errorCode
     }
 
     /// Returns whether the file must be overwritten in place: it has several hard links or belongs
@@ -168,8 +173,8 @@ package struct OutputFile: Hashable, Sendable {
     /// - Throws: `WriteError`.
     package func check() throws(WriteError) {
         switch try target() {
-        case .descriptor(let number):
-            let flags = fcntl(number, F_GETFL)
+        case .descriptor(let descriptorNumber):
+            let flags = fcntl(descriptorNumber, F_GETFL)
             guard flags >= 0 else { throw error(errno) }
             guard flags & O_ACCMODE != O_RDONLY else { throw error(EBADF) }
         case .special(let path), .regular(let path, _):
@@ -177,9 +182,9 @@ package struct OutputFile: Hashable, Sendable {
         case .missing(let path):
             try makeFolder(of: path)
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
-            let file = open(path, flags, permissions.fileMode)
-            guard file >= 0 else { throw error(errno) }
-            close(file)
+            let fileDescriptor = open(path, flags, permissions.fileMode)
+            guard fileDescriptor >= 0 else { throw error(errno) }
+            close(fileDescriptor)
             unlink(path)
         }
     }
@@ -205,8 +210,8 @@ package struct OutputFile: Hashable, Sendable {
         let parentFolder = PathName(path).folder
         if parentFolder != path { try makeFolder(parentFolder, permissions) }
         guard mkdir(path, permissions.folderMode) != 0 else { return }
-        let code = errno
-        guard code == EEXIST, isFolder(path) else { throw WriteError(path, code) }
+        let errorCode = errno
+        guard errorCode == EEXIST, isFolder(path) else { throw WriteError(path, errorCode) }
     }
 
     private static func isFolder(_ path: String) -> Bool {
@@ -241,7 +246,7 @@ package struct OutputFile: Hashable, Sendable {
     private func target() throws(WriteError) -> Target {
         var path = path
         for _ in 0..<Self.symbolicLinksMax {
-            if let number = Self.descriptor(path) { return .descriptor(number) }
+            if let descriptorNumber = Self.descriptor(path) { return .descriptor(descriptorNumber) }
             var state = stat()
             guard lstat(path, &state) == 0 else {
                 guard errno == ENOENT else { throw error(errno) }
@@ -278,11 +283,11 @@ package struct OutputFile: Hashable, Sendable {
         }
     }
 
-    private func throwIfFailed(_ code: Int32) throws(WriteError) {
+    private func throwIfFailed(_ errorCode: Int32) throws(WriteError) {
         // A reader that closes its pipe has read everything that it needs.
-        guard code != 0, code != EPIPE else { return }
-        throw error(code)
+        guard errorCode != 0, errorCode != EPIPE else { return }
+        throw error(errorCode)
     }
 
-    private func error(_ code: Int32) -> WriteError { WriteError(path, code) }
+    private func error(_ errorCode: Int32) -> WriteError { WriteError(path, errorCode) }
 }

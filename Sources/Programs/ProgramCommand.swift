@@ -30,7 +30,7 @@ package struct ProgramCommand: Sendable {
     package var environment: [String: String]?
     package var input: Stream = .nothing
     package var output: Stream = .nothing
-    package var errors: Stream = .nothing
+    package var errorOutput: Stream = .nothing
     /// The descriptors that the program inherits: numbers from 3 to 8 in the program, each with a
     /// descriptor of this process.
     package var descriptors: [Int32: Int32] = [:]

@@ -9,7 +9,7 @@ internal import Darwin
 /// The output of a program that has run to its end, and the way in which it ended.
 package struct ProgramOutput: Sendable {
     package let bytes: [UInt8]
-    package let end: StartedProgram.End
+    package let end: StartedProgram.ProgramEnd
     /// Whether the program was killed because it exceeded its time limit.
     package let hasTimedOut: Bool
 
@@ -27,18 +27,18 @@ package struct ProgramOutput: Sendable {
         guard let pipe = ProgramPipe.ends() else {
             throw .init(program: command.path, reason: "no file descriptor is left")
         }
-        let reading = FileHandle(fileDescriptor: pipe.reading, closeOnDealloc: true)
-        let writing = FileHandle(fileDescriptor: pipe.writing, closeOnDealloc: true)
+        let readEnd = FileHandle(fileDescriptor: pipe.readEnd, closeOnDealloc: true)
+        let writeEnd = FileHandle(fileDescriptor: pipe.writeEnd, closeOnDealloc: true)
         var command = command
-        command.output = .descriptor(pipe.writing)
+        command.output = .descriptor(pipe.writeEnd)
         let program = try StartedProgram(command)
-        try? writing.close()
+        try? writeEnd.close()
         let timeoutTask = Task {
             try await ContinuousClock().sleep(for: within)
             program.signal(SIGKILL)
             return true
         }
-        async let outputBytes = all(of: reading)
+        async let outputBytes = readAll(of: readEnd)
         let end = await program.ended()
         // Child processes that are still running would keep the pipe open.
         program.finish()
@@ -48,7 +48,7 @@ package struct ProgramOutput: Sendable {
         return ProgramOutput(bytes: bytes, end: end, hasTimedOut: hasTimedOut)
     }
 
-    private static func all(of file: FileHandle) async -> [UInt8] {
+    private static func readAll(of file: FileHandle) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 let data = (try? file.readToEnd()) ?? nil

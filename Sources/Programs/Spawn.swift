@@ -51,19 +51,20 @@ enum Spawn {
         }
         var attributes = attributes()
         defer { posix_spawnattr_destroy(&attributes) }
-        let words =
+        let commandLine =
             (lifeline == nil ? [] : ["/bin/sh", "-c", lifelineScript])
             + (command.folder.map { ["/bin/sh", "-c", changeFolderScript, $0] } ?? [])
             + [command.path] + command.arguments
         let environment = command.environment ?? ProgramCommand.inheritedEnvironment
-        let pairs = environment.map { "\($0.key)=\($0.value)" }
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = pairs.map { strdup($0) } + [nil]
+        let environmentEntries = environment.map { "\($0.key)=\($0.value)" }
+        var arguments: [UnsafeMutablePointer<CChar>?] = commandLine.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] =
+            environmentEntries.map { strdup($0) } + [nil]
         defer { for pointer in arguments + variables { free(pointer) } }
         var process: pid_t = 0
         let result = posix_spawn(
             &process,
-            words[0],
+            commandLine[0],
             &files.actions,
             &attributes,
             &arguments,
@@ -89,9 +90,9 @@ enum Spawn {
         var signals = defaultSignals
         posix_spawnattr_setsigdefault(&attributes, &signals)
         // The threads of a thread pool block signals, which a program would inherit.
-        var blocked = sigset_t()
-        sigemptyset(&blocked)
-        posix_spawnattr_setsigmask(&attributes, &blocked)
+        var blockedSignals = sigset_t()
+        sigemptyset(&blockedSignals)
+        posix_spawnattr_setsigmask(&attributes, &blockedSignals)
         posix_spawnattr_setpgroup(&attributes, 0)
         var flags =
             Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF)
@@ -134,19 +135,19 @@ private struct FileActions {
 
     /// Adds the descriptors of a command; returns false when no descriptor is left.
     mutating func add(_ command: ProgramCommand, lifeline: Int32?, number: Int32) -> Bool {
-        var targets = command.descriptors.sorted { $0.key < $1.key }.map {
+        var descriptorCopies = command.descriptors.sorted { $0.key < $1.key }.map {
             (target: $0.key, source: $0.value)
         }
-        if let lifeline { targets.append((number, lifeline)) }
-        let streams = [command.input, command.output, command.errors]
+        if let lifeline { descriptorCopies.append((number, lifeline)) }
+        let streams = [command.input, command.output, command.errorOutput]
         for (target, stream) in zip(Int32(0)..., streams) {
             guard add(stream, target, isInput: target == 0) else { return false }
         }
-        for (target, source) in targets {
+        for (target, source) in descriptorCopies {
             guard let copy = copy(source) else { return false }
             posix_spawn_file_actions_adddup2(&actions, copy, target)
         }
-        closeAll(but: Set(targets.map(\.target)))
+        closeAll(but: Set(descriptorCopies.map(\.target)))
         return true
     }
 
@@ -164,8 +165,9 @@ private struct FileActions {
         if let closeFrom = Self.closeFrom {
             _ = closeFrom(&actions, last + 1)
         } else {
-            let open = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
-            for number in open.compactMap(Int32.init) where number > last {
+            let openDescriptorNames =
+                (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
+            for number in openDescriptorNames.compactMap(Int32.init) where number > last {
                 posix_spawn_file_actions_addclose(&actions, number)
             }
         }

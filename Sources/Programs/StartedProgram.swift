@@ -21,7 +21,7 @@ package final class StartedProgram: Sendable {
     }
 
     /// The way in which a process ended.
-    package enum End: Hashable, Sendable, CustomStringConvertible {
+    package enum ProgramEnd: Hashable, Sendable, CustomStringConvertible {
         case exited(status: Int32)
         case killed(signal: Int32)
 
@@ -34,12 +34,12 @@ package final class StartedProgram: Sendable {
     }
 
     private struct State {
-        var end: End?
+        var end: ProgramEnd?
         /// Whether the process was reaped.
         ///
         /// Another process may then have the same number.
         var isReaped = false
-        var waiting: [CheckedContinuation<End, Never>] = []
+        var endContinuations: [CheckedContinuation<ProgramEnd, Never>] = []
         /// The writing end of the lifeline pipe.
         ///
         /// When it is closed, the guard of the program's process group kills the group.
@@ -59,13 +59,13 @@ package final class StartedProgram: Sendable {
             return try body(&state)
         }
 
-        func ended(_ end: End) {
-            let waiting = locked { state in
+        func ended(_ end: ProgramEnd) {
+            let endContinuations = locked { state in
                 state.end = state.end ?? end
-                defer { state.waiting = [] }
-                return state.waiting
+                defer { state.endContinuations = [] }
+                return state.endContinuations
             }
-            for continuation in waiting { continuation.resume(returning: end) }
+            for continuation in endContinuations { continuation.resume(returning: end) }
         }
     }
 
@@ -81,14 +81,14 @@ package final class StartedProgram: Sendable {
         guard lifeline != nil || !command.endsWithParent else {
             throw StartError(program: command.path, reason: "no file descriptor is left")
         }
-        defer { if let lifeline { close(lifeline.reading) } }
+        defer { if let lifeline { close(lifeline.readEnd) } }
         do throws(StartError) {
-            processID = try Spawn.start(command, lifeline: lifeline?.reading)
+            processID = try Spawn.start(command, lifeline: lifeline?.readEnd)
         } catch {
-            if let lifeline { close(lifeline.writing) }
+            if let lifeline { close(lifeline.writeEnd) }
             throw error
         }
-        record.locked { $0.lifeline = lifeline?.writing ?? -1 }
+        record.locked { $0.lifeline = lifeline?.writeEnd ?? -1 }
         Self.watch(processID, record)
     }
 
@@ -113,7 +113,7 @@ package final class StartedProgram: Sendable {
         thread.start()
     }
 
-    private static func end(_ info: siginfo_t) -> End {
+    private static func end(_ info: siginfo_t) -> ProgramEnd {
         #if canImport(Glibc)
         let status = info._sifields._sigchld.si_status
         #else
@@ -126,14 +126,14 @@ package final class StartedProgram: Sendable {
     // MARK: Its end
 
     /// The way in which the process ended; nil while it runs.
-    package var end: End? { record.locked { $0.end } }
+    package var end: ProgramEnd? { record.locked { $0.end } }
 
     /// Waits until the process has ended, by itself or by a signal.
     @discardableResult
-    package func ended() async -> End {
+    package func ended() async -> ProgramEnd {
         await withCheckedContinuation { continuation in
             let end = record.locked { state in
-                if state.end == nil { state.waiting.append(continuation) }
+                if state.end == nil { state.endContinuations.append(continuation) }
                 return state.end
             }
             if let end { continuation.resume(returning: end) }
@@ -159,10 +159,10 @@ package final class StartedProgram: Sendable {
     /// `/proc`.
     private static func hasRunningProcess(inGroup group: pid_t) -> Bool? {
         // The folder cannot be listed on a system without `/proc`.
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc"),
-            names.contains("self")
+        guard let processEntries = try? FileManager.default.contentsOfDirectory(atPath: "/proc"),
+            processEntries.contains("self")
         else { return nil }
-        return names.contains { name in
+        return processEntries.contains { name in
             guard name.first?.isNumber == true,
                 let data = FileManager.default.contents(atPath: "/proc/\(name)/stat")
             else { return false }
@@ -189,7 +189,7 @@ package final class StartedProgram: Sendable {
     ///
     /// The call waits only until the kernel has ended the process.
     package func finish() {
-        let end: End? = record.locked { state in
+        let end: ProgramEnd? = record.locked { state in
             guard !state.isReaped else { return nil }
             kill(-processID, SIGKILL)
             var status: Int32 = 0

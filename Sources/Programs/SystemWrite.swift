@@ -23,8 +23,8 @@ package enum SystemWrite {
             switch count == 0 ? EIO : errno {
             case EINTR: continue
             case EAGAIN:
-                var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&waiting, 1, -1)
+                var pollDescriptor = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&pollDescriptor, 1, -1)
             case let code: return code
             }
         }

@@ -22,7 +22,7 @@ package final class WorkFolder: Sendable {
     private let isRemoved = Atomic<Bool>(false)
 
     private static let prefix = "assay-"
-    private static let ownerName = "/owner"
+    private static let ownerFileName = "/owner"
     /// The existing work folders of this process, each with the descriptor of its lock.
     private static let open = Mutex<[String: Int32]>([:])
 
@@ -46,7 +46,8 @@ package final class WorkFolder: Sendable {
         // lock.
         let lockDescriptor = openFile(path + "/new", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lockDescriptor >= 0, flock(lockDescriptor, LOCK_EX | LOCK_NB) == 0,
-            Self.writeSignature(lockDescriptor), rename(path + "/new", path + Self.ownerName) == 0
+            Self.writeSignature(lockDescriptor),
+            rename(path + "/new", path + Self.ownerFileName) == 0
         else {
             let reason = String(cString: strerror(errno))
             if lockDescriptor >= 0 { close(lockDescriptor) }
@@ -95,24 +96,24 @@ package final class WorkFolder: Sendable {
         name.hasPrefix(prefix) && UUID(uuidString: String(name.suffix(36))) != nil
     }
 
-    private static let sweepOnce: Void = sweep(NSTemporaryDirectory())
+    private static let sweepOnce: Void = sweepAbandonedFolders(NSTemporaryDirectory())
 
     /// Removes the work folders inside a folder, if the processes that own them have ended.
-    package static func sweep(_ folder: String) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names where isAssayFolderName(name) {
+    package static func sweepAbandonedFolders(_ folder: String) {
+        let folderEntries = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in folderEntries where isAssayFolderName(name) {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
             // Other files, links, and folders of other users are not work folders.
             var state = stat()
             guard lstat(path, &state) == 0, state.st_mode & S_IFMT == S_IFDIR,
                 state.st_uid == geteuid()
             else { continue }
-            let owner = openFile(path + ownerName, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-            guard owner >= 0 else { continue }
-            if flock(owner, LOCK_EX | LOCK_NB) == 0, isSigned(owner) {
+            let ownerDescriptor = openFile(path + ownerFileName, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+            guard ownerDescriptor >= 0 else { continue }
+            if flock(ownerDescriptor, LOCK_EX | LOCK_NB) == 0, isSigned(ownerDescriptor) {
                 try? FileManager.default.removeItem(atPath: path)
             }
-            close(owner)
+            close(ownerDescriptor)
         }
     }
 }

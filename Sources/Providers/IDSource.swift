@@ -23,21 +23,21 @@ package struct IDSource: Hashable, Codable, Sendable {
     /// Returns the next version 4 UUID of this generator, in lower case.
     package mutating func uuid() -> String {
         let digits = Array("0123456789abcdef".utf8)
-        var words = [generator.next(), generator.next()]
+        var randomWords = [generator.next(), generator.next()]
         return String(unsafeUninitializedCapacity: 36) { buffer in
-            var nibble = 0
+            var nibbleIndex = 0
             for position in 0..<36 {
                 if position == 8 || position == 13 || position == 18 || position == 23 {
                     buffer[position] = UInt8(ascii: "-")
                     continue
                 }
-                let word = nibble < 16 ? 0 : 1
-                var digit = digits[Int(words[word] & 15)]
-                words[word] >>= 4
+                let wordIndex = nibbleIndex < 16 ? 0 : 1
+                var digit = digits[Int(randomWords[wordIndex] & 15)]
+                randomWords[wordIndex] >>= 4
                 if position == 14 { digit = UInt8(ascii: "4") }
                 if position == 19 { digit = UInt8(ascii: "a") }
                 buffer[position] = digit
-                nibble += 1
+                nibbleIndex += 1
             }
             return 36
         }

@@ -52,7 +52,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        plannedResponse: ProviderPlan.Answer
+        plannedResponse: ProviderPlan.PlannedResponse
     ) -> Reply
 
     /// Whether web pages of other origins must not send this request, because the request
@@ -149,7 +149,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     static func event(in value: JSONValue) -> EventSummary?
 
     /// Makes the fake send its events to this destination from now on.
-    mutating func connect(_ target: WebhookTarget)
+    mutating func setWebhookTarget(_ target: WebhookTarget)
 
     /// Returns the URL and the request for an attempt at a delivery; nil when the webhook no longer
     /// exists.
@@ -238,7 +238,7 @@ extension Provider {
     /// Does nothing.
     ///
     /// This is the default for a provider that sends no events.
-    package mutating func connect(_: WebhookTarget) {}
+    package mutating func setWebhookTarget(_: WebhookTarget) {}
 
     /// Returns the service's usual response to a request, without a planned fault.
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {

@@ -24,7 +24,7 @@ package final class ProviderEntry: Sendable {
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
     package let environment: @Sendable (BackendSetup) -> [String: String]
     package let enteredSecrets: @Sendable (Services) -> [(name: String, secret: Secret)]
-    package let connect: @Sendable (inout Services, WebhookTarget) -> Void
+    package let setWebhookTarget: @Sendable (inout Services, WebhookTarget) -> Void
     package let event: @Sendable (JSONValue) -> EventSummary?
     package let subscribers: @Sendable (Services, Instant) -> [SubscriberSummary]
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
@@ -36,7 +36,8 @@ package final class ProviderEntry: Sendable {
 
     /// Responds to one request to the provider's fake.
     let respond:
-        @Sendable (inout Services, HTTPMessage.Request, Instant, ProviderPlan.Answer) -> Reply
+        @Sendable (inout Services, HTTPMessage.Request, Instant, ProviderPlan.PlannedResponse) ->
+            Reply
     let isClosedToForeignPages: @Sendable (Services, HTTPMessage.Request) -> Bool
     let failureResponse: @Sendable (Services, Int, HTTPMessage.Request) -> HTTPMessage.Response
     /// Returns the service's response to a call that came too soon.
@@ -75,7 +76,7 @@ package final class ProviderEntry: Sendable {
         caller = { Kind.caller(of: $0) }
         environment = { Kind.environment($0) }
         enteredSecrets = { $0[keyPath: stateKeyPath].enteredSecrets }
-        connect = { $0[keyPath: stateKeyPath].connect($1) }
+        setWebhookTarget = { $0[keyPath: stateKeyPath].setWebhookTarget($1) }
         event = { Kind.event(in: $0) }
         subscribers = { $0[keyPath: stateKeyPath].subscribers(at: $1) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }

@@ -146,7 +146,7 @@ package struct Services: Hashable, Codable, Sendable {
     /// Returns nil when the call is carried out.
     private func plannedRefusal(
         _ provider: ProviderEntry,
-        _ plannedResponse: ProviderPlan.Answer,
+        _ plannedResponse: ProviderPlan.PlannedResponse,
         _ request: HTTPMessage.Request
     ) -> Reply? {
         let name = provider.party.description
@@ -174,7 +174,7 @@ package struct Services: Hashable, Codable, Sendable {
     private mutating func plannedResponse(
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request
-    ) -> ProviderPlan.Answer {
+    ) -> ProviderPlan.PlannedResponse {
         guard var plan = plans[party], request.method != "OPTIONS",
             plan.includesReads || !["GET", "HEAD"].contains(request.method)
         else { return .asUsual }

@@ -35,8 +35,8 @@ struct Accounts: Sendable {
     struct Policy: Sendable {
         var isCorrectPassword = Accounts.isCorrectPassword
         var completeLogin = Accounts.completeLogin
-        var claim = Accounts.claim
-        var mayClaim = Accounts.provesOwnership
+        var claimUser = Accounts.claimUser
+        var mayClaimUser = Accounts.provesOwnership
         var linkAccount = Accounts.linkAccount
         var mayInheritPurchases = Accounts.provesOwnership
         var inheritPurchases = Accounts.inheritPurchases
@@ -93,9 +93,9 @@ struct Accounts: Sendable {
     static func completeLogin(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
         try await accounts.store.pool.write { db in
             if let ownedUser = try accounts.ownedUser(db, by: login.accountID) {
-                return try accounts.recover(db, ownedUser, login)
+                return try accounts.recoverAccount(db, ownedUser, login)
             }
-            return try accounts.store.policies.accounts.claim(accounts, db, login)
+            return try accounts.store.policies.accounts.claimUser(accounts, db, login)
         }
     }
 
@@ -120,14 +120,14 @@ struct Accounts: Sendable {
     /// Claims a user ID for an account.
     ///
     /// The ID must exist, belong to the device, and have no account (S-26).
-    static func claim(
+    static func claimUser(
         _ accounts: Accounts,
         _ db: Database,
         _ login: Login
     ) throws -> LoginResult {
         let policy = accounts.store.policies.accounts
         guard let id = login.currentAppUserID, let user = try accounts.store.user(db, known: id),
-            let userID = user.id, policy.mayClaim(user, login.deviceToken),
+            let userID = user.id, policy.mayClaimUser(user, login.deviceToken),
             try policy.linkAccount(db, login.accountID, userID)
         else { return .conflict }
         return .claimed(appUserID: user.appUserID)
@@ -151,7 +151,7 @@ struct Accounts: Sendable {
     /// Moves the earlier purchases of the device's user to the account's user (S-28).
     ///
     /// A user who has an account stays unchanged.
-    func recover(_ db: Database, _ account: User, _ login: Login) throws -> LoginResult {
+    func recoverAccount(_ db: Database, _ account: User, _ login: Login) throws -> LoginResult {
         let policy = store.policies.accounts
         if let id = login.currentAppUserID, let previous = try store.user(db, known: id),
             previous.id != account.id, policy.mayInheritPurchases(previous, login.deviceToken),

@@ -36,12 +36,13 @@ struct Authenticity: Sendable {
     /// A signature that is too old is not valid.
     static func isSigned(_ header: String?, body: Data, key: String, ageMaxInSeconds: Int64) -> Bool
     {
-        var parts: [Substring: Substring] = [:]
+        var signatureFields: [Substring: Substring] = [:]
         for part in (header ?? "").split(separator: ",") {
             let pair = part.split(separator: "=", maxSplits: 1)
-            if pair.count == 2 { parts[pair[0]] = pair[1] }
+            if pair.count == 2 { signatureFields[pair[0]] = pair[1] }
         }
-        guard let time = parts["t"], let seconds = Int64(time), let hmac = parts["v1"],
+        guard let time = signatureFields["t"], let seconds = Int64(time),
+            let hmac = signatureFields["v1"],
             isRecent(seconds, ageMaxInSeconds: ageMaxInSeconds)
         else { return false }
         return isEqual(String(hmac), self.hmac(of: Data("\(time).".utf8) + body, key: key))
@@ -52,8 +53,8 @@ struct Authenticity: Sendable {
     ///
     /// The time comes from an unauthenticated sender, so the subtraction must not overflow.
     static func isRecent(_ seconds: Int64, ageMaxInSeconds: Int64) -> Bool {
-        let (age, overflows) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
-        return !overflows && age.magnitude <= ageMaxInSeconds.magnitude
+        let (age, hasOverflow) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
+        return !hasOverflow && age.magnitude <= ageMaxInSeconds.magnitude
     }
 
     /// Returns the HMAC-SHA256 of a message in hexadecimal digits.

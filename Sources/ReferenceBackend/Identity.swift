@@ -86,22 +86,22 @@ enum Identity {
         // All IDs in `transferred_to` belong to one customer (RevenueCat fact sheet, section 2.4).
         let newOwners = try known(store, db, event.transferredTo)
         let target = try newOwners.first ?? store.insert(db, newOwnerID, source: User.webhookSource)
-        guard let targetID = target.id else { return }
-        for other in newOwners.dropFirst() { try store.merge(db, other, into: targetID) }
-        for id in event.transferredTo { try store.linkAlias(db, id, to: targetID) }
+        guard let newOwnerUserID = target.id else { return }
+        for other in newOwners.dropFirst() { try store.merge(db, other, into: newOwnerUserID) }
+        for id in event.transferredTo { try store.linkAlias(db, id, to: newOwnerUserID) }
         try store.policies.identity.createPreviousOwner(store, db, event)
         for id in event.transferredFrom {
-            if let source = try store.user(db, known: id)?.id, source != targetID {
+            if let source = try store.user(db, known: id)?.id, source != newOwnerUserID {
                 let currentOwnerID = try store.policies.identity.currentOwnerID(
                     db,
-                    targetID,
+                    newOwnerUserID,
                     event.timestamp
                 )
                 try store.move(db, from: source, to: currentOwnerID, until: event.timestamp)
                 try db.execute(
                     sql: "INSERT INTO transfers (source, target, asOf) VALUES (?, ?, ?) "
                         + "ON CONFLICT DO NOTHING",
-                    arguments: [source, targetID, event.timestamp]
+                    arguments: [source, newOwnerUserID, event.timestamp]
                 )
             }
         }

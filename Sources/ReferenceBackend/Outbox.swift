@@ -184,7 +184,7 @@ final class Outbox: Sendable {
                 return
             case .retry(let pause):
                 waitInMilliseconds = pause
-                await postpone(message, by: waitInMilliseconds)
+                await postponeRetry(message, by: waitInMilliseconds)
             }
         }
     }
@@ -228,7 +228,7 @@ final class Outbox: Sendable {
         }
     }
 
-    private func postpone(_ message: Message, by waitInMilliseconds: Int64) async {
+    private func postponeRetry(_ message: Message, by waitInMilliseconds: Int64) async {
         try? await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE outbox SET attemptCount = ?, dueAt = ? WHERE id = ?",

@@ -11,7 +11,7 @@ struct Reconciliation: Sendable {
 
     struct Policy: Sendable {
         var handleUnreadableCustomer = Reconciliation.handleUnreadableCustomer
-        var repair = Reconciliation.repair
+        var repairPurchases = Reconciliation.repairPurchases
         var remove = Reconciliation.remove
     }
 
@@ -31,7 +31,7 @@ struct Reconciliation: Sendable {
                 continue
             }
             try await store.pool.write { db in
-                try policy.repair(store, db, subscriber, id)
+                try policy.repairPurchases(store, db, subscriber, id)
             }
         }
     }
@@ -41,7 +41,7 @@ struct Reconciliation: Sendable {
 
     /// Repairs the stored state of a user, without a notification, because nothing happened that
     /// the user should learn of.
-    static func repair(
+    static func repairPurchases(
         _ store: Store,
         _ db: Database,
         _ subscriber: Subscriber,
@@ -74,7 +74,7 @@ struct Reconciliation: Sendable {
         )
         for item in subscriber.currentPurchases {
             var subscription =
-                known.first { item.describes($0) }
+                known.first { item.matches($0) }
                 ?? Subscription(
                     userID: userID,
                     productID: item.productID,
@@ -90,10 +90,10 @@ struct Reconciliation: Sendable {
             subscription.billingIssue = item.billingIssue
             try subscription.save(db, onConflict: .replace)
         }
-        for old in known where !subscriber.currentPurchases.contains(where: { $0.describes(old) }) {
+        for old in known where !subscriber.currentPurchases.contains(where: { $0.matches(old) }) {
             // After the refund of a one-time purchase, RevenueCat's REST API no longer returns the
             // purchase. The refund event names its product (RevenueCat fact sheet 4.2).
-            guard event.map({ $0.refunds(old) }) ?? true else { continue }
+            guard event.map({ $0.isRefund(old) }) ?? true else { continue }
             try store.policies.reconciliation.remove(db, old)
         }
     }
@@ -119,7 +119,7 @@ struct Reconciliation: Sendable {
             for old in known
             where (old.expiresAt == nil || old.refunded)
                 && !subscribers.values.contains(where: {
-                    $0.currentPurchases.contains { $0.describes(old) }
+                    $0.currentPurchases.contains { $0.matches(old) }
                 })
             {
                 try store.policies.reconciliation.remove(db, old)
@@ -130,7 +130,7 @@ struct Reconciliation: Sendable {
 
 extension WebhookEvent {
     /// Returns whether this event refunds a subscription.
-    fileprivate func refunds(_ subscription: Subscription) -> Bool {
+    fileprivate func isRefund(_ subscription: Subscription) -> Bool {
         type == "CANCELLATION" && cancelReason == "CUSTOMER_SUPPORT"
             && productID == subscription.productID && isSandbox == subscription.isSandbox
     }

@@ -101,8 +101,8 @@ package struct ReferenceBackend: Sendable {
             onServerRunning: { onReady($0.localAddress?.port ?? 0) },
             logger: logger
         )
-        let sending = Task { await outbox.run() }
-        defer { sending.cancel() }
+        let sendingTask = Task { await outbox.run() }
+        defer { sendingTask.cancel() }
         do {
             try await application.runService()
         } catch {

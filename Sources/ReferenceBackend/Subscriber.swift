@@ -19,7 +19,7 @@ struct Subscriber: Sendable {
         var willRenew: Bool
         var billingIssue: Bool
 
-        func describes(_ subscription: Subscription) -> Bool {
+        func matches(_ subscription: Subscription) -> Bool {
             productID == subscription.productID && isSandbox == subscription.isSandbox
         }
     }
@@ -97,8 +97,11 @@ struct SubscriberReader: Sendable {
     let apiKey: String
 
     func subscriber(_ id: String) async throws -> Subscriber {
-        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-        guard let path = id.addingPercentEncoding(withAllowedCharacters: allowed) else {
+        let unreservedCharacters = CharacterSet.alphanumerics.union(
+            CharacterSet(charactersIn: "-._~")
+        )
+        guard let path = id.addingPercentEncoding(withAllowedCharacters: unreservedCharacters)
+        else {
             throw PurchaseServiceUnavailable()
         }
         var request = HTTPClientRequest(url: baseURL + "/v1/subscribers/" + path)

@@ -102,12 +102,12 @@ struct TokenVerifier: Sendable {
     let authURL: String?
     let client: HTTPClient
     let policy: Policy
-    private let cache = NIOLockedValueBox(PublishedKeys())
+    private let cachedKeys = NIOLockedValueBox(PublishedKeys())
 
     /// The tolerated clock difference to Firebase, in seconds.
     ///
     /// The official libraries allow at most one minute.
-    private static let clockSkewMax: Double = 60
+    private static let clockSkewMaxInSeconds: Double = 60
     /// The minimum interval between key fetches because of unknown key IDs, in seconds, so that
     /// callers cannot trigger many requests.
     private static let refetchInterval: TimeInterval = 60
@@ -173,7 +173,7 @@ struct TokenVerifier: Sendable {
         guard let issuedAt = claims.issuedAt, let signedInAt = claims.signedInAt else {
             return true
         }
-        return max(issuedAt, signedInAt) > now + clockSkewMax
+        return max(issuedAt, signedInAt) > now + clockSkewMaxInSeconds
     }
 
     /// Returns the user ID of a token.
@@ -208,16 +208,16 @@ struct TokenVerifier: Sendable {
 
     private func key(_ id: String) async -> Swift.Result<_RSA.Signing.PublicKey?, KeysUnavailable> {
         let now = WallClock.date
-        let known = cache.withLockedValue { $0 }
+        let known = cachedKeys.withLockedValue { $0 }
         if now < known.validUntil, let key = known.keys[id] { return .success(key) }
         guard policy.mayRefetchKeys(now, known) else { return .success(nil) }
-        if now < known.validUntil { cache.withLockedValue { $0.lastRefetch = now } }
+        if now < known.validUntil { cachedKeys.withLockedValue { $0.lastRefetch = now } }
         guard let fetchedKeys = await fetchKeys() else {
             // The known keys can be used until they expire.
             if now < known.validUntil { return .success(nil) }
             return .failure(KeysUnavailable())
         }
-        cache.withLockedValue { policy.replaceKeys(&$0, fetchedKeys) }
+        cachedKeys.withLockedValue { policy.replaceKeys(&$0, fetchedKeys) }
         return .success(fetchedKeys.keys[id])
     }
 
@@ -244,22 +244,23 @@ struct TokenVerifier: Sendable {
                 timeout: .seconds(3)
             ), response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20),
             let root = Self.decodedObject(Data(body.readableBytesView)),
-            let list = root["keys"] as? [[String: Any]]
+            let keyEntries = root["keys"] as? [[String: Any]]
         else { return nil }
         var keys = PublishedKeys()
-        for entry in list {
+        for entry in keyEntries {
             guard let id = entry["kid"] as? String, let modulus = entry["n"] as? String,
                 let exponent = entry["e"] as? String, let n = Self.bytes(modulus),
                 let e = Self.bytes(exponent)
             else { continue }
             keys.keys[id] = try? _RSA.Signing.PublicKey(n: n, e: e)
         }
-        let control = response.headers.first(name: "cache-control") ?? ""
-        let age = control.split(separator: ",").lazy.compactMap { part -> Double? in
+        let cacheControl = response.headers.first(name: "cache-control") ?? ""
+        let maxAgeInSeconds = cacheControl.split(separator: ",").lazy.compactMap {
+            part -> Double? in
             let words = part.split(separator: "=")
             return words.count == 2 && words[0].hasSuffix("max-age") ? Double(words[1]) : nil
         }.first
-        keys.validUntil = Date(timeIntervalSinceNow: age ?? 0)
+        keys.validUntil = Date(timeIntervalSinceNow: maxAgeInSeconds ?? 0)
         return keys
     }
 

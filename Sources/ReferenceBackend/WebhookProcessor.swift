@@ -51,7 +51,7 @@ struct WebhookProcessor: Sendable {
         var key = WebhookProcessor.key
         var perform = WebhookProcessor.perform
         var handleUnreadableCustomer = WebhookProcessor.handleUnreadableCustomer
-        var ignore = WebhookProcessor.ignore
+        var handleIgnoredEvent = WebhookProcessor.handleIgnoredEvent
         var isSandboxEvent = WebhookProcessor.isSandboxEvent
         var isStale = WebhookProcessor.isStale
         var applyLateEvent = EventHistory.applyLateEvent
@@ -130,7 +130,7 @@ struct WebhookProcessor: Sendable {
             }
             return
         }
-        guard event.concernsPurchase else { return try policy.ignore(store, db, event) }
+        guard event.concernsPurchase else { return try policy.handleIgnoredEvent(store, db, event) }
         try applyPurchase(db, event, subscribers)
     }
 
@@ -193,7 +193,7 @@ struct WebhookProcessor: Sendable {
 
     /// Changes nothing for an event of the type TEST or of an informational or unknown type, which
     /// is only acknowledged (S-08, S-18).
-    static func ignore(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {}
+    static func handleIgnoredEvent(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {}
 
     /// Returns whether an event belongs to the sandbox.
     ///

@@ -37,7 +37,7 @@ extension CaseExecution {
         case .request(let endpoint):
             // A user whose ID is known registers under this ID, and does not get another one
             // (S-21).
-            if profile.backendChoosesIDs, named.contains(user) {
+            if profile.backendChoosesIDs, namedUsers.contains(user) {
                 guard let registerEndpoint = profile.registerEndpointAcceptingIDs else {
                     return "the profile has no endpoint 'register' that takes an ID"
                 }
@@ -101,8 +101,8 @@ extension CaseExecution {
             return "\(error)"
         }
         guard let pointer else { return nil }
-        let lines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
-        let text = lines.last.map(String.init) ?? ""
+        let outputLines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
+        let text = outputLines.last.map(String.init) ?? ""
         // A printed number is valid JSON; a printed word that is not JSON is the ID itself.
         let outputJSON = (try? JSONValue(parsing: output)) ?? .string(text)
         switch outputJSON[pointer] {
@@ -191,13 +191,13 @@ extension CaseExecution {
     /// Several calls are sent concurrently. If deliveries are being held back, the calls are sent
     /// when these are released.
     mutating func sendAppCalls(_ calls: [Call]) async {
-        var prepared: [PreparedCall] = []
+        var preparedCalls: [PreparedCall] = []
         for call in calls {
             // A missing route is a reason to skip the case, which was reported before the case
             // began.
             guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
             let values = values(of: call)
-            prepared.append(
+            preparedCalls.append(
                 PreparedCall(
                     call: call,
                     endpoint: endpoint,
@@ -213,16 +213,16 @@ extension CaseExecution {
             if calls.count > 1 {
                 await backend.client.openConnections(lanes: calls.count, path: backend.readyPath)
             }
-            await send(prepared, firstLane: 0)
+            await send(preparedCalls, firstLaneIndex: 0)
         } else {
-            await release([], alongside: prepared)
+            await release([], alongside: preparedCalls)
         }
         if isDatabaseFaultPlanned, await removeDatabaseFault() == false { return }
-        for request in prepared { storeOwnershipProof(request.call, request.endpoint) }
+        for request in preparedCalls { storeOwnershipProof(request.call, request.endpoint) }
     }
 
     /// Sends all calls concurrently, each over separate connections.
-    func send(_ calls: [PreparedCall], firstLane: Int) async {
+    func send(_ calls: [PreparedCall], firstLaneIndex: Int) async {
         await withTaskGroup(of: Void.self) { group in
             for (index, request) in calls.enumerated() {
                 group.addTask {
@@ -231,7 +231,7 @@ extension CaseExecution {
                         request.values,
                         purpose: .appCall(request.call.name),
                         fields: request.authorization,
-                        lane: firstLane + index
+                        lane: firstLaneIndex + index
                     )
                     world.journal.complete(sequence, outcome)
                 }
@@ -299,8 +299,8 @@ extension CaseExecution {
             world.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
             var updatedExecution = self
-            let isMatch = updatedExecution.storeValues(from: response, request.answer)
-            if isMatch || !isRead || settleTimeout.isOver || Task.isCancelled {
+            let isExpectedResponse = updatedExecution.storeValues(from: response, request.answer)
+            if isExpectedResponse || !isRead || settleTimeout.isOver || Task.isCancelled {
                 self = updatedExecution
                 return
             }
@@ -345,7 +345,7 @@ extension CaseExecution {
         if let earlierCall = spec.callWithExpiredToken,
             let (token, end) = expiringTokens[earlierCall]
         {
-            await awaitEnd(end, call)
+            await waitUntilTokenExpires(end, call)
             return [HTTPMessage.Field("Authorization", "Bearer " + token)]
         }
         var end: Int64?
@@ -365,7 +365,7 @@ extension CaseExecution {
         if spec.signing == .withdrawnKey, tokenForge.withdrawnKey == nil {
             runProblem =
                 runProblem
-                ?? .faultMissed(
+                ?? .faultNotApplied(
                     "the token needs a withdrawn signing key, and there is none; run the step "
                         + "'firebase: rotate-keys' twice before this call"
                 )
@@ -397,8 +397,8 @@ extension CaseExecution {
         let request = endpoint.request(values, idForm: profile.idForm, fields: fields + proofs)
         let sequence = world.journal.begin(exchange(.app, purpose, request))
         // A contract with a time limit above one minute applies this limit to each call too.
-        let limit = within > .seconds(60) ? within : .seconds(30)
-        let outcome = await backend.client.send(request, lane: lane, within: limit)
+        let responseTimeLimit = within > .seconds(60) ? within : .seconds(30)
+        let outcome = await backend.client.send(request, lane: lane, within: responseTimeLimit)
         return (sequence, outcome)
     }
 }

@@ -32,12 +32,12 @@ extension RunExecutor {
         let journal = world.journal
         // The journal is followed before the calls are counted, so that no call is missed in
         // between.
-        let entries = journal.follow()
+        let journalEntries = journal.follow()
         @Sendable func haveCallsArrived() -> Bool { journal.read { calls.count(in: $0) } >= count }
         if haveCallsArrived() { return true }
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                for await number in entries
+                for await number in journalEntries
                 where calls.contains(journal.read { $0.exchange(number) }) && haveCallsArrived() {
                     return true
                 }

@@ -74,8 +74,8 @@ package final class BackendClient: Transport {
 
     package func useOtherLoopback() -> Bool {
         address.withLock { address in
-            guard let other = Self.otherLoopback(of: address) else { return false }
-            address = other
+            guard let otherAddress = Self.urlWithOtherLoopback(of: address) else { return false }
+            address = otherAddress
             return true
         }
     }
@@ -84,14 +84,14 @@ package final class BackendClient: Transport {
     ///
     /// Returns nil for any other host. This includes `localhost`, because a connection to it tries
     /// both addresses.
-    static func otherLoopback(of url: String) -> String? {
-        for (host, other) in [("127.0.0.1", "[::1]"), ("[::1]", "127.0.0.1")] {
+    static func urlWithOtherLoopback(of url: String) -> String? {
+        for (host, otherAddress) in [("127.0.0.1", "[::1]"), ("[::1]", "127.0.0.1")] {
             guard let scheme = url.firstRange(of: "://"),
                 url[scheme.upperBound...].hasPrefix(host)
             else { continue }
             let rest = url[scheme.upperBound...].dropFirst(host.count)
             guard rest.isEmpty || rest.hasPrefix(":") || rest.hasPrefix("/") else { continue }
-            return url[..<scheme.upperBound] + other + rest
+            return url[..<scheme.upperBound] + otherAddress + rest
         }
         return nil
     }
@@ -208,18 +208,18 @@ package final class BackendClient: Transport {
         _ body: HTTPClientResponse.Body,
         until deadline: Duration
     ) async throws -> ByteBuffer {
-        let isDeadlineOver = Locked(false)
+        let hasDeadlinePassed = Locked(false)
         let readingTask = RealClock().task { () -> Result<ByteBuffer, any Error> in
             do { return .success(try await collectBody(body)) } catch { return .failure(error) }
         }
         let id = deadlines.add(deadline) {
-            isDeadlineOver.withLock { $0 = true }
+            hasDeadlinePassed.withLock { $0 = true }
             readingTask.cancel()
         }
         defer { deadlines.remove(id) }
         do {
             return try await readingTask.joined().get()
-        } catch  where isDeadlineOver.withLock({ $0 }) {
+        } catch  where hasDeadlinePassed.withLock({ $0 }) {
             throw HTTPClientError.deadlineExceeded
         }
     }
@@ -284,15 +284,15 @@ private struct GatedBody: AsyncSequence, Sendable {
         let gate: Gate
         let lane: Int
         var parts: [[UInt8]]
-        var isFirst = true
+        var isFirstPart = true
 
         mutating func next() async throws -> ByteBuffer? {
             guard let part = parts.first else { return nil }
             parts.removeFirst()
-            if isFirst {
-                isFirst = false
+            if isFirstPart {
+                isFirstPart = false
             } else if !(await gate.pass(lane: lane)) {
-                throw TruncatedBody.BodyBreakError()
+                throw TruncatedBody.BodyCutOffError()
             }
             return ByteBuffer(bytes: part)
         }
@@ -306,7 +306,7 @@ private struct GatedBody: AsyncSequence, Sendable {
 /// A request body without an end: it throws an error after its last byte, so that the connection is
 /// closed.
 private struct TruncatedBody: AsyncSequence, Sendable {
-    struct BodyBreakError: Error {}
+    struct BodyCutOffError: Error {}
 
     /// The pause before the connection of a truncated request is closed.
     ///
@@ -326,7 +326,7 @@ private struct TruncatedBody: AsyncSequence, Sendable {
         mutating func next() async throws -> ByteBuffer? {
             guard let part = bytes else {
                 if pauseBeforeClose > .zero { try await RealClock().sleep(for: pauseBeforeClose) }
-                throw BodyBreakError()
+                throw BodyCutOffError()
             }
             bytes = nil
             return ByteBuffer(bytes: part)

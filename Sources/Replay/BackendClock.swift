@@ -21,7 +21,7 @@ extension CaseExecution {
     mutating func syncBackendClock(at ahead: Duration) async -> Bool {
         guard let text = await setClock(ahead: ahead) else { return true }
         // Only the first problem of a run is reported.
-        runProblem = runProblem ?? .faultMissed(text)
+        runProblem = runProblem ?? .faultNotApplied(text)
         return false
     }
 
@@ -29,7 +29,7 @@ extension CaseExecution {
     ///
     /// Returns nil if the clock shows the wanted time, or if it was never set and need not be.
     func setClock(ahead: Duration) async -> String? {
-        let wantedSetting = (ahead, backend.history)
+        let wantedSetting = (ahead, backend.processNumber)
         let knownSetting = run.clockSetting.withLock { $0 }
         // The clock of a new backend process shows the time of this machine.
         if knownSetting == wantedSetting || (knownSetting.ahead, ahead) == (.zero, .zero) {
@@ -43,8 +43,8 @@ extension CaseExecution {
         ])
         let text = await problem(of: clockOperation, values, "set the clock \(ahead.offsetText)")
         // A failed attempt may have set the clock all the same, so its time is unknown.
-        let unknownSetting = (ahead == .zero ? knownSetting.ahead : ahead, -1)
-        run.clockSetting.withLock { $0 = text == nil ? wantedSetting : unknownSetting }
+        let unconfirmedSetting = (ahead == .zero ? knownSetting.ahead : ahead, -1)
+        run.clockSetting.withLock { $0 = text == nil ? wantedSetting : unconfirmedSetting }
         return text.map { "the clock could not be set with the profile's 'clock': \($0)" }
     }
 }
@@ -55,25 +55,25 @@ extension CasePlan {
     /// If no time passes in the case, it is the unchanged case.
     var withClockTimes: CasePlan {
         guard subject.hasPlannedDelays, !subject.requiresMachineTime else { return self }
-        var stops: Set<Duration> = [.zero]
+        var clockOffsets: Set<Duration> = [.zero]
         for delivery in subject.deliveries {
-            stops.formUnion(stops.map { $0 + delivery.delay })
+            clockOffsets.formUnion(clockOffsets.map { $0 + delivery.delay })
             guard delivery.followsRetrySchedule else { continue }
             let retrySchedule = delivery.schedule(among: subject.deliveries).attemptTimes
-            stops = Set(stops.flatMap { stop in retrySchedule.map { stop + $0 } })
+            clockOffsets = Set(clockOffsets.flatMap { stop in retrySchedule.map { stop + $0 } })
         }
-        return settingBackendClock(clock: stops.sorted())
+        return settingBackendClock(clock: clockOffsets.sorted())
     }
 }
 
 extension RetrySchedule {
     /// The times of all attempts of the retry schedule, relative to the first attempt.
     fileprivate var attemptTimes: [Duration] {
-        var moment: Duration = .zero
+        var attemptTime: Duration = .zero
         return (1...attemptCountMax).compactMap { number in
             delay(beforeAttempt: number).map { delay in
-                moment += delay
-                return moment
+                attemptTime += delay
+                return attemptTime
             }
         }
     }

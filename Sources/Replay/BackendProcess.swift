@@ -73,7 +73,7 @@ package final class BackendProcess: BackendProgram {
         var shell = ProgramCommand("/bin/sh", ["-c", command])
         shell.folder = folder
         shell.output = .appending(path: outputPath)
-        shell.errors = .sameAsOutput
+        shell.errorOutput = .sameAsOutput
         shell.endsWithParent = true
         var mergedEnvironment = ProgramCommand.inheritedEnvironment
         mergedEnvironment.merge(environment) { $1 }
@@ -113,7 +113,7 @@ package final class BackendProcess: BackendProgram {
         // If another server holds the port on behalf of the backend, the port stays in use.
         let ports = listeningPorts
         let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
-        for process in markedProcesses(outside: program) { kill(process, signalNumber) }
+        for process in markedProcessIDs(outside: program) { kill(process, signalNumber) }
         program.signal(signalNumber)
         let killTimer = Task {
             try await RealClock().sleep(for: grace ?? stopSettings.within)
@@ -141,7 +141,7 @@ package final class BackendProcess: BackendProgram {
         var pause = Duration.milliseconds(1)
         while clock.now < end, !Task.isCancelled {
             let isPortInUse = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
-            if !isPortInUse, !program.hasProcessGroup, markedProcesses.isEmpty { return }
+            if !isPortInUse, !program.hasProcessGroup, markedProcessIDs.isEmpty { return }
             // A process may have started a child process while it was being killed.
             killLeftoverProcesses()
             await clock.pause(pause)
@@ -188,12 +188,14 @@ package final class BackendProcess: BackendProgram {
         if length <= 2 * chunkSize {
             bytes = Self.read(handle, at: start, 2 * Self.chunkBytesMax)
         } else {
-            let head = Self.read(handle, at: start, Self.chunkBytesMax)
-            let tail = Self.read(handle, at: size - chunkSize, Self.chunkBytesMax)
+            let outputHead = Self.read(handle, at: start, Self.chunkBytesMax)
+            let outputEnd = Self.read(handle, at: size - chunkSize, Self.chunkBytesMax)
             let newline = UInt8(ascii: "\n")
-            let headEnd = head.lastIndex(of: newline) ?? head.startIndex
-            let tailStart = tail.firstIndex(of: newline) ?? tail.startIndex
-            bytes = head[..<headEnd] + Array("\n\(LogExcerpt.gapMarker)".utf8) + tail[tailStart...]
+            let headEnd = outputHead.lastIndex(of: newline) ?? outputHead.startIndex
+            let tailStart = outputEnd.firstIndex(of: newline) ?? outputEnd.startIndex
+            bytes =
+                outputHead[..<headEnd] + Array("\n\(LogExcerpt.gapMarker)".utf8)
+                + outputEnd[tailStart...]
         }
         return TerminalCodes.removed(from: String(decoding: bytes, as: UTF8.self))
     }
@@ -222,13 +224,13 @@ package final class BackendProcess: BackendProgram {
     /// Kills all remaining processes of the backend, including those that have left its process
     /// group.
     package func killLeftoverProcesses() {
-        for process in markedProcesses { kill(process, SIGKILL) }
+        for process in markedProcessIDs { kill(process, SIGKILL) }
     }
 
     /// The processes that the backend started, found by a unique variable in their environment.
     ///
     /// Empty on systems without `/proc`.
-    private var markedProcesses: [pid_t] {
+    private var markedProcessIDs: [pid_t] {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let markerEntry = Data("ASSAY_PROCESS=\(processMarker)".utf8)
         return folders.compactMap { name in
@@ -241,11 +243,11 @@ package final class BackendProcess: BackendProgram {
     }
 
     /// Returns the processes of the backend that have left its process group.
-    private func markedProcesses(outside program: StartedProgram) -> [pid_t] {
-        markedProcesses.filter { getpgid($0) != program.processID }
+    private func markedProcessIDs(outside program: StartedProgram) -> [pid_t] {
+        markedProcessIDs.filter { getpgid($0) != program.processID }
     }
 
-    package var listeningPorts: [Int] { ListeningPorts.of(markedProcesses) }
+    package var listeningPorts: [Int] { ListeningPorts.of(markedProcessIDs) }
 }
 
 extension Profile.Stop.Signal {

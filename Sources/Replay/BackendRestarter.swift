@@ -8,11 +8,11 @@ internal import FakeServers
 final class BackendRestarter: Sendable {
     /// An unexpected exit of the backend.
     struct ProcessExit: Sendable {
-        let exit: String
+        let exitText: String
         /// The IDs of the cases that were running when the backend exited.
         let caseIDs: [String]
         /// The last requests to the backend before its exit was noticed, oldest first.
-        let requests: [Exchange]
+        let requestsBeforeExit: [Exchange]
         /// The last lines that the backend printed before its exit.
         let output: String
     }
@@ -24,7 +24,7 @@ final class BackendRestarter: Sendable {
         ///
         /// State in the memory of the backend process can last from one observation to another only
         /// if this number is the same for both.
-        var history = 0
+        var processNumber = 0
         /// The journal's sequence number at which the current backend process began.
         var firstSequence = 0
         /// The number of restarts in a row after which the backend still responded to no event.
@@ -32,7 +32,7 @@ final class BackendRestarter: Sendable {
         var restartTask: Task<Void, Never>?
         /// The running cases: the number of current runs for each case ID.
         var caseIDs: [String: Int] = [:]
-        var exits: [ProcessExit] = []
+        var processExits: [ProcessExit] = []
         /// The reason why the backend cannot be restarted after an exit; nil while the backend is
         /// available.
         var unavailableReason: String?
@@ -51,7 +51,7 @@ final class BackendRestarter: Sendable {
     }
 
     /// All unexpected exits of the backend, in order of time.
-    var exits: [ProcessExit] { state.withLock { $0.exits } }
+    var processExits: [ProcessExit] { state.withLock { $0.processExits } }
 
     /// The reason why no further case can run; nil while the backend is available.
     var unavailableReason: String? { state.withLock { $0.unavailableReason } }
@@ -61,7 +61,7 @@ final class BackendRestarter: Sendable {
     /// It may help if the backend has responded to an event since its last start. A backend that
     /// responded only before its last start is restarted until two restarts in a row have had no
     /// effect. A backend that never responded is not restarted.
-    var mayRestartHelp: Bool {
+    var isRestartWorthwhile: Bool {
         guard let answeredSequence = lastAnsweredSequence else { return false }
         return state.withLock {
             answeredSequence >= $0.firstSequence || $0.failedRestartCount < Self.failedRestartMax
@@ -87,17 +87,19 @@ final class BackendRestarter: Sendable {
     ///
     /// - Returns: The number of the backend process; nil when the backend cannot be restarted.
     func beginCase(_ caseID: String, forget: @escaping @Sendable () -> Void) async -> Int? {
-        let (history, isGone) = state.withLock { ($0.history, $0.unavailableReason != nil) }
+        let (processNumber, isGone) = state.withLock {
+            ($0.processNumber, $0.unavailableReason != nil)
+        }
         if isGone { return nil }
         if executor.backend.process?.exitDescription != nil {
-            await restartOnce(after: history, forget)
+            await restartOnce(after: processNumber, forget)
         } else if let task = state.withLock({ $0.restartTask }) {
             await task.joined()
         }
         return state.withLock { state in
             guard state.unavailableReason == nil else { return nil }
             state.caseIDs[caseID, default: 0] += 1
-            return state.history
+            return state.processNumber
         }
     }
 
@@ -105,38 +107,38 @@ final class BackendRestarter: Sendable {
     ///
     /// - Parameters:
     ///   - caseID: The ID of the case.
-    ///   - history: The number of the backend process when the case began.
+    ///   - processNumber: The number of the backend process when the case began.
     ///   - isGone: Whether the backend refused connections during the case.
     ///   - hasStoppedResponding: Whether the backend accepts connections, but responds to no event any more.
     ///   - forget: Discards all knowledge about the process that has ended.
     /// - Returns: Whether another process has replaced the one against which the case began.
     func endCase(
         _ caseID: String,
-        of history: Int,
+        of processNumber: Int,
         isGone: Bool,
         hasStoppedResponding: Bool,
         forget: @escaping @Sendable () -> Void
     ) async -> Bool {
-        if isGone { await awaitExit(of: history) }
+        if isGone { await awaitExit(of: processNumber) }
         if !Task.isCancelled,
             hasStoppedResponding || executor.backend.process?.exitDescription != nil
         {
-            await restartOnce(after: history, forget)
+            await restartOnce(after: processNumber, forget)
         }
         return state.withLock { state in
             state.caseIDs[caseID, default: 1] -= 1
             if state.caseIDs[caseID] == 0 { state.caseIDs[caseID] = nil }
-            return state.history != history
+            return state.processNumber != processNumber
         }
     }
 
     /// Waits up to one second for the exit of a backend process whose port is already closed.
     ///
     /// The port closes before the system reports the exit.
-    private func awaitExit(of history: Int) async {
+    private func awaitExit(of processNumber: Int) async {
         guard let process = executor.backend.process else { return }
         let settleTimeout = executor.settleTimeout(.seconds(1))
-        while process.exitDescription == nil, state.withLock({ $0.history }) == history,
+        while process.exitDescription == nil, state.withLock({ $0.processNumber }) == processNumber,
             !settleTimeout.isOver,
             !Task.isCancelled
         {
@@ -147,21 +149,23 @@ final class BackendRestarter: Sendable {
     /// Restarts a backend that has exited or stopped responding.
     ///
     /// The backend is restarted once, even if several cases notice the same exit.
-    private func restartOnce(after history: Int, _ forget: @escaping @Sendable () -> Void) async {
+    private func restartOnce(after processNumber: Int, _ forget: @escaping @Sendable () -> Void)
+        async
+    {
         let task = state.withLock { state in
-            guard state.history == history else { return state.restartTask }
-            state.history += 1
+            guard state.processNumber == processNumber else { return state.restartTask }
+            state.processNumber += 1
             let process = executor.backend.process
             let processExit = ProcessExit(
-                exit: process?.exitDescription ?? "it stopped responding to events",
+                exitText: process?.exitDescription ?? "it stopped responding to events",
                 caseIDs: state.caseIDs.keys.sorted(),
-                requests: lastRequests(),
+                requestsBeforeExit: lastRequests(),
                 output: process?.outputTail() ?? ""
             )
             // If the new process fails because the stopped process still holds the port, the
             // backend is not at fault.
-            if executor.backend.history <= 1 || process?.hasPortConflict != true {
-                state.exits.append(processExit)
+            if executor.backend.processNumber <= 1 || process?.hasPortConflict != true {
+                state.processExits.append(processExit)
             }
             let task = executor.clock.task { await self.restart(processExit, forget) }
             state.restartTask = task
@@ -174,18 +178,19 @@ final class BackendRestarter: Sendable {
         guard executor.backend.process != nil else {
             state.withLock { state in
                 state.unavailableReason =
-                    processExit.exit + ", and Assay cannot restart a backend that it did not start"
+                    processExit.exitText
+                    + ", and Assay cannot restart a backend that it did not start"
                 state.restartTask = nil
             }
             return
         }
         do throws(BackendUnderTest.UnreachableError) {
             try await executor.backend.restart(.kill)
-            report(.backendRestarted(processExit.exit))
+            report(.backendRestarted(processExit.exitText))
         } catch {
             report(.backendRestarted(error.description))
             state.withLock {
-                $0.unavailableReason = "\(processExit.exit), and it could not be restarted"
+                $0.unavailableReason = "\(processExit.exitText), and it could not be restarted"
             }
         }
         // A baseline run (a case without faults) that was in progress met a closed port, so it is
@@ -225,11 +230,11 @@ extension BackendRestarter {
                 result.findings.contains { [.backendExited, .responseLate].contains($0.code) }
             }.map(\.contract.caseID)
         )
-        let unexplainedExits = exits.filter { reportingCaseIDs.isDisjoint(with: $0.caseIDs) }
+        let unexplainedExits = processExits.filter { reportingCaseIDs.isDisjoint(with: $0.caseIDs) }
         guard let first = unexplainedExits.first else { return [] }
-        let timesText =
+        let exitCountText =
             unexplainedExits.count == 1 ? "" : ", \(unexplainedExits.count) times in all"
-        let among =
+        let concurrencyText =
             first.caseIDs.isEmpty
             ? "while no case was running"
             : "while these cases were running: \(first.caseIDs.joined(separator: ", "))"
@@ -240,11 +245,11 @@ extension BackendRestarter {
                 Finding(
                     .backendExited,
                     expected: "the backend keeps running during the whole suite",
-                    actual: "\(first.exit)\(timesText), \(among)",
-                    evidence: first.requests.suffix(1).map(\.sequence)
+                    actual: "\(first.exitText)\(exitCountText), \(concurrencyText)",
+                    evidence: first.requestsBeforeExit.suffix(1).map(\.sequence)
                 )
             ],
-            timeline: first.requests,
+            timeline: first.requestsBeforeExit,
             base: executor.base,
             backendOutput: first.output
         )

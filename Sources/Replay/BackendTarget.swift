@@ -29,28 +29,42 @@ package struct BackendTarget: SuiteTarget {
     /// observed.
     ///
     /// They are made only if at least one case observes state or effects.
-    package func open(for plans: [CasePlan]) async -> any OpenTarget { await opened(for: plans) }
+    package func open(for plans: [CasePlan]) async -> any OpenTarget {
+        await calibratedTarget(for: plans)
+    }
 
     /// Prepares the target as `open(for:)` does, for callers that choose the order of the cases
     /// themselves.
-    func opened(for plans: [CasePlan]) async -> CalibratedTarget {
+    func calibratedTarget(for plans: [CasePlan]) async -> CalibratedTarget {
         if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
-        var sight = Calibration.nothingObservable
+        var observability = Calibration.nothingObservable
         var skipReasons: [String] = []
-        if plans.contains(where: { $0.subject.observes }) {
-            sight = await calibration.sight()
-            report(.calibrated(sight))
+        if plans.contains(where: { $0.subject.observesFinalState }) {
+            observability = await calibration.observability()
+            report(.calibrated(observability))
             if options.checksBackendFirst, plans.contains(where: \.sendsWebhook) {
-                let preflight = Preflight(executor: executor, names: calibration.names)
+                let preflight = Preflight(
+                    executor: executor,
+                    namespaceNames: calibration.namespaceNames
+                )
                 skipReasons = await preflight.skipReasons()
             }
         }
         return CalibratedTarget(
-            cases: CaseRunner(executor: executor, options: options, sight: sight, report: report),
+            cases: CaseRunner(
+                executor: executor,
+                options: options,
+                observability: observability,
+                report: report
+            ),
             calibration: calibration,
             skipReasons: skipReasons,
-            clockProof: ClockProof(executor: executor, name: options.nonce + "-t", sight: sight)
+            clockProof: ClockProof(
+                executor: executor,
+                name: options.nonce + "-t",
+                observability: observability
+            )
         )
     }
 
@@ -107,9 +121,10 @@ struct CalibratedTarget: OpenTarget {
         return plans.map { plan in
             if plan.subject.affectsAllUsers { return .first }
             if plan.subject.degradesBackend { return .last }
-            let starvesOthers = servesOneRequestAtATime && plan.subject.sendsConcurrentCopies
+            let blocksOtherCases = servesOneRequestAtATime && plan.subject.sendsConcurrentCopies
             let isExclusive =
-                plan.subject.mustRunExclusively || plan.subject.sendsRequestBurst || starvesOthers
+                plan.subject.mustRunExclusively || plan.subject.sendsRequestBurst
+                || blocksOtherCases
             if plan.subject.clock != nil { return .withClockAhead }
             return isExclusive ? .exclusive : .concurrent
         }

@@ -17,7 +17,7 @@ package final class BackendUnderTest: Sendable {
     package let client: any Transport
     package let process: (any BackendProgram)?
     private let clock: any RunClock
-    private let histories = Locked(0)
+    private let startedProcessCount = Locked(0)
     private let ready: Profile.Ready?
     private let startTimeMax: Duration
     private let stopTimeMax: Duration
@@ -75,11 +75,11 @@ package final class BackendUnderTest: Sendable {
     ///
     /// State in the memory of the backend process can last from one observation to another only if
     /// this number is the same for both.
-    package var history: Int { histories.withLock { $0 } }
+    package var processNumber: Int { startedProcessCount.withLock { $0 } }
 
     /// Starts the backend process, if Assay manages one, and waits until the backend responds.
     package func start() async throws(UnreachableError) {
-        histories.withLock { $0 += 1 }
+        startedProcessCount.withLock { $0 += 1 }
         if let process {
             do {
                 try process.launch()
@@ -136,7 +136,7 @@ package final class BackendUnderTest: Sendable {
     /// The pause between two readiness requests to a backend that is starting.
     private static let pause: Duration = .milliseconds(5)
     /// The factor by which a busy machine may extend the time to start (`startTimeMax`).
-    private static let busyStartFactor = 10
+    private static let busyStartTimeFactor = 10
 
     private func isReady(_ response: HTTPMessage.Response) -> Bool {
         // For a backend that is already running, any response is enough, because it may not have
@@ -153,21 +153,24 @@ package final class BackendUnderTest: Sendable {
     private func sendReadinessRequest() async -> Exchange.Outcome {
         let outcome = await client.send(readinessRequest, within: .seconds(5))
         guard case .failed(.refused, let text) = outcome else { return outcome }
-        let first = target
+        let firstTarget = target
         guard client.useOtherLoopback() else { return outcome }
-        let second = target
-        let other = await client.send(readinessRequest, within: .seconds(5))
-        if case .answered = other { return other }
+        let secondTarget = target
+        let secondOutcome = await client.send(readinessRequest, within: .seconds(5))
+        if case .answered = secondOutcome { return secondOutcome }
         // A machine without IPv4 or IPv6 rejects the second address with another error.
         _ = client.useOtherLoopback()
-        return .failed(.refused, text + " at \(first), and nothing responds at \(second) either")
+        return .failed(
+            .refused,
+            text + " at \(firstTarget), and nothing responds at \(secondTarget) either"
+        )
     }
 
     private func waitUntilReady() async throws(UnreachableError) {
-        let wait = process == nil ? .seconds(5) : startTimeMax
+        let startTimeLimit = process == nil ? .seconds(5) : startTimeMax
         let start = clock.now
-        var deadline = start + wait
-        let end = start + wait * Self.busyStartFactor
+        var deadline = start + startTimeLimit
+        let end = start + startTimeLimit * Self.busyStartTimeFactor
         var lastReportTime = start
         var last = ""
         repeat {
@@ -213,12 +216,15 @@ package final class BackendUnderTest: Sendable {
                 throw UnreachableError(description: "interrupted while waiting for the backend")
             }
             // Time that a busy machine adds to a pause was not available to the backend.
-            let excess = clock.now - requestTime - responseTime - Self.pause * 2
-            if excess > .zero { deadline = min(deadline + excess, end) }
+            let excessDelay = clock.now - requestTime - responseTime - Self.pause * 2
+            if excessDelay > .zero { deadline = min(deadline + excessDelay, end) }
         } while clock.now < deadline
-        let lines = [portMismatchMessage, remedy(last), process?.outputTail()].compactMap(\.self)
+        let messageParts = [portMismatchMessage, remedy(last), process?.outputTail()].compactMap(
+            \.self
+        )
         throw UnreachableError(
-            description: (["\(target) was not ready after \(wait.unsignedText): \(last)"] + lines)
+            description: (["\(target) was not ready after \(startTimeLimit.unsignedText): \(last)"]
+                + messageParts)
                 .filter { !$0.isEmpty }.joined(separator: "\n")
         )
     }

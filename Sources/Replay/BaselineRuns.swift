@@ -13,37 +13,37 @@ final class BaselineRuns: Sendable {
         /// The number of the backend process against which the baseline ran.
         ///
         /// A later process cannot show any state of this run.
-        let history: Int
+        let processNumber: Int
         /// The time at which the run ended, as a value of `Heartbeat.usableTime`.
-        let ended: Duration
+        let endTime: Duration
     }
 
     private struct State {
-        var tasks: [RunPlan: Task<[BaselineRun], Never>] = [:]
+        var tasksByBaseline: [RunPlan: Task<[BaselineRun], Never>] = [:]
         /// The JSON paths whose values differed between baseline runs, however long these were
         /// observed.
         var varyingPaths: Set<String> = []
     }
 
     private let executor: RunExecutor
-    private let sight: RunRecord.Observability
+    private let observability: RunRecord.Observability
     /// Returns a new namespace for the next run.
     private let nextNamespaceName: @Sendable () -> String
     private let state = Locked(State())
 
     init(
         executor: RunExecutor,
-        sight: RunRecord.Observability,
+        observability: RunRecord.Observability,
         nextNamespaceName: @escaping @Sendable () -> String
     ) {
         self.executor = executor
-        self.sight = sight
+        self.observability = observability
         self.nextNamespaceName = nextNamespaceName
     }
 
     /// Discards all baseline runs, for example because their backend process has exited.
     func forget() {
-        state.withLock { $0.tasks = [:] }
+        state.withLock { $0.tasksByBaseline = [:] }
     }
 
     /// Discards the baseline runs of one case, so that the next case with the same baseline runs
@@ -52,7 +52,7 @@ final class BaselineRuns: Sendable {
     /// A run on a busy machine proves nothing.
     func forget(baselineOf plan: CasePlan) {
         guard let baseline = plan.baseline else { return }
-        state.withLock { $0.tasks[baseline] = nil }
+        state.withLock { $0.tasksByBaseline[baseline] = nil }
     }
 
     /// Returns two runs of the case's baseline (the same case without faults); empty if the case
@@ -60,9 +60,9 @@ final class BaselineRuns: Sendable {
     func records(of plan: CasePlan) async -> [RunRecord] {
         guard let baseline = plan.baseline else { return [] }
         let task = state.withLock { state in
-            if let task = state.tasks[baseline] { return task }
+            if let task = state.tasksByBaseline[baseline] { return task }
             let task = executor.clock.task { await self.agreeingRuns(plan, baseline) }
-            state.tasks[baseline] = task
+            state.tasksByBaseline[baseline] = task
             return task
         }
         return await task.joined().map(\.record)
@@ -76,13 +76,15 @@ final class BaselineRuns: Sendable {
     ///   - known: The baseline runs, as last observed.
     /// - Returns: The baseline runs; `known` if they have been discarded meanwhile.
     func refreshedRecords(of plan: CasePlan, known: [RunRecord]) async -> [RunRecord] {
-        guard let baseline = plan.baseline, let task = state.withLock({ $0.tasks[baseline] }) else {
+        guard let baseline = plan.baseline,
+            let task = state.withLock({ $0.tasksByBaseline[baseline] })
+        else {
             return known
         }
         let runs = await task.joined()
-        guard let latestEnd = runs.map(\.ended).max() else { return [] }
+        guard let latestEnd = runs.map(\.endTime).max() else { return [] }
         let timeSinceEnd = executor.heartbeat.usableTime - latestEnd
-        let rest = executor.shortSettleTimeout(sight.latency) - timeSinceEnd
+        let rest = executor.shortSettleTimeout(observability.latency) - timeSinceEnd
         if rest > .zero { await executor.settleTimeout(rest).waitUntilOver() }
         return await refreshedRuns(runs).map(\.record)
     }
@@ -117,7 +119,9 @@ final class BaselineRuns: Sendable {
         func unexpectedPaths() -> Set<String> {
             differingPaths().subtracting(state.withLock { $0.varyingPaths })
         }
-        let settleTimeout = executor.settleTimeout(executor.shortSettleTimeout(sight.latency))
+        let settleTimeout = executor.settleTimeout(
+            executor.shortSettleTimeout(observability.latency)
+        )
         var pause: Duration = .milliseconds(5)
         while !unexpectedPaths().isEmpty, !settleTimeout.isOver, !Task.isCancelled {
             await settleTimeout.pause(pause)
@@ -135,7 +139,7 @@ final class BaselineRuns: Sendable {
             subject: records[0],
             baselines: records,
             profile: executor.profile,
-            sight: sight
+            observability: observability
         )
     }
 
@@ -143,20 +147,20 @@ final class BaselineRuns: Sendable {
         let record = await executor.run(
             baseline,
             in: nextNamespaceName(),
-            sight: sight,
+            observability: observability,
             within: .seconds(60)
         ) { _ in .settled }
         return BaselineRun(
             record: record,
-            history: executor.backend.history,
-            ended: executor.heartbeat.usableTime
+            processNumber: executor.backend.processNumber,
+            endTime: executor.heartbeat.usableTime
         )
     }
 
     private func refreshedRuns(_ runs: [BaselineRun]) async -> [BaselineRun] {
         var updatedRuns = runs
         for index in updatedRuns.indices {
-            let isSameProcess = updatedRuns[index].history == executor.backend.history
+            let isSameProcess = updatedRuns[index].processNumber == executor.backend.processNumber
             updatedRuns[index].record = await executor.refreshedRecord(
                 updatedRuns[index].record,
                 probes: isSameProcess

@@ -28,11 +28,11 @@ extension CaseExecution {
         let eventFactory = run.eventFactory(namespace)
         switch delivery.subject {
         case .repeats(let name):
-            return bodyWithEdits(bodies[name] ?? [], delivery)
+            return bodyWithEdits(bodiesByDelivery[name] ?? [], delivery)
         case .event(let spec):
             let body = eventFactory.body(spec, name: delivery.name)
-            while let next = futureEvents.first, next.spec.time <= spec.time {
-                let body = eventFactory.body(next.spec, name: next.delivery)
+            while let nextEvent = futureEvents.first, nextEvent.spec.time <= spec.time {
+                let body = eventFactory.body(nextEvent.spec, name: nextEvent.delivery)
                 world.apply(body, namespace: namespace.name)
                 futureEvents.removeFirst()
             }
@@ -66,7 +66,7 @@ extension CaseExecution {
         guard let value = try? JSONValue(parsing: bytes) else {
             runProblem =
                 runProblem
-                ?? .faultMissed(
+                ?? .faultNotApplied(
                     "the delivery '\(delivery.name)' changes a body that is not JSON or too deep"
                 )
             return bytes

@@ -84,20 +84,20 @@ package enum BodyDecoding {
         )
         try channel.writeInbound(HTTPClientResponsePart.head(head))
         var decodedBody: [UInt8] = []
-        func drain() throws {
+        func readDecodedParts() throws {
             while let part = try channel.readInbound(as: HTTPClientResponsePart.self) {
                 if case .body(let buffer) = part { decodedBody += buffer.readableBytesView }
             }
         }
         var rest = bytes[...]
         while !rest.isEmpty {
-            let piece = ByteBuffer(bytes: rest.prefix(chunkSizeMax))
+            let chunk = ByteBuffer(bytes: rest.prefix(chunkSizeMax))
             rest = rest.dropFirst(chunkSizeMax)
-            try channel.writeInbound(HTTPClientResponsePart.body(piece))
-            try drain()
+            try channel.writeInbound(HTTPClientResponsePart.body(chunk))
+            try readDecodedParts()
         }
         try channel.writeInbound(HTTPClientResponsePart.end(nil))
-        try drain()
+        try readDecodedParts()
         return decodedBody
     }
 }

@@ -19,9 +19,9 @@ struct Calibration {
     let nonce: String
 
     /// The namespaces of the fakes in which the two purchases are made.
-    var names: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
+    var namespaceNames: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
 
-    func sight() async -> RunRecord.Observability {
+    func observability() async -> RunRecord.Observability {
         let expectedObservability = RunRecord.Observability(
             arePushesObservable: !executor.profile.unsupported.contains(.push),
             areProbeChangesObservable: !executor.profile.probes.isEmpty,
@@ -36,7 +36,7 @@ struct Calibration {
         // same time limit, because effects that the first purchase did not show may be slow.
         guard
             let first = await sentinel.observePurchase(
-                names[0],
+                namespaceNames[0],
                 wait: Self.wait,
                 expectedObservability
             )
@@ -45,30 +45,35 @@ struct Calibration {
             nothingObservable.plainPurchaseStatus = plainResponseExcerpt()
             return nothingObservable
         }
-        var sight =
-            await sentinel.observePurchase(names[1], wait: Self.wait, expectedObservability)
+        var observability =
+            await sentinel.observePurchase(
+                namespaceNames[1],
+                wait: Self.wait,
+                expectedObservability
+            )
             ?? first
-        sight.readsSubscribers = sight.readsSubscribers || first.readsSubscribers
-        if expectedObservability.arePushesObservable, !sight.arePushesObservable,
-            let late = lateness()
+        observability.readsRevenueCatSubscribers =
+            observability.readsRevenueCatSubscribers || first.readsRevenueCatSubscribers
+        if expectedObservability.arePushesObservable, !observability.arePushesObservable,
+            let purchaseEffectDelay = lateness()
         {
-            sight.arePushesObservable = true
-            sight.latency = max(sight.latency, late)
+            observability.arePushesObservable = true
+            observability.latency = max(observability.latency, purchaseEffectDelay)
         }
-        return sight
+        return observability
     }
 
     /// Returns the status and the beginning of the backend's response to the first purchase; nil
     /// without a response.
     private func plainResponseExcerpt() -> String? {
-        let exchanges = executor.world.journal.read { $0.exchanges(in: names[0]) }
+        let exchanges = executor.world.journal.read { $0.exchanges(in: namespaceNames[0]) }
         return exchanges.first { $0.purpose == .sentinel }?.response?.excerpt
     }
 
     /// Returns the time between a purchase and the first push that it caused; nil if no purchase
     /// caused one.
     func lateness() -> Duration? {
-        for name in names {
+        for name in namespaceNames {
             let exchanges = executor.world.journal.read { $0.exchanges(in: name) }
             guard let purchase = exchanges.first(where: { $0.purpose == .sentinel }),
                 let effect = exchanges.first(where: { !$0.effects.isEmpty })

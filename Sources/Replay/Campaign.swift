@@ -62,14 +62,14 @@ package final class Campaign: Sendable {
         case calibrated(RunRecord.Observability)
         case progress(Progress)
         /// A history failed with this failure signature, and is going to be shrunk.
-        case failing(FailureSignature, CampaignInput)
+        case newFailure(FailureSignature, CampaignInput)
         case found(FoundFailure)
         /// A history that covers something new is about to run, and is worth saving.
         case kept(CampaignInput)
         /// The coverage of all histories so far.
         ///
         /// This event comes at most every five seconds.
-        case covered(HistoryCoverage)
+        case coverageUpdated(HistoryCoverage)
         /// A history could not be judged; the case result contains the reason.
         case undecided(CaseResult)
         case backendRestarted(String)
@@ -124,7 +124,7 @@ package final class Campaign: Sendable {
         /// The number of inconclusive histories for each reason.
         package var inconclusive: [String: Int] = [:]
         /// The number of inconclusive histories for each clause that they test.
-        package var inconclusiveClauses: [String: Int] = [:]
+        package var inconclusiveCountsByClause: [String: Int] = [:]
         /// The number of histories that test each clause, by the ID of the clause.
         package var clauses: [String: Int] = [:]
         /// Snapshots of the campaign's progress, in order of time.
@@ -191,7 +191,7 @@ package final class Campaign: Sendable {
         operation.product = "premium_monthly"
         let history = CustomerHistory(
             people: [CustomerHistory.Person("ada", .registered)],
-            steps: [CustomerHistory.Step(id: 0, operation: operation, isQuietPoint: false)],
+            steps: [CustomerHistory.Step(id: 0, operation: operation, readsStateAfterStep: false)],
             hasBaseline: true
         )
         do throws(HistoryModel.ImpossibleOperation) {
@@ -213,14 +213,14 @@ package final class Campaign: Sendable {
         suite.keepsPassedRecords = false
         let target = BackendTarget(executor: executor, options: suite) { [report] event in
             switch event {
-            case .calibrated(let sight): report(.calibrated(sight))
+            case .calibrated(let observability): report(.calibrated(observability))
             case .backendRestarted(let text): report(.backendRestarted(text))
             case .planned, .started, .finished, .stopped, .instanceFailed: break
             }
         }
         // A plain purchase shows what can be observed of this backend, whatever histories are
         // generated.
-        let open = await target.opened(for: [CasePlan(samplePurchaseContract)])
+        let open = await target.calibratedTarget(for: [CasePlan(samplePurchaseContract)])
         var outcome = Outcome()
         outcome.skipReasons = open.skipReasons
         guard open.skipReasons.isEmpty else {

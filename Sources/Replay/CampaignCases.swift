@@ -56,7 +56,7 @@ extension Campaign.Outcome {
 
     private func caseResult(_ clause: String) -> CaseResult {
         let count = clauses[clause, default: 0]
-        let undecidedCount = inconclusiveClauses[clause, default: 0]
+        let undecidedCount = inconclusiveCountsByClause[clause, default: 0]
         let isDecided = Double(undecidedCount) <= Double(count) * Self.undecidedShareMax
         let contract = Self.summaryContract(Self.summaryCaseID(of: clause), clause, count)
         guard !isDecided else {

@@ -13,24 +13,26 @@ extension Campaign {
     /// - Parameter parts: The cases in the report of each part.
     /// - Returns: The cases of the joined report.
     package static func joined(_ parts: [[CaseResult]]) -> [CaseResult] {
-        var byID: [String: [CaseResult]] = [:]
+        var resultsByCaseID: [String: [CaseResult]] = [:]
         var unsteady: [CaseResult] = []
         for result in parts.joined() {
             if result.contract.id.hasPrefix(Outcome.flakyPrefix) {
                 unsteady.append(result)
             } else {
-                byID[result.contract.id, default: []].append(result)
+                resultsByCaseID[result.contract.id, default: []].append(result)
             }
         }
-        let joined = byID.sorted { $0.key < $1.key }.compactMap { mergedResult(of: $0.value) }
-        let broken = Set(
+        let joined = resultsByCaseID.sorted { $0.key < $1.key }.compactMap {
+            mergedResult(of: $0.value)
+        }
+        let failedClauses = Set(
             joined.filter { $0.contract.id.hasPrefix("found/") }.map(\.contract.clause)
         )
-        let others = joined.filter { result in
+        let otherResults = joined.filter { result in
             !(result.contract.id == Outcome.summaryCaseID(of: result.contract.clause)
-                && broken.contains(result.contract.clause))
+                && failedClauses.contains(result.contract.clause))
         }
-        return others + renumbered(unsteady)
+        return otherResults + renumbered(unsteady)
     }
 
     /// Joins several results of the same case into one, with the worst verdict and the sum of the
@@ -40,8 +42,8 @@ extension Campaign {
         else {
             return nil
         }
-        let counts = results.compactMap(\.runCount)
-        worst.runCount = counts.isEmpty ? nil : counts.reduce(0, +)
+        let runCounts = results.compactMap(\.runCount)
+        worst.runCount = runCounts.isEmpty ? nil : runCounts.reduce(0, +)
         worst.seconds = results.map(\.seconds).reduce(0, +)
         if worst.contract.id == Outcome.summaryCaseID(of: worst.contract.clause) {
             worst.contract.title = Outcome.title(worst.runCount ?? 0, worst.contract.clause)

@@ -60,9 +60,9 @@ struct CampaignScheduler {
             var exclusiveScripts: [HistoryScript] = []
             func addEndTask() {
                 guard let end = campaignState.end else { return }
-                let last = end + graceTime
+                let graceEnd = end + graceTime
                 group.addTask { [clock] in
-                    try? await clock.sleep(for: last - clock.now)
+                    try? await clock.sleep(for: graceEnd - clock.now)
                     return .timeIsOver
                 }
             }
@@ -89,9 +89,9 @@ struct CampaignScheduler {
                     }
                     runningCount += 1
                     group.addTask { [historyExecutor, clock] in
-                        let begin = clock.now
+                        let startTime = clock.now
                         let execution = await historyExecutor.execute(script, isExclusive: false)
-                        return .execution(script, execution, in: clock.now - begin)
+                        return .execution(script, execution, in: clock.now - startTime)
                     }
                 }
                 if runningCount > 0 || isShrinking {
@@ -145,7 +145,7 @@ struct CampaignScheduler {
     /// Runs the histories that need the backend exclusively, one after the other, and then examines
     /// failures.
     private mutating func runExclusively(_ scripts: [HistoryScript]) async {
-        let begin = clock.now
+        let startTime = clock.now
         for (index, script) in scripts.enumerated() where !Task.isCancelled {
             if let end = campaignState.end, clock.now >= end + graceTime {
                 recordUnfinished(scripts.count - index)
@@ -159,7 +159,7 @@ struct CampaignScheduler {
         while let failed = nextFailedHistory(where: { _ in true }) {
             recordShrinkOutcome(await Self.confirmAndShrink(failed, historyExecutor, campaignState))
         }
-        campaignState.extendCoverageWait(since: begin)
+        campaignState.extendCoverageWait(since: startTime)
     }
 
     private func isOver(_ isShrinking: Bool) -> Bool {
@@ -175,8 +175,10 @@ struct CampaignScheduler {
             script = savedScript
             newSituationCount = generator.note(savedScript)
         } else {
-            let generated = generator.next()
-            (script, newSituationCount) = (generated.script, generated.newSituationCount)
+            let generatedHistory = generator.next()
+            (script, newSituationCount) = (
+                generatedHistory.script, generatedHistory.newSituationCount
+            )
         }
         campaignState.recordGenerated(.people(script.history), newSituationCount: newSituationCount)
         return script
@@ -210,7 +212,7 @@ struct CampaignScheduler {
             guard !Task.isCancelled, !isTimeOver else { return }
             count(execution)
             let clause = execution.result.contract.clause
-            campaignState.outcome.inconclusiveClauses[clause, default: 0] += 1
+            campaignState.outcome.inconclusiveCountsByClause[clause, default: 0] += 1
             campaignState.report(.undecided(execution.result))
             let finding = execution.result.findings.first
             let note = execution.result.note ?? "not run"

@@ -8,10 +8,10 @@ struct CampaignState {
     let clock: any RunClock
     let report: @Sendable (Campaign.Event) -> Void
     var outcome = Campaign.Outcome()
-    private let start: Duration
+    private let startTime: Duration
     private var lastNewCoverageTime: Duration
     private var generatedCount = 0
-    private var inconclusiveInARow = 0
+    private var consecutiveInconclusiveCount = 0
     private var lastReportTime: Duration
     private var lastCoverageReportTime: Duration
     /// The time of the last history that passed or failed, instead of being inconclusive.
@@ -33,7 +33,7 @@ struct CampaignState {
         report: @escaping @Sendable (Campaign.Event) -> Void
     ) {
         (self.options, self.clock, self.report) = (options, clock, report)
-        start = clock.now
+        startTime = clock.now
         lastNewCoverageTime = clock.now
         lastReportTime = clock.now
         lastCoverageReportTime = clock.now
@@ -43,7 +43,7 @@ struct CampaignState {
     // MARK: Time limits
 
     /// The time at which the campaign ends; nil if it has no time limit.
-    var end: Duration? { options.time.map { start + $0 } }
+    var end: Duration? { options.time.map { startTime + $0 } }
 
     /// The time at which shrinking ends for a failure that is found now.
     var shrinkEnd: Duration {
@@ -58,9 +58,11 @@ struct CampaignState {
     func isOver(hasPendingFailure: Bool = false) -> Bool {
         if Task.isCancelled || outcome.end != nil { return true }
         if options.stopsAtFirstFailure, hasPendingFailure || !outcome.found.isEmpty { return true }
-        if clock.now - start >= HistoryModel.campaignTimeMax { return true }
-        if let limit = options.historyCountMax, generatedCount >= limit { return true }
-        if let time = options.time { return clock.now - start >= time }
+        if clock.now - startTime >= HistoryModel.campaignTimeMax { return true }
+        if let historyLimit = options.historyCountMax, generatedCount >= historyLimit {
+            return true
+        }
+        if let time = options.time { return clock.now - startTime >= time }
         return options.historyCountMax == nil
             && clock.now - lastNewCoverageTime >= options.settleTimeout
     }
@@ -91,17 +93,17 @@ struct CampaignState {
     mutating func reportCoverage(_ coverage: HistoryCoverage) {
         guard clock.now - lastCoverageReportTime >= Self.coverageInterval else { return }
         lastCoverageReportTime = clock.now
-        report(.covered(coverage))
+        report(.coverageUpdated(coverage))
     }
 
     mutating func reportProgress(isLast: Bool = false) {
         let now = clock.now
         guard isLast || now - lastReportTime >= Self.progressInterval else { return }
         lastReportTime = now
-        outcome.progress.elapsed = now - start
+        outcome.progress.elapsed = now - startTime
         let last = outcome.progressSnapshots.last?.elapsed ?? .zero
         if isLast || outcome.progressSnapshots.isEmpty
-            || now - start - last >= Self.snapshotInterval
+            || now - startTime - last >= Self.snapshotInterval
         {
             outcome.progressSnapshots.append(outcome.progress)
         }
@@ -110,7 +112,7 @@ struct CampaignState {
 
     /// Records that a history passed or failed, instead of being inconclusive.
     mutating func decided() {
-        inconclusiveInARow = 0
+        consecutiveInconclusiveCount = 0
         lastVerdictTime = clock.now
     }
 
@@ -121,12 +123,13 @@ struct CampaignState {
     ///   - actual: The observed details.
     mutating func undecided(_ reason: String, _ actual: String) {
         outcome.inconclusive[reason, default: 0] += 1
-        inconclusiveInARow += 1
+        consecutiveInconclusiveCount += 1
         let lacksVerdicts =
             clock.now - lastVerdictTime >= Self.inconclusiveTimeMax
-            && inconclusiveInARow >= options.jobs
-        if inconclusiveInARow >= Campaign.Options.inconclusiveInARowMax || lacksVerdicts {
-            outcome.end = "\(inconclusiveInARow) histories in a row were inconclusive: \(actual)"
+            && consecutiveInconclusiveCount >= options.jobs
+        if consecutiveInconclusiveCount >= Campaign.Options.inconclusiveInARowMax || lacksVerdicts {
+            outcome.end =
+                "\(consecutiveInconclusiveCount) histories in a row were inconclusive: \(actual)"
         }
     }
 
@@ -149,7 +152,7 @@ struct CampaignState {
             outcome.unshrunkFailureCount += 1
             return false
         }
-        report(.failing(cause, input))
+        report(.newFailure(cause, input))
         return true
     }
 

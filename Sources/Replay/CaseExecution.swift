@@ -20,7 +20,7 @@ struct CaseExecution: Sendable {
     var namespace: Namespace
     /// The current time in the contract, which moves on with the delays of the steps.
     var now: Instant
-    var bodies: [String: [UInt8]] = [:]
+    var bodiesByDelivery: [String: [UInt8]] = [:]
     var attemptCounts: [String: Int] = [:]
     var laneCount = 0
     /// Deliveries that are held back until a later step releases them.
@@ -31,7 +31,7 @@ struct CaseExecution: Sendable {
     /// The users that earlier steps have named.
     ///
     /// The backend may know them.
-    var named: Set<String> = []
+    var namedUsers: Set<String> = []
     /// Whether a delivery has been sent and the backend may not have processed it yet.
     var hasUnsettledEvents = false
     var runProblem: RunRecord.RunProblem?
@@ -86,22 +86,24 @@ struct CaseExecution: Sendable {
     ///
     /// If the plan observes effects, the run then waits for effects and reads the probes.
     mutating func perform(
-        _ sight: RunRecord.Observability,
+        _ observability: RunRecord.Observability,
         _ verdict: @Sendable (RunRecord) -> RunExecutor.VerdictStability
     ) async -> RunRecord {
         startKillTask()
         for (index, step) in plan.steps.enumerated() {
-            if index == plan.givenCount {
-                await settleGiven(sight)
+            if index == plan.preparationStepCount {
+                await settleGiven(observability)
                 hasUnsettledEvents = false
             }
             // Only a shrunk contract can hold back deliveries before a step that does not release
             // them.
             if !held.isEmpty, !step.releasesHeldDeliveries { await release([], alongside: []) }
-            if case .phone(.app) = step, hasUnsettledEvents { await settleBeforeStep(index, sight) }
+            if case .phone(.app) = step, hasUnsettledEvents {
+                await settleBeforeStep(index, observability)
+            }
             await carryOut(step)
             if case .deliver = step { hasUnsettledEvents = true }
-            named.formUnion(step.traits.users)
+            namedUsers.formUnion(step.traits.users)
             if runProblem != nil || Task.isCancelled { break }
         }
         if !held.isEmpty, runProblem == nil { await release([], alongside: []) }
@@ -111,19 +113,21 @@ struct CaseExecution: Sendable {
         if let last = plan.clock?.last, runProblem == nil { await syncBackendClock(at: last) }
         waitBegan = clock.now
         await observePhones()
-        guard plan.observes || plan.hasPlannedResponses, runProblem == nil, !Task.isCancelled else {
+        guard plan.observesFinalState || plan.hasPlannedResponses, runProblem == nil,
+            !Task.isCancelled
+        else {
             await undoSharedChanges()
             return record(.notNeeded)
         }
-        let settleEvidence = plan.observes ? await settle(sight) : .notNeeded
-        if plan.observes { await probe(plan.users) }
-        var result = await wait(for: record(settleEvidence), sight, verdict: verdict)
-        if let watchDuration = plan.watchDuration {
+        let settleEvidence = plan.observesFinalState ? await settle(observability) : .notNeeded
+        if plan.observesFinalState { await probe(plan.users) }
+        var result = await wait(for: record(settleEvidence), observability, verdict: verdict)
+        if let extraObservationTime = plan.extraObservationTime {
             // A forbidden effect could occur in this time; the record contains the length of the
             // time.
             let clock = clock
-            await JobSlot.releaseSlot { await clock.pause(watchDuration) }
-            result = record(.window(watchDuration))
+            await JobSlot.releaseSlot { await clock.pause(extraObservationTime) }
+            result = record(.window(extraObservationTime))
         }
         await undoSharedChanges()
         return result
@@ -198,7 +202,7 @@ struct CaseExecution: Sendable {
         case .phone(let step): await carryOut(step)
         case .killAtCall:
             if await killTask?.joined() != true, !Task.isCancelled {
-                runProblem = .faultMissed(
+                runProblem = .faultNotApplied(
                     "the backend did not make the call at which the case kills it"
                 )
             }

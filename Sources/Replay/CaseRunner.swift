@@ -35,7 +35,7 @@ final class CaseRunner: Sendable {
     ///
     /// This applies only while no case has passed. The remaining cases would wait for responses in
     /// vain.
-    static let silentCountMax = 8
+    static let silentCaseCountMax = 8
 
     /// The total number of runs of a failed timing-dependent case: the first run and its reruns.
     static let timingRunCount = 4
@@ -47,7 +47,7 @@ final class CaseRunner: Sendable {
 
     let executor: RunExecutor
     let options: SuiteRunner.Options
-    let sight: RunRecord.Observability
+    let observability: RunRecord.Observability
     let histories: BackendRestarter
     private let state: Locked<State>
     private let baselineRuns: BaselineRuns
@@ -55,17 +55,17 @@ final class CaseRunner: Sendable {
     init(
         executor: RunExecutor,
         options: SuiteRunner.Options,
-        sight: RunRecord.Observability,
+        observability: RunRecord.Observability,
         report: @escaping @Sendable (SuiteRunner.Event) -> Void
     ) {
         self.executor = executor
         self.options = options
-        self.sight = sight
+        self.observability = observability
         histories = BackendRestarter(executor: executor, report: report)
         let state = Locked(State())
         self.state = state
         let nonce = options.nonce
-        baselineRuns = BaselineRuns(executor: executor, sight: sight) {
+        baselineRuns = BaselineRuns(executor: executor, observability: observability) {
             Self.nextNamespaceName(state, nonce)
         }
     }
@@ -119,7 +119,8 @@ final class CaseRunner: Sendable {
     /// The case then has to run again, exclusively.
     func runConcurrently(_ plan: CasePlan) async -> CaseResult? {
         let completedRun = await runOnRunningBackend(plan)
-        return completedRun.isOver || completedRun.isDateChanged ? nil : completedRun.result
+        return completedRun.isBackendRunOver || completedRun.isDateChanged
+            ? nil : completedRun.result
     }
 
     /// Runs a case while no other case runs.
@@ -143,7 +144,7 @@ final class CaseRunner: Sendable {
     private struct CompletedRun {
         let result: CaseResult
         /// Whether the backend ended while the case ran.
-        let isOver: Bool
+        let isBackendRunOver: Bool
         /// Whether the date of this machine was changed while the case ran.
         let isDateChanged: Bool
     }
@@ -151,12 +152,12 @@ final class CaseRunner: Sendable {
     private func runOnRunningBackend(_ plan: CasePlan) async -> CompletedRun {
         let caseID = plan.contract.caseID
         let forget: @Sendable () -> Void = { [baselineRuns] in baselineRuns.forget() }
-        guard let history = await histories.beginCase(caseID, forget: forget) else {
+        guard let processNumber = await histories.beginCase(caseID, forget: forget) else {
             let result = Self.resultNotRun(
                 plan,
                 histories.unavailableReason ?? "the backend is gone"
             )
-            return CompletedRun(result: result, isOver: false, isDateChanged: false)
+            return CompletedRun(result: result, isBackendRunOver: false, isDateChanged: false)
         }
         if executor.adoptDateChange() { baselineRuns.forget() }
         let offset = executor.dateOffset
@@ -165,14 +166,18 @@ final class CaseRunner: Sendable {
         let isDateChanged = executor.isDateChanged(since: offset)
         if isDateChanged { discardEvidence(caseID) }
         let isGone = result.findings.contains { $0.code == .backendGone }
-        let isOver = await histories.endCase(
+        let isBackendRunOver = await histories.endCase(
             caseID,
-            of: history,
+            of: processNumber,
             isGone: isGone,
             hasStoppedResponding: await hasStoppedResponding(after: result),
             forget: forget
         )
-        return CompletedRun(result: result, isOver: isOver, isDateChanged: isDateChanged)
+        return CompletedRun(
+            result: result,
+            isBackendRunOver: isBackendRunOver,
+            isDateChanged: isDateChanged
+        )
     }
 
     /// Discards the records of a case whose run proves nothing, and all baseline runs.
@@ -216,7 +221,7 @@ final class CaseRunner: Sendable {
     /// this case exhausted would make all later cases fail.
     private func hasStoppedResponding(after result: CaseResult) async -> Bool {
         guard result.findings.contains(where: { $0.code == .responseLate }),
-            histories.mayRestartHelp,
+            histories.isRestartWorthwhile,
             !(await executor.respondsToEvents())
         else { return false }
         histories.countFailedRestart()
@@ -267,7 +272,7 @@ final class CaseRunner: Sendable {
             findings: findings,
             seconds: Double((executor.clock.now - start).milliseconds) / 1000,
             note: verdict == .inconclusive ? findings.first?.actual : nil,
-            overlap: OverlapRule.overlap(in: subject),
+            overlap: ConcurrentRequestsRule.overlap(in: subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
             settleEvidence: subject.settleEvidence,
             timeline: verdict == .passed ? [] : subject.exchanges.map(\.shortened),
@@ -297,7 +302,7 @@ final class CaseRunner: Sendable {
                 subject: record,
                 baselines: baselines,
                 profile: profile,
-                sight: executor.updatedSight(sight)
+                observability: executor.updatedSight(observability)
             )
         }
         // A case that wears out the backend gets no final recheck, so its wait is never shortened.
@@ -317,7 +322,7 @@ final class CaseRunner: Sendable {
             subject = await executor.run(
                 run,
                 in: Self.nextNamespaceName(state, options.nonce),
-                sight: sight,
+                observability: observability,
                 within: plan.contract.expectation.within ?? .seconds(60),
                 missing: missing
             ) { record in
@@ -327,18 +332,18 @@ final class CaseRunner: Sendable {
             }
             // A run that takes longer than a short purchase period is repeated with a longer
             // period.
-            run.soon = (run.soon ?? RunPlan.soonDefault) * 3
-        } while subject.hasPurchaseEndedTooEarly && run.soon ?? .zero <= RunPlan.soonMax
+            run.soon = (run.soon ?? RunPlan.soonPeriodDefault) * 3
+        } while subject.hasPurchaseEndedTooEarly && run.soon ?? .zero <= RunPlan.soonPeriodMax
             && !Task.isCancelled
         if let process = executor.backend.process, let exit = process.exitDescription,
             !plan.subject.hasRestart
         {
-            if process.hasPortConflict, executor.backend.history > 1 {
+            if process.hasPortConflict, executor.backend.processNumber > 1 {
                 subject.runProblem = .backendGone(
                     "the port was still in use after Assay stopped the backend"
                 )
             } else {
-                subject.backendExit = exit
+                subject.backendExitReason = exit
             }
         }
         return evidence(subject)
@@ -359,8 +364,10 @@ final class CaseRunner: Sendable {
                 )
                 evidence = evidence.replacing(baselines: baselines)
             }
-            let remaining = Judge.judge(evidence)
-            if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {
+            let judgmentAfterRecheck = Judge.judge(evidence)
+            if judgmentAfterRecheck.verdict == .failed,
+                Judge.dependsOnVolatility(judgmentAfterRecheck.findings)
+            {
                 // One more baseline run shows whether the same field varies without a fault.
                 let baselinesWithExtraRun = await baselineRuns.recordsWithExtraRun(
                     of: evidence.plan,
@@ -389,7 +396,7 @@ final class CaseRunner: Sendable {
         -> String?
     {
         let plan = evidence.plan
-        guard !findings.isEmpty, findings.allSatisfy({ $0.code == .faultMissed }),
+        guard !findings.isEmpty, findings.allSatisfy({ $0.code == .faultNotApplied }),
             plan.contract.search == nil, !plan.subject.affectsAllUsers,
             let missedCall = PlannedFaultRule.missedCall(in: evidence)
         else { return nil }
@@ -412,11 +419,13 @@ final class CaseRunner: Sendable {
     /// the case is to run.
     private func resultIfBackendIsSilent(_ plan: CasePlan) -> CaseResult? {
         guard
-            state.withLock({ $0.unansweredCaseCount >= Self.silentCountMax && $0.passedCount == 0 })
+            state.withLock({
+                $0.unansweredCaseCount >= Self.silentCaseCountMax && $0.passedCount == 0
+            })
         else { return nil }
         return Self.resultNotRun(
             plan,
-            "the backend responded to no delivery in \(Self.silentCountMax) cases, and no case passed"
+            "the backend responded to no delivery in \(Self.silentCaseCountMax) cases, and no case passed"
         )
     }
 
@@ -449,24 +458,24 @@ final class CaseRunner: Sendable {
         }
         executor.sharedSettleTimeout.disableShortening()
         // One wait is enough for all these cases: after it, each has had its full time.
-        if let last = shortened.values.map(\.fullWaitEnd).max() {
-            let remainingWait = last - executor.heartbeat.usableTime
+        if let latestFullWaitEnd = shortened.values.map(\.fullWaitEnd).max() {
+            let remainingWait = latestFullWaitEnd - executor.heartbeat.usableTime
             if remainingWait > .zero { await executor.settleTimeout(remainingWait).waitUntilOver() }
         }
-        var changed: Set<String> = []
-        for (caseID, item) in shortened.sorted(by: { $0.key < $1.key }) {
+        var changedCaseIDs: Set<String> = []
+        for (caseID, shortenedWait) in shortened.sorted(by: { $0.key < $1.key }) {
             if Task.isCancelled { break }
-            let evidence = item.evidence
+            let evidence = shortenedWait.evidence
             var subject = await executor.refreshedRecord(evidence.subject, probes: true)
             if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
-            let before = Judge.judge(evidence)
+            let earlierJudgment = Judge.judge(evidence)
             let now = Judge.judge(evidence.replacing(subject: subject))
             let isSame =
-                before.verdict == now.verdict
-                && Set(before.findings.map(\.code)) == Set(now.findings.map(\.code))
-            if !isSame { changed.insert(caseID) }
+                earlierJudgment.verdict == now.verdict
+                && Set(earlierJudgment.findings.map(\.code)) == Set(now.findings.map(\.code))
+            if !isSame { changedCaseIDs.insert(caseID) }
         }
-        return changed
+        return changedCaseIDs
     }
 
     private func note(_ evidence: CaseEvidence, _ verdict: Verdict) {
@@ -483,7 +492,9 @@ final class CaseRunner: Sendable {
                 return
             }
             state.passedCount += 1
-            guard evidence.plan.subject.observes, options.keepsPassedRecords else { return }
+            guard evidence.plan.subject.observesFinalState, options.keepsPassedRecords else {
+                return
+            }
             let caseID = evidence.plan.contract.caseID
             state.passed.append(
                 PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges)
@@ -494,7 +505,7 @@ final class CaseRunner: Sendable {
     /// Returns whether the backend's output may explain why the backend exited, failed or did not
     /// respond.
     private static func isOutputRelevant(_ record: RunRecord, _ verdict: Verdict) -> Bool {
-        if record.backendExit != nil { return true }
+        if record.backendExitReason != nil { return true }
         if case .restartFailed = record.runProblem { return true }
         return verdict == .failed
             && record.exchanges.contains { exchange in
@@ -512,7 +523,7 @@ extension CaseEvidence {
             subject: subject ?? self.subject,
             baselines: baselines ?? self.baselines,
             profile: profile,
-            sight: sight
+            observability: observability
         )
     }
 

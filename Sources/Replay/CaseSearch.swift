@@ -31,7 +31,7 @@ struct CaseSearch {
                 subject: goldenRun,
                 baselines: [],
                 profile: cases.executor.profile,
-                sight: cases.sight
+                observability: cases.observability
             )
             if let finding = Judge.judge(evidence).findings.first {
                 return CaseRunner.inconclusive(plan, finding)
@@ -40,7 +40,7 @@ struct CaseSearch {
         return CaseRunner.inconclusive(
             plan,
             Finding(
-                .faultMissed,
+                .faultNotApplied,
                 expected: "the backend calls providers in the run without faults (the golden run), "
                     + "so that a fault can be injected into each call",
                 actual: goldenRun == nil ? "there was no golden run" : "the golden run made no call"
@@ -63,7 +63,7 @@ struct CaseSearch {
             sampleSize: sampleSize,
             generator: &generator
         )
-        var last: CaseResult?
+        var lastResult: CaseResult?
         var seconds = 0.0
         for (index, order) in orders.enumerated() {
             if Task.isCancelled { break }
@@ -72,12 +72,12 @@ struct CaseSearch {
             result.seconds = seconds
             result.runCount = index + 1
             result.contract = plan.contract
-            last = result
+            lastResult = result
             guard result.verdict != .passed else { continue }
-            let names = order.map { events[$0] }.joined(separator: ", ")
-            let swapCount = EventOrder.inversions(order)
+            let eventOrderText = order.map { events[$0] }.joined(separator: ", ")
+            let swapCount = EventOrder.inversionCount(order)
             let withSmallestEvent =
-                "\(names) (\(swapCount) swap\(swapCount == 1 ? "" : "s") of neighboring events; "
+                "\(eventOrderText) (\(swapCount) swap\(swapCount == 1 ? "" : "s") of neighboring events; "
                 + "\(index + 1) of \(orders.count) orders tried)"
             // An inconclusive order is reported without calling it a failure.
             result.note =
@@ -87,7 +87,7 @@ struct CaseSearch {
                     .joined(separator: ", ")
             return result
         }
-        return last
+        return lastResult
             ?? CaseRunner.inconclusive(
                 plan,
                 Finding(.setupFailed, expected: "an order of the events to run", actual: "none")
@@ -109,7 +109,7 @@ struct CaseSearch {
             return await cases.runOnce(plan)
         }
         var generator = VariationGenerator(variation, body: body, random: random)
-        var last: CaseResult?
+        var lastResult: CaseResult?
         var seconds = 0.0
         for index in 0..<count {
             if Task.isCancelled { break }
@@ -122,10 +122,10 @@ struct CaseSearch {
                 return await shrunkResult(result, plan, edits, shufflesKeys)
             }
             result.contract = plan.contract
-            last = result
+            lastResult = result
             if result.verdict != .passed { return result }
         }
-        return last
+        return lastResult
             ?? CaseRunner.inconclusive(
                 plan,
                 Finding(.setupFailed, expected: "a variation of the event to run", actual: "none")
@@ -141,7 +141,7 @@ struct CaseSearch {
         _ edits: [Delivery.Edit],
         _ shufflesKeys: Bool
     ) async -> CaseResult {
-        var best = first
+        var smallestResult = first
         var smallestEdits = edits
         var runCount = first.runCount ?? 1
         let runCountMax = runCount + Self.shrinkCountMax
@@ -154,30 +154,30 @@ struct CaseSearch {
                 let result = await cases.runOnce(
                     plan.applyingEdits(candidate, shufflesKeys: shufflesKeys)
                 )
-                best.seconds += result.seconds
+                smallestResult.seconds += result.seconds
                 guard result.verdict == .failed,
-                    result.findings.first?.code == best.findings.first?.code
+                    result.findings.first?.code == smallestResult.findings.first?.code
                 else { continue }
-                let seconds = best.seconds
-                best = result
-                best.seconds = seconds
+                let seconds = smallestResult.seconds
+                smallestResult = result
+                smallestResult.seconds = seconds
                 smallestEdits = candidate
                 hasShrunk = true
                 break
             }
         }
-        best.runCount = runCount
-        return Self.withSmallestEvent(best, plan, smallestEdits, shufflesKeys)
+        smallestResult.runCount = runCount
+        return Self.withSmallestEvent(smallestResult, plan, smallestEdits, shufflesKeys)
     }
 
     /// Adds the smallest failing event to the result, as a separate contract.
     private static func withSmallestEvent(
-        _ best: CaseResult,
+        _ smallestResult: CaseResult,
         _ plan: CasePlan,
         _ edits: [Delivery.Edit],
         _ shufflesKeys: Bool
     ) -> CaseResult {
-        var result = best
+        var result = smallestResult
         var found = plan.applyingEdits(edits, shufflesKeys: shufflesKeys).contract
         found.title = plan.contract.title + " (found by a generated variation)"
         result.found = found

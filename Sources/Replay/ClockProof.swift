@@ -11,7 +11,7 @@ internal import FakeServers
 struct ClockProof: Sendable {
     private enum Outcome: Sendable {
         case unknown
-        case checked(String?)
+        case checkedWithReason(String?)
     }
 
     /// The remedy in the finding that reports that the backend's clock does not provably move.
@@ -23,7 +23,7 @@ struct ClockProof: Sendable {
 
     let executor: RunExecutor
     let name: String
-    let sight: RunRecord.Observability
+    let observability: RunRecord.Observability
     private let outcome = Locked(Outcome.unknown)
 
     /// Returns the reason why nothing shows that the backend's clock moves; nil when the clock
@@ -32,9 +32,9 @@ struct ClockProof: Sendable {
     /// The check is made once. No two checks run at the same time, because a case that depends on
     /// the clock runs exclusively.
     func doubt() async -> String? {
-        if case .checked(let text) = outcome.withLock({ $0 }) { return text }
+        if case .checkedWithReason(let text) = outcome.withLock({ $0 }) { return text }
         let text = await findUnprovenReason()
-        if !Task.isCancelled { outcome.withLock { $0 = .checked(text) } }
+        if !Task.isCancelled { outcome.withLock { $0 = .checkedWithReason(text) } }
         return text
     }
 
@@ -54,7 +54,7 @@ struct ClockProof: Sendable {
                 .deliver(Delivery(name: "purchase", subject: .event(purchase))),
             ],
             users: ["ada"],
-            observes: true
+            observesFinalState: true
         )
         @Sendable func hasAccess(_ record: RunRecord) -> Bool? {
             guard case .document(let document) = record.state(of: "ada", probe: probe.name),
@@ -63,7 +63,12 @@ struct ClockProof: Sendable {
             let now = record.lastProbeTime
             return StateRule.value(accessValue, reading.meaning, field: "access", at: now)?.bool
         }
-        var record = await executor.run(plan, in: name, sight: sight, within: .seconds(60)) {
+        var record = await executor.run(
+            plan,
+            in: name,
+            observability: observability,
+            within: .seconds(60)
+        ) {
             hasAccess($0) == true ? .settled : .mayResolveWithLongerWait
         }
         guard hasAccess(record) == true else {
@@ -71,10 +76,12 @@ struct ClockProof: Sendable {
                 + "moves"
         }
         record.plan.clock = [.zero, Self.clockAdvance]
-        let settleTimeout = executor.settleTimeout(executor.shortSettleTimeout(sight.latency))
+        let settleTimeout = executor.settleTimeout(
+            executor.shortSettleTimeout(observability.latency)
+        )
         while true {
             record = await executor.refreshedRecord(record, probes: true)
-            if case .faultMissed(let text) = record.runProblem { return text }
+            if case .faultNotApplied(let text) = record.runProblem { return text }
             if hasAccess(record) != true { return nil }
             if settleTimeout.isOver || Task.isCancelled { break }
             await settleTimeout.pause(.milliseconds(50))

@@ -9,7 +9,7 @@ internal import FakeServers
 final class Deadlines: Sendable {
     /// The interval between two checks, and thus the longest delay between a deadline and its
     /// callback.
-    static let step: Duration = .milliseconds(20)
+    static let pollInterval: Duration = .milliseconds(20)
 
     private struct Entry {
         let end: Duration
@@ -18,7 +18,7 @@ final class Deadlines: Sendable {
 
     private struct State {
         var nextID = 0
-        var open: [Int: Entry] = [:]
+        var openEntries: [Int: Entry] = [:]
         var isPolling = false
     }
 
@@ -36,7 +36,7 @@ final class Deadlines: Sendable {
     func add(_ end: Duration, _ onExpiry: @escaping @Sendable () -> Void) -> Int {
         let (id, startsPolling) = state.withLock { state in
             state.nextID += 1
-            state.open[state.nextID] = Entry(end: end, onExpiry: onExpiry)
+            state.openEntries[state.nextID] = Entry(end: end, onExpiry: onExpiry)
             defer { state.isPolling = true }
             return (state.nextID, !state.isPolling)
         }
@@ -44,17 +44,17 @@ final class Deadlines: Sendable {
         return id
     }
 
-    func remove(_ id: Int) { state.withLock { _ = $0.open.removeValue(forKey: id) } }
+    func remove(_ id: Int) { state.withLock { _ = $0.openEntries.removeValue(forKey: id) } }
 
     private func poll() async {
         var continuesPolling = true
         while continuesPolling {
-            await clock.pause(Self.step)
+            await clock.pause(Self.pollInterval)
             let now = clock.now
             let expiredEntries = state.withLock { state in
-                let expiredEntries = state.open.filter { $0.value.end <= now }
-                for id in expiredEntries.keys { state.open[id] = nil }
-                continuesPolling = !state.open.isEmpty
+                let expiredEntries = state.openEntries.filter { $0.value.end <= now }
+                for id in expiredEntries.keys { state.openEntries[id] = nil }
+                continuesPolling = !state.openEntries.isEmpty
                 state.isPolling = continuesPolling
                 return expiredEntries
             }

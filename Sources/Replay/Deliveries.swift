@@ -10,7 +10,7 @@ extension CaseExecution {
         if await syncBackendClock() == false { return }
         let body = body(of: delivery)
         if delivery.isNeverDelivered || runProblem != nil { return }
-        if case .repeats = delivery.subject {} else { bodies[delivery.name] = body }
+        if case .repeats = delivery.subject {} else { bodiesByDelivery[delivery.name] = body }
         if delivery.isConcurrentWithNext {
             held.append(HeldDelivery(delivery: delivery, body: body))
         } else if delivery.sendsCopiesConcurrently || !held.isEmpty {
@@ -52,9 +52,9 @@ extension CaseExecution {
                 continue
             }
             let fault = DeliveryFault(attempt: number, of: delivery)
-            if fault == .storeFailure, await injectDatabaseFault() == false { return }
+            if fault == .databaseFailure, await injectDatabaseFault() == false { return }
             let outcome = await attempt(delivery, body, fault)
-            if fault == .storeFailure {
+            if fault == .databaseFailure {
                 // Work that the backend has begun has to meet the database failure too, so the
                 // database is not repaired at once.
                 await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
@@ -83,7 +83,7 @@ extension CaseExecution {
 
     /// The fault that is planned for one attempt of a delivery.
     private enum DeliveryFault {
-        case none, truncatedRequest, disconnect, answerLost, storeFailure
+        case none, truncatedRequest, disconnect, answerLost, databaseFailure
 
         init(attempt number: Int, of delivery: Delivery) {
             switch number {
@@ -91,7 +91,7 @@ extension CaseExecution {
             case ...(delivery.truncatedRequests + delivery.disconnects): self = .disconnect
             case ...(delivery.truncatedRequests + delivery.disconnects + delivery.lostResponses):
                 self = .answerLost
-            case ...delivery.faultyAttemptCount: self = .storeFailure
+            case ...delivery.faultyAttemptCount: self = .databaseFailure
             default: self = .none
             }
         }
@@ -100,7 +100,7 @@ extension CaseExecution {
             switch self {
             case .truncatedRequest: .truncatedRequest
             case .disconnect: .disconnect
-            case .answerLost, .storeFailure, .none: .none
+            case .answerLost, .databaseFailure, .none: .none
             }
         }
     }

@@ -83,7 +83,8 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let (verdict, findings) = Judge.judge(.forApp(record, plan, profile))
         // An effect may be missing only because other scenarios used the processor.
-        let isDoubtful = record.lackedProcessorTime || findings.contains { $0.code == .faultMissed }
+        let isDoubtful =
+            record.lackedProcessorTime || findings.contains { $0.code == .faultNotApplied }
         if !isExclusive, options.jobs > 1, isDoubtful, verdict != .passed,
             !findings.contains(where: \.isFinal)
         {
@@ -113,10 +114,12 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         // A contract about a condition that does not occur requires nothing, so the run does not
         // wait for it.
         let judging = RecordJudge { record -> (verdict: Verdict, findings: [Finding]) in
-            let missing = parts.map { Judge.judge(.forApp(record.withPlan(by: $0), $0, profile)) }
-                .filter { $0.verdict == .failed }
-                .flatMap { $0.findings }
-            return (missing.isEmpty ? .passed : .failed, missing)
+            let missingExpectations = parts.map {
+                Judge.judge(.forApp(record.withPlan(by: $0), $0, profile))
+            }
+            .filter { $0.verdict == .failed }
+            .flatMap { $0.findings }
+            return (missingExpectations.isEmpty ? .passed : .failed, missingExpectations)
         }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let results = parts.map { part in
@@ -129,14 +132,14 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         }
         // A forbidden action that was observed is a certain failure, even if the machine was busy.
         // Anything else stays undecided.
-        let isCertain = { (result: CaseResult) in
+        let isVerdictCertain = { (result: CaseResult) in
             result.verdict == .failed && result.findings.contains(where: \.isFinal)
         }
         // If the run could not be judged, the reason is the first finding of every contract.
         // Otherwise, the machine was too busy.
         let runProblem = record.runProblem.flatMap { _ in results.first?.findings.first?.code }
         return ScenarioResults(
-            results: results.filter(isCertain),
+            results: results.filter(isVerdictCertain),
             doubt: runProblem ?? .machineBusy
         )
     }
@@ -180,7 +183,7 @@ extension CaseEvidence {
             subject: record,
             baselines: [],
             profile: profile,
-            sight: RunRecord.Observability(
+            observability: RunRecord.Observability(
                 arePushesObservable: false,
                 areProbeChangesObservable: false,
                 latency: .zero

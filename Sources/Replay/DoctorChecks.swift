@@ -18,7 +18,7 @@ package struct DoctorChecks: Sendable {
 
     package private(set) var lines: [CheckResult] = []
     /// The effects and state that a plain purchase showed.
-    package private(set) var sight = RunRecord.Observability(
+    package private(set) var observability = RunRecord.Observability(
         arePushesObservable: false,
         areProbeChangesObservable: false,
         latency: .zero
@@ -89,7 +89,7 @@ package struct DoctorChecks: Sendable {
 
     /// Checks whether the profile's 'clock' moves the backend's clock.
     private mutating func clock(_ executor: RunExecutor, _ name: String) async {
-        let proof = ClockProof(executor: executor, name: name + "-k", sight: sight)
+        let proof = ClockProof(executor: executor, name: name + "-k", observability: observability)
         if let doubt = await proof.doubt() {
             add(.doubtful, "clock", doubt, ClockProof.remedy)
         } else {
@@ -100,8 +100,8 @@ package struct DoctorChecks: Sendable {
     /// Adds a line for each path under `read` in the profile that no response after a plain
     /// purchase contained.
     private mutating func readings(_ profile: Profile) {
-        guard sight.places != nil else { return }
-        let survey = ProbePathSurvey(sight: sight)
+        guard observability.places != nil else { return }
+        let survey = ProbePathSurvey(observability: observability)
         for probe in profile.probes {
             let conditions = probe.readings.sorted { $0.key < $1.key }.flatMap { field, reading in
                 reading.conditions.map { (field, $0) }
@@ -238,7 +238,7 @@ package struct DoctorChecks: Sendable {
             )
             return
         }
-        sight = measuredObservability
+        observability = measuredObservability
         add(
             measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
                 ? .good : .doubtful,
@@ -259,7 +259,7 @@ package struct DoctorChecks: Sendable {
                     ? nil : "Check the paths and IDs of the probes."
             )
         }
-        if measuredObservability.readsSubscribers {
+        if measuredObservability.readsRevenueCatSubscribers {
             add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
         } else if !executor.profile.unsupported.contains(.readsSubscriberOnEvent) {
             add(

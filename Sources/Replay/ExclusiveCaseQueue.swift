@@ -41,7 +41,7 @@ final class ExclusiveCaseQueue: Sendable {
 
     func take() -> [Int]? { groups.withLock { $0.popFirst() } }
 
-    func giveBack(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
+    func returnGroup(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
 }
 
 /// The results of a suite that are known so far, and the number of finished cases.

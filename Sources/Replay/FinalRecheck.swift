@@ -25,7 +25,7 @@ struct FinalRecheck {
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         let passed = cases.passed.filter { caseIDs.contains($0.caseID) }
         guard !passed.isEmpty else { return }
-        let shortestWait = max(Self.lateEffectWaitMin, cases.sight.latency * 10)
+        let shortestWait = max(Self.lateEffectWaitMin, cases.observability.latency * 10)
         await executor.settleTimeout(shortestWait).waitUntilOver()
         // If one effect was late, an effect of the last case may be equally late.
         let longestWait = min(lateness(of: passed) * 2, executor.profile.settleTimeout)
@@ -84,7 +84,7 @@ struct FinalRecheck {
     /// Returns an inconclusive result if the calibration before the first case saw no push, but a
     /// push came later.
     private func resultAfterLatePush(_ evidence: CaseEvidence) -> CaseResult? {
-        guard !evidence.sight.arePushesObservable, let late = calibration.lateness(),
+        guard !evidence.observability.arePushesObservable, let late = calibration.lateness(),
             evidence.expectation.dependsOnEffects
         else { return nil }
         let finding = Finding(
@@ -107,7 +107,7 @@ struct FinalRecheck {
             verdict: verdict,
             findings: findings,
             note: note,
-            overlap: OverlapRule.overlap(in: evidence.subject),
+            overlap: ConcurrentRequestsRule.overlap(in: evidence.subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
             settleEvidence: evidence.subject.settleEvidence,
             timeline: evidence.subject.exchanges.map(\.shortened),

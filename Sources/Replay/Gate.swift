@@ -20,11 +20,11 @@ package final class Gate: Hashable, Sendable {
     private struct State {
         var isOpen = false
         /// Whether opening the gate breaks off the held request bodies instead of sending the rest.
-        var isBroken = false
+        var breaksHeldRequests = false
         /// The connection lanes of the requests that are held, or that ended before they could be
         /// held.
         var arrivedLanes: Set<Int> = []
-        var waiting: [CheckedContinuation<Bool, Never>] = []
+        var waitingContinuations: [CheckedContinuation<Bool, Never>] = []
         var arrivalWatchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         /// Records that the request of a lane has arrived at the gate.
@@ -48,16 +48,16 @@ package final class Gate: Hashable, Sendable {
     ///
     /// - Parameter breaking: Whether the held requests break off instead.
     package func open(breaking: Bool = false) {
-        let (waiting, arrivalWatchers) = state.withLock { state in
+        let (waitingContinuations, arrivalWatchers) = state.withLock { state in
             state.isOpen = true
-            state.isBroken = breaking
+            state.breaksHeldRequests = breaking
             defer {
-                state.waiting = []
+                state.waitingContinuations = []
                 state.arrivalWatchers = []
             }
-            return (state.waiting, state.arrivalWatchers)
+            return (state.waitingContinuations, state.arrivalWatchers)
         }
-        for continuation in waiting { continuation.resume(returning: !breaking) }
+        for continuation in waitingContinuations { continuation.resume(returning: !breaking) }
         for watcher in arrivalWatchers { watcher.continuation.resume() }
     }
 
@@ -92,8 +92,8 @@ package final class Gate: Hashable, Sendable {
             let (mayContinue, reached) = state.withLock {
                 state -> (Bool?, [CheckedContinuation<Void, Never>]) in
                 let reached = state.takeReachedWatchers(arriving: lane)
-                if state.isOpen { return (!state.isBroken, reached) }
-                state.waiting.append(continuation)
+                if state.isOpen { return (!state.breaksHeldRequests, reached) }
+                state.waitingContinuations.append(continuation)
                 return (nil, reached)
             }
             for watcher in reached { watcher.resume() }

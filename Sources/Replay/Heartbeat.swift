@@ -12,7 +12,7 @@ package final class Heartbeat: Sendable {
         var last: Duration?
         var activeTimerCount = 0
         var lost: Duration = .zero
-        var losses: [(end: Duration, length: Duration)] = []
+        var lostPeriods: [(end: Duration, length: Duration)] = []
     }
 
     package static let period: Duration = .milliseconds(50)
@@ -50,11 +50,13 @@ package final class Heartbeat: Sendable {
     private func updateLostTime(isBeat: Bool = false) {
         let now = clock.now
         state.withLock { state in
-            let late = Self.lateness(state, at: now)
-            if late > .zero {
-                state.lost += late
-                if state.losses.count >= Self.lossCountMax { state.losses.removeFirst(1024) }
-                state.losses.append((now, late))
+            let newLostTime = Self.lateness(state, at: now)
+            if newLostTime > .zero {
+                state.lost += newLostTime
+                if state.lostPeriods.count >= Self.lossCountMax {
+                    state.lostPeriods.removeFirst(1024)
+                }
+                state.lostPeriods.append((now, newLostTime))
                 state.last = now
             } else if isBeat, state.last != nil {
                 state.last = now
@@ -72,15 +74,16 @@ package final class Heartbeat: Sendable {
         let now = clock.now
         state.withLock { state in
             let start = now - span
-            let ownLoss = state.losses.filter { $0.end > start }.map(\.length).reduce(.zero, +)
-            let additionalLoss = time - ownLoss
+            let alreadyRecordedLoss = state.lostPeriods.filter { $0.end > start }.map(\.length)
+                .reduce(.zero, +)
+            let additionalLoss = time - alreadyRecordedLoss
             guard additionalLoss > .zero else { return }
             state.lost += additionalLoss
             // Losses that directly follow each other count as one longer loss.
-            if let last = state.losses.last, last.end >= start - Self.period {
-                state.losses[state.losses.count - 1] = (now, last.length + additionalLoss)
+            if let last = state.lostPeriods.last, last.end >= start - Self.period {
+                state.lostPeriods[state.lostPeriods.count - 1] = (now, last.length + additionalLoss)
             } else {
-                state.losses.append((now, additionalLoss))
+                state.lostPeriods.append((now, additionalLoss))
             }
         }
     }
@@ -100,7 +103,7 @@ package final class Heartbeat: Sendable {
     package func lost(since start: Duration) -> Duration {
         updateLostTime()
         return state.withLock {
-            $0.losses.filter { $0.end >= start }.map(\.length).reduce(.zero, +)
+            $0.lostPeriods.filter { $0.end >= start }.map(\.length).reduce(.zero, +)
         }
     }
 
@@ -109,25 +112,25 @@ package final class Heartbeat: Sendable {
     /// - Parameters:
     ///   - start: The time of the clock from which losses count.
     ///   - waitBegan: The time when the steps were over; nil when no wait followed the steps.
-    ///   - isCut: Whether a wait was cut short because of lost time. The lost time is then returned
+    ///   - isCutShort: Whether a wait was cut short because of lost time. The lost time is then returned
     ///     however short it was.
     /// - Returns: The lost time.
     package func starvation(
         since start: Duration,
         waitBegan: Duration? = nil,
-        isCut: Bool = false
+        isCutShort: Bool = false
     ) -> RunRecord.Starvation? {
         updateLostTime()
-        let losses = state.withLock { $0.losses.filter { $0.end >= start } }
-        let longestPause = losses.map(\.length).max() ?? .zero
+        let lostPeriods = state.withLock { $0.lostPeriods.filter { $0.end >= start } }
+        let longestPause = lostPeriods.map(\.length).max() ?? .zero
         let harmlessPauseMax = RunRecord.Starvation.harmlessPauseMax
-        guard isCut || longestPause >= harmlessPauseMax else { return nil }
+        guard isCutShort || longestPause >= harmlessPauseMax else { return nil }
         return RunRecord.Starvation(
             longestPause: longestPause,
-            lost: losses.map(\.length).reduce(.zero, +),
-            didUseUpWaitTime: isCut
+            lost: lostPeriods.map(\.length).reduce(.zero, +),
+            didUseUpWaitTime: isCutShort
                 || waitBegan.map { began in
-                    losses.contains { $0.end >= began && $0.length >= harmlessPauseMax }
+                    lostPeriods.contains { $0.end >= began && $0.length >= harmlessPauseMax }
                 } ?? true
         )
     }
@@ -154,10 +157,10 @@ struct SettleTimeout: Sendable {
         latestEnd = start + limit * Self.stretchFactorMax
     }
 
-    var isOver: Bool { isCut || heartbeat.usableTime >= end }
+    var isOver: Bool { isCutShort || heartbeat.usableTime >= end }
 
     /// Whether the limit ended although Assay could not use most of the time.
-    var isCut: Bool { clock.now >= latestEnd }
+    var isCutShort: Bool { clock.now >= latestEnd }
 
     /// Waits until the limit is over or the task is canceled.
     func waitUntilOver() async {

@@ -28,8 +28,10 @@ extension CaseExecution {
     ///
     /// Deliveries that did not succeed then follow the retry schedules of their senders, one after
     /// the other.
-    mutating func release(_ more: [HeldDelivery], alongside calls: [PreparedCall]) async {
-        let deliveries = held + more
+    mutating func release(_ additionalDeliveries: [HeldDelivery], alongside calls: [PreparedCall])
+        async
+    {
+        let deliveries = held + additionalDeliveries
         held = []
         let copies = deliveries.flatMap { requests(of: $0) }
         let laneCount = copies.count + calls.count
@@ -58,7 +60,7 @@ extension CaseExecution {
             if !calls.isEmpty {
                 group.addTask {
                     await gate.waitUntilOpen()
-                    await execution.send(calls, firstLane: copies.count)
+                    await execution.send(calls, firstLaneIndex: copies.count)
                 }
             }
             await gate.reached(copies.count)
@@ -88,9 +90,9 @@ extension CaseExecution {
 
     private mutating func requests(of held: HeldDelivery) -> [RequestCopy] {
         let (delivery, request) = (held.delivery, run.request(held.delivery, held.body))
-        let first = (attemptCounts[delivery.name] ?? 0) + 1
-        attemptCounts[delivery.name] = first + delivery.times - 1
-        return (first..<(first + delivery.times)).map {
+        let firstAttemptNumber = (attemptCounts[delivery.name] ?? 0) + 1
+        attemptCounts[delivery.name] = firstAttemptNumber + delivery.times - 1
+        return (firstAttemptNumber..<(firstAttemptNumber + delivery.times)).map {
             RequestCopy(delivery: delivery, attempt: $0, request: request)
         }
     }

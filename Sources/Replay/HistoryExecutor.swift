@@ -36,7 +36,7 @@ struct HistoryExecutor: Sendable {
         {
             result = rerunResult
         }
-        if result.findings.first?.code == .faultMissed,
+        if result.findings.first?.code == .faultNotApplied,
             let scriptWithoutErrors = try? HistoryScript(
                 script.history.withoutProviderErrors,
                 capabilities
@@ -49,7 +49,7 @@ struct HistoryExecutor: Sendable {
         }
         let execution = ExecutedHistory(history: script.history, result: result.withoutEvidence)
         guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
-            let historyPrefix = script.firstWrongPrefix(in: evidence, capabilities),
+            let historyPrefix = script.firstPrefixWithWrongState(in: evidence, capabilities),
             let shorterScript = try? HistoryScript(historyPrefix, capabilities)
         else { return execution }
         guard
@@ -128,7 +128,7 @@ extension HistoryExecutor: InputReplaying {
 
     func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
         guard let history = input.history else { return nil }
-        return try? HistoryScript(history.withoutQuietPoints, capabilities, id: id).contract
+        return try? HistoryScript(history.withoutStateReadPoints, capabilities, id: id).contract
     }
 
     func cause(of result: CaseResult) -> FailureSignature? {

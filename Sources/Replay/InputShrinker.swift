@@ -92,7 +92,7 @@ struct InputShrinker<InputExecutor: InputReplaying> {
 
     /// Runs the failed history up to three more times, because a single failure may be chance.
     private mutating func confirm() async -> Confirmation {
-        var isDecided = false
+        var hasPassedRun = false
         for _ in 0..<3 {
             guard !isOver else { break }
             let executedInputs = await execute([best.input])
@@ -100,16 +100,18 @@ struct InputShrinker<InputExecutor: InputReplaying> {
                 best = rerunResult
                 return .yes
             }
-            if executedInputs.contains(where: { $0.result.verdict == .passed }) { isDecided = true }
+            if executedInputs.contains(where: { $0.result.verdict == .passed }) {
+                hasPassedRun = true
+            }
         }
-        return isDecided ? .no : .unknown
+        return hasPassedRun ? .no : .unknown
     }
 
     private mutating func shrink() async {
-        var isSmaller = true
-        while isSmaller {
-            isSmaller = await tryCandidates(best.input.shorterVariants)
-            if !isSmaller { isSmaller = await tryCandidates(best.input.simplerVariants) }
+        var hasShrunk = true
+        while hasShrunk {
+            hasShrunk = await tryCandidates(best.input.shorterVariants)
+            if !hasShrunk { hasShrunk = await tryCandidates(best.input.simplerVariants) }
         }
         isMinimal = !isOver
     }
@@ -123,10 +125,10 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     ///
     /// Returns whether a smaller history failed.
     private mutating func tryCandidates(_ candidates: [CampaignInput]) async -> Bool {
-        var rest = candidates.filter { $0 != best.input && $0.size > 0 }[...]
-        while !rest.isEmpty, !isOver {
-            let batch = Array(rest.prefix(jobs))
-            rest = rest.dropFirst(jobs)
+        var remainingCandidates = candidates.filter { $0 != best.input && $0.size > 0 }[...]
+        while !remainingCandidates.isEmpty, !isOver {
+            let batch = Array(remainingCandidates.prefix(jobs))
+            remainingCandidates = remainingCandidates.dropFirst(jobs)
             if let smaller = await execute(batch).first(where: { hasSameSignature($0.result) }) {
                 best = smaller
                 return true

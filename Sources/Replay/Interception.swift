@@ -72,7 +72,7 @@ package final class Interception: Sendable {
         }
         do throws(OutputFile.WriteError) {
             try Self.write(authority, allowsOthers: !allowedHosts.isEmpty, to: folder)
-            try OutputFile(folder + "/env.sh", .ownerOnly).write(script)
+            try OutputFile(folder + "/env.sh", .ownerOnly).write(exportScript)
         } catch {
             await proxy.stop()
             throw ReplaySession.OpenError(
@@ -93,8 +93,9 @@ package final class Interception: Sendable {
                 + "'*'"
         }
         // HTTP clients also apply a name in this list to all host names that end with it.
-        let services = Services.providers.flatMap(\.hosts).map(\.name)
-        guard let service = services.first(where: { $0 == name || $0.hasSuffix("." + name) })
+        let providerHostNames = Services.providers.flatMap(\.hosts).map(\.name)
+        guard
+            let service = providerHostNames.first(where: { $0 == name || $0.hasSuffix("." + name) })
         else { return nil }
         return "the host '\(host)' cannot be allowed: a backend under test must not call the real "
             + service
@@ -118,9 +119,9 @@ package final class Interception: Sendable {
             ("authority.pem", Array(authority.certificate.utf8)),
             ("roots.pem", Array((authority.certificate + systemCertificates).utf8)),
             ("roots.jks", JavaTrustStore.bytes(trustedCertificates)),
-            ("egress.cjs", Array(EgressHook.node.utf8)),
-            ("python/sitecustomize.py", Array(EgressHook.python.utf8)),
-            ("php/prepend.php", Array(EgressHook.php.utf8)),
+            ("egress.cjs", Array(EgressHook.nodeScript.utf8)),
+            ("python/sitecustomize.py", Array(EgressHook.pythonScript.utf8)),
+            ("php/prepend.php", Array(EgressHook.phpScript.utf8)),
             (
                 "php/assay.ini",
                 Array(
@@ -147,7 +148,7 @@ package final class Interception: Sendable {
     /// Environment variables that contain lists, with the separator between the items.
     ///
     /// Assay's item comes first in each list.
-    private static let listVariables = [
+    private static let separatorsByListVariable = [
         "NODE_OPTIONS": " ", "PYTHONPATH": ":", "JAVA_TOOL_OPTIONS": " ",
     ]
     /// The environment variable with the folders of PHP settings.
@@ -162,7 +163,7 @@ package final class Interception: Sendable {
     /// - Returns: The variables to set.
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
         var variables = variables
-        for (name, separator) in Self.listVariables {
+        for (name, separator) in Self.separatorsByListVariable {
             guard let inheritedValue = inherited[name], !inheritedValue.isEmpty,
                 let ownValue = variables[name]
             else {
@@ -176,12 +177,13 @@ package final class Interception: Sendable {
     }
 
     /// A shell script that sets the variables, and extends the lists of the shell that runs it.
-    private var script: String {
+    private var exportScript: String {
         variables.sorted { $0.key < $1.key }.map { name, value in
             let quoted = "'\(value.replacingOccurrences(of: "'", with: "'\\''"))'"
             let before = name == Self.phpFolderVariable ? "\"${\(name):-}\"" : ""
-            let behind = Self.listVariables[name].map { "\"${\(name):+\($0)$\(name)}\"" } ?? ""
-            return "export \(name)=\(before)\(quoted)\(behind)\n"
+            let exportSuffix =
+                Self.separatorsByListVariable[name].map { "\"${\(name):+\($0)$\(name)}\"" } ?? ""
+            return "export \(name)=\(before)\(quoted)\(exportSuffix)\n"
         }.joined()
     }
 

@@ -21,7 +21,7 @@ final class JobSlot: Sendable {
 
     /// The number of cases that have released their slots and wait, including the case of this
     /// task.
-    static var waitingCount: Int { current?.waiting.number ?? 1 }
+    static var waitingCount: Int { current?.waitCounter.number ?? 1 }
 
     private let isReleased = Locked(false)
     /// Reports a change to the queue; returns false when the queue has ended.
@@ -29,10 +29,10 @@ final class JobSlot: Sendable {
     /// The counter of waiting cases, which all cases of a queue share.
     ///
     /// Each waiting case polls for its condition, so the number of waiting cases has to be limited.
-    private let waiting: WaitCounter
+    private let waitCounter: WaitCounter
 
-    init(among waiting: WaitCounter, reportEvent: @escaping @Sendable (Event) -> Bool) {
-        self.waiting = waiting
+    init(among waitCounter: WaitCounter, reportEvent: @escaping @Sendable (Event) -> Bool) {
+        self.waitCounter = waitCounter
         self.reportEvent = reportEvent
     }
 
@@ -42,7 +42,7 @@ final class JobSlot: Sendable {
     static func releaseSlot(during wait: () async -> Void) async {
         guard let slot = current,
             slot.isReleased.withLock({ isReleased in
-                guard !isReleased, slot.waiting.tryEnter() else { return false }
+                guard !isReleased, slot.waitCounter.tryEnter() else { return false }
                 isReleased = true
                 return true
             })
@@ -54,7 +54,7 @@ final class JobSlot: Sendable {
             if !slot.reportEvent(.wanted(continuation)) { continuation.resume() }
         }
         slot.isReleased.withLock { $0 = false }
-        slot.waiting.leave()
+        slot.waitCounter.leave()
     }
 
     /// Counts the cases that wait without a slot, up to a limit.

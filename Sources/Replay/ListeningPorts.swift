@@ -7,7 +7,7 @@ enum ListeningPorts {
     /// The number of times that the kernel's table of sockets is read.
     ///
     /// The kernel returns the table in parts, so that one reading may miss entries.
-    private static let readingCount = 3
+    private static let tableReadCount = 3
 
     /// Returns the ports on which the given processes listen.
     ///
@@ -15,7 +15,7 @@ enum ListeningPorts {
     /// - Returns: The ports in ascending order.
     static func of(_ processes: [pid_t]) -> [Int] {
         let files = FileManager.default
-        var owned: Set<String> = []
+        var ownedSocketIDs: Set<String> = []
         for process in processes {
             let folder = "/proc/\(process)/fd"
             for name in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
@@ -24,18 +24,18 @@ enum ListeningPorts {
                     let link = try? files.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"),
                     link.hasPrefix("socket:[")
                 else { continue }
-                owned.insert(String(link.dropFirst(8).dropLast()))
+                ownedSocketIDs.insert(String(link.dropFirst(8).dropLast()))
             }
         }
         // A socket that is opened or closed during a reading can hide the lines of other sockets.
-        var found: Set<Int> = []
-        for _ in 0..<readingCount {
+        var portNumbers: Set<Int> = []
+        for _ in 0..<tableReadCount {
             for table in ["tcp", "tcp6"] {
                 let text = String(decoding: readFile("/proc/net/" + table), as: UTF8.self)
-                found.formUnion(ports(in: text, owned))
+                portNumbers.formUnion(ports(in: text, ownedSocketIDs))
             }
         }
-        return found.sorted()
+        return portNumbers.sorted()
     }
 
     /// Reads a whole file under `/proc`.

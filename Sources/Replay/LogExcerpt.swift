@@ -16,13 +16,16 @@ enum LogExcerpt {
     static func of(_ text: String, lineCountMax: Int) -> String {
         let lines = text.split(whereSeparator: \.isNewline)
             .filter { !$0.allSatisfy(\.isWhitespace) }
-        let last = lines.suffix(lineCountMax)
-        guard last.count < lines.count, lineCountMax > 1,
-            let error = lines.firstIndex(where: isError), error < last.startIndex
-        else { return last.map(shortened).joined(separator: "\n") }
-        let end = lines.suffix(lineCountMax - 1)
-        let middle = error + 1 < end.startIndex ? [gapMarker] : []
-        return ([shortened(lines[error])] + middle + end.map(shortened)).joined(separator: "\n")
+        let lastLines = lines.suffix(lineCountMax)
+        guard lastLines.count < lines.count, lineCountMax > 1,
+            let firstErrorIndex = lines.firstIndex(where: isError),
+            firstErrorIndex < lastLines.startIndex
+        else { return lastLines.map(shortened).joined(separator: "\n") }
+        let endLines = lines.suffix(lineCountMax - 1)
+        let gapLines = firstErrorIndex + 1 < endLines.startIndex ? [gapMarker] : []
+        return ([shortened(lines[firstErrorIndex])] + gapLines + endLines.map(shortened)).joined(
+            separator: "\n"
+        )
     }
 
     /// The line that replaces lines that are left out of an excerpt.

@@ -38,21 +38,21 @@ extension CaseExecution {
         // A restart, for example, may have ended the session. One new session is then opened.
         var mayRenewSession = true
         while true {
-            var failure: Exchange.Outcome?
+            var credentialFailure: Exchange.Outcome?
             do {
                 request.fields = try await credentials(probe.credentials, values)
             } catch {
-                failure = .failed(.closed, "\(error)")
+                credentialFailure = .failed(.closed, "\(error)")
             }
             var observation = exchange(.assay, .probe(name: probe.name, user: user), request)
             let sequence = world.journal.begin(observation)
-            if let failure {
-                observation.outcome = failure
+            if let credentialFailure {
+                observation.outcome = credentialFailure
             } else {
                 observation.outcome = await client.send(request, within: .seconds(30))
             }
             world.journal.complete(sequence, observation.outcome)
-            guard mayRenewSession, failure == nil,
+            guard mayRenewSession, credentialFailure == nil,
                 case .answered(let response) = observation.outcome,
                 RouteStatuses.refused.contains(response.status),
                 let expiredToken = run.session.withLock({ $0 }),
@@ -70,18 +70,18 @@ extension CaseExecution {
         _ id: String
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
-        let filled = commandWords.map { values.fill($0) }
+        let filledCommandWords = commandWords.map { values.fill($0) }
         var observation = Exchange.observation(
             of: user,
             probe: name,
-            byRunningCommand: filled,
+            byRunningCommand: filledCommandWords,
             namespace: namespace.name,
             at: now
         )
         let sequence = world.journal.begin(observation)
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(
-                of: filled,
+                of: filledCommandWords,
                 within: .seconds(30),
                 in: profile.folder
             )

@@ -5,7 +5,7 @@ internal import FakeServers
 ///
 /// Examples are a sidecar, and the REST API of a database.
 final class OriginClients: Sendable {
-    private let clients = Locked<[String: BackendClient]>([:])
+    private let clientsByOrigin = Locked<[String: BackendClient]>([:])
     private let authority: String?
 
     /// Creates a collection without clients.
@@ -17,18 +17,18 @@ final class OriginClients: Sendable {
     ///
     /// All requests to the same address share one client.
     func client(_ origin: String) -> any Transport {
-        clients.withLock { clients in
-            if let client = clients[origin] { return client }
+        clientsByOrigin.withLock { clientsByOrigin in
+            if let client = clientsByOrigin[origin] { return client }
             let client = BackendClient(base: origin, laneCount: 1, authority: authority)
-            clients[origin] = client
+            clientsByOrigin[origin] = client
             return client
         }
     }
 
     func close() async {
-        let openClients = clients.withLock { clients in
-            defer { clients = [:] }
-            return Array(clients.values)
+        let openClients = clientsByOrigin.withLock { clientsByOrigin in
+            defer { clientsByOrigin = [:] }
+            return Array(clientsByOrigin.values)
         }
         for client in openClients { await client.close() }
     }

@@ -296,7 +296,7 @@ private struct PhoneScheduler {
         let decided = Set(execution.results.map(\.contract.clause))
         for clause in Set(script.singleExpectationContracts.map(\.clause)).subtracting(decided) {
             campaignState.outcome.clauses[clause, default: 0] += 1
-            campaignState.outcome.inconclusiveClauses[clause, default: 0] += 1
+            campaignState.outcome.inconclusiveCountsByClause[clause, default: 0] += 1
         }
         campaignState.undecided("\(doubt.rawValue) \(doubt.rule)", doubt.rule)
     }
@@ -307,8 +307,8 @@ private struct PhoneScheduler {
         else {
             return
         }
-        let begin = campaignState.clock.now
-        defer { campaignState.extendCoverageWait(since: begin) }
+        let shrinkStart = campaignState.clock.now
+        defer { campaignState.extendCoverageWait(since: shrinkStart) }
         let input = CampaignInput.phone(script.history)
         let first = ReplayedInput(input: input, result: result)
         var shrinker = InputShrinker(inputExecutor, first, cause, campaignState)

@@ -9,14 +9,14 @@ internal import Providers
 struct Preflight {
     let executor: RunExecutor
     /// The namespaces of the two purchases.
-    let names: [String]
+    let namespaceNames: [String]
 
     /// Returns one line for each reason why no case could judge the backend, with its remedy.
     ///
     /// Empty if cases can run.
     func skipReasons() async -> [String] {
         await completeCalibration()
-        let exchanges = names.flatMap(exchanges)
+        let exchanges = namespaceNames.flatMap(exchanges)
         return [registration(exchanges), await webhookProblem(exchanges)].compactMap { $0 }
             + keyProblems(exchanges)
     }
@@ -26,7 +26,7 @@ struct Preflight {
     ///
     /// A single purchase is not enough evidence.
     private func completeCalibration() async {
-        for name in names where exchanges(of: name).isEmpty {
+        for name in namespaceNames where exchanges(of: name).isEmpty {
             _ = await Sentinel(run: executor).observePurchase(
                 name,
                 wait: .zero,
@@ -44,7 +44,8 @@ struct Preflight {
         let calls = exchanges.filter {
             if case .registration = $0.purpose { true } else { false }
         }
-        guard let (call, responseText) = Self.refusal(of: calls, RouteStatuses.unserved) else {
+        guard let (call, responseText) = Self.firstRefusedCall(of: calls, RouteStatuses.unserved)
+        else {
             return nil
         }
         return
@@ -55,13 +56,13 @@ struct Preflight {
     private func webhookProblem(_ exchanges: [Exchange]) async -> String? {
         let purchases = exchanges.filter { $0.purpose == .sentinel }
         let webhookRoute = "\(executor.webhookMethod) \(executor.sender.path)"
-        if let (_, responseText) = Self.refusal(of: purchases, RouteStatuses.unserved) {
-            let servedPath = await DoctorChecks.servedPath(executor, names[0] + "-t")
+        if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.unserved) {
+            let servedPath = await DoctorChecks.servedPath(executor, namespaceNames[0] + "-t")
             return "\(webhookRoute) returns \(responseText); "
                 + (servedPath.map { "POST \($0) responds to events: write" } ?? "set its path:")
                 + " 'endpoints: {revenuecat-webhook: POST \(servedPath ?? "/…")}' in assay.yaml"
         }
-        if let (_, responseText) = Self.refusal(of: purchases, RouteStatuses.refused) {
+        if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.refused) {
             let hasAuthorization = executor.sender.authorization != nil
             return "\(webhookRoute) returns \(responseText) for a purchase "
                 + (hasAuthorization
@@ -76,7 +77,8 @@ struct Preflight {
     private func keyProblems(_ exchanges: [Exchange]) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
         return calls.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { party, calls in
-            guard let (_, responseText) = Self.refusal(of: calls, RouteStatuses.refused) else {
+            guard let (_, responseText) = Self.firstRefusedCall(of: calls, RouteStatuses.refused)
+            else {
                 return nil
             }
             return
@@ -88,7 +90,7 @@ struct Preflight {
 
     /// Returns the first exchange and its response if every exchange got one of the given statuses;
     /// nil otherwise.
-    private static func refusal(
+    private static func firstRefusedCall(
         of exchanges: [Exchange],
         _ statuses: Set<Int>
     ) -> (Exchange, responseText: String)? {

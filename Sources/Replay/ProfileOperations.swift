@@ -6,7 +6,7 @@ internal import FakeServers
 ///
 /// Examples are setting its clock and breaking its database.
 extension CaseExecution {
-    private static let limit: Duration = .seconds(30)
+    private static let responseTimeLimit: Duration = .seconds(30)
 
     /// Carries out an operation.
     ///
@@ -34,7 +34,7 @@ extension CaseExecution {
                 let filled = try commandWords.map { try values.filled($0) }
                 _ = try await CommandRunner.output(
                     of: filled,
-                    within: Self.limit,
+                    within: Self.responseTimeLimit,
                     in: profile.folder
                 )
                 return nil
@@ -49,7 +49,7 @@ extension CaseExecution {
                 return "\(error)"
             }
             let sequence = world.journal.begin(exchange(.assay, .appCall(name), request))
-            let outcome = await backend.client.send(request, within: Self.limit)
+            let outcome = await backend.client.send(request, within: Self.responseTimeLimit)
             world.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else {
                 return "the request got no response"

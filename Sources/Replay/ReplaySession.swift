@@ -151,14 +151,14 @@ package final class ReplaySession: Sendable {
             for server in servers { await server.stop() }
             throw OpenError(kind: .internalError, description: failure)
         }
-        let values = Self.values(profile, servers: servers, folder: folder)
+        let placeholderValues = Self.placeholderValues(profile, servers: servers, folder: folder)
         do {
-            let templateValues = NamedValues(texts: values)
+            let templateValues = NamedValues(texts: placeholderValues)
             let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
             var process: BackendProcess?
             if let start = profile.start {
                 var environment = Self.standardEnvironment(
-                    values,
+                    placeholderValues,
                     BackendSetup(
                         addresses: Dictionary(
                             uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
@@ -270,20 +270,20 @@ package final class ReplaySession: Sendable {
     }
 
     /// Returns the values for the `{{…}}` templates in a profile, such as `{{port}}`.
-    private static func values(
+    private static func placeholderValues(
         _ profile: Profile,
         servers: [FakeServer],
         folder: String
     ) -> [String: String] {
-        var values: [String: String] = [
+        var placeholderValues: [String: String] = [
             "port": String(freePort()),
             "data": folder + "/data",
         ]
-        for server in servers { values["fake.\(server.party)"] = server.baseURL }
+        for server in servers { placeholderValues["fake.\(server.party)"] = server.baseURL }
         for name in Profile.SecretName.allCases {
-            values["secret.\(name.rawValue)"] = profile.secrets[name]?.exposed ?? ""
+            placeholderValues["secret.\(name.rawValue)"] = profile.secrets[name]?.exposed ?? ""
         }
-        return values
+        return placeholderValues
     }
 
     /// Returns, for each fake, the API key that the profile requires from its callers.
@@ -317,12 +317,12 @@ package final class ReplaySession: Sendable {
 
     /// Returns the environment variables that every backend gets, even if its profile lists none.
     private static func standardEnvironment(
-        _ values: [String: String],
+        _ placeholderValues: [String: String],
         _ setup: BackendSetup
     ) -> [String: String] {
         var environment: [String: String] = [:]
-        environment["PORT"] = values["port"]
-        environment["DATA_DIR"] = values["data"]
+        environment["PORT"] = placeholderValues["port"]
+        environment["DATA_DIR"] = placeholderValues["data"]
         for provider in Services.providers {
             environment.merge(provider.environment(setup)) { first, _ in first }
         }
@@ -332,12 +332,12 @@ package final class ReplaySession: Sendable {
     /// A range of ports below the ports that systems assign automatically.
     ///
     /// Another program could get an automatically assigned port before the backend takes it.
-    private static let usualPorts: Range<UInt16> = 15_000..<32_000
+    private static let candidatePorts: Range<UInt16> = 15_000..<32_000
 
     /// Returns a port that is free at the moment.
     private static func freePort() -> Int {
         for _ in 0..<100 {
-            if let port = bindPort(to: .random(in: usualPorts)) { return port }
+            if let port = bindPort(to: .random(in: candidatePorts)) { return port }
         }
         return bindPort(to: 0) ?? 0
     }

@@ -140,28 +140,28 @@ package final class RunExecutor: Sendable {
     func adoptDateChange() -> Bool {
         let offset = dateOffset
         return dateState.withLock { dateState in
-            guard Self.isChange(from: dateState.offset, to: offset) else { return false }
+            guard Self.isDateChange(from: dateState.offset, to: offset) else { return false }
             // The change is a whole number of seconds, because `base` is a whole second.
-            let change = Duration.seconds((offset - dateState.offset).milliseconds / 1000)
-            dateState.base = dateState.base + change
-            dateState.offset += change
+            let dateChange = Duration.seconds((offset - dateState.offset).milliseconds / 1000)
+            dateState.base = dateState.base + dateChange
+            dateState.offset += dateChange
             return true
         }
     }
 
     /// Returns whether the date of this machine was changed since `dateOffset` had the given value.
     func isDateChanged(since offset: Duration) -> Bool {
-        Self.isChange(from: offset, to: dateOffset)
+        Self.isDateChange(from: offset, to: dateOffset)
     }
 
-    private static func isChange(from old: Duration, to new: Duration) -> Bool {
+    private static func isDateChange(from old: Duration, to new: Duration) -> Bool {
         max(new - old, old - new) >= dateChangeMin
     }
 
     /// The time by which the backend's clock is ahead of the clock of this machine.
     ///
     /// The second value is the number of the backend process whose clock was set.
-    let clockSetting = Locked<(ahead: Duration, history: Int)>((.zero, 0))
+    let clockSetting = Locked<(ahead: Duration, processNumber: Int)>((.zero, 0))
 
     var clockAhead: Duration { clockSetting.withLock { $0.ahead } }
 
@@ -185,10 +185,10 @@ package final class RunExecutor: Sendable {
 
     /// Returns the results of the calibration before the first case, updated with later
     /// observations.
-    func updatedSight(_ sight: RunRecord.Observability) -> RunRecord.Observability {
-        var sight = sight
-        if hasShownLateEffects.withLock({ $0 }) { sight.appliesEventsLater = true }
-        return sight
+    func updatedSight(_ observability: RunRecord.Observability) -> RunRecord.Observability {
+        var observability = observability
+        if hasShownLateEffects.withLock({ $0 }) { observability.appliesEventsLater = true }
+        return observability
     }
 
     // MARK: A run
@@ -214,7 +214,7 @@ package final class RunExecutor: Sendable {
     /// - Parameters:
     ///   - plan: The steps.
     ///   - name: The namespace of the run.
-    ///   - sight: The effects and the state of the backend that can be observed.
+    ///   - observability: The effects and the state of the backend that can be observed.
     ///   - within: The longest wait for a response.
     ///   - missing: Identifies the missing effects; nil if the run does not share its waits with
     ///     other cases.
@@ -224,22 +224,22 @@ package final class RunExecutor: Sendable {
     func run(
         _ plan: RunPlan,
         in name: String,
-        sight: RunRecord.Observability,
+        observability: RunRecord.Observability,
         within: Duration,
         missing: MissingEffect? = nil,
         verdict: @Sendable (RunRecord) -> VerdictStability
     ) async -> RunRecord {
-        let sight = updatedSight(sight)
+        let observability = updatedSight(observability)
         var execution = open(plan, name, within: within)
-        execution.latency = sight.latency
+        execution.latency = observability.latency
         execution.missing = missing
-        return await execution.perform(sight, verdict)
+        return await execution.perform(observability, verdict)
     }
 
     /// Returns a prepared run of a plan, before its first step.
     func open(_ plan: RunPlan, _ name: String, within: Duration) -> CaseExecution {
-        let withFixedTimes = plan.withFixedTimes(from: world.now - base)
-        var execution = CaseExecution(withFixedTimes, in: name, within: within, of: self)
+        let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: world.now - base)
+        var execution = CaseExecution(withFixedPeriodEnd, in: name, within: within, of: self)
         execution.collectFutureEvents()
         execution.registerUserIDs()
         return execution
@@ -247,7 +247,7 @@ package final class RunExecutor: Sendable {
 
     /// Returns a prepared run that has no steps, for single requests about the user `ada`.
     func runWithoutSteps(_ name: String) -> CaseExecution {
-        let plan = RunPlan(steps: [], users: ["ada"], observes: false)
+        let plan = RunPlan(steps: [], users: ["ada"], observesFinalState: false)
         let execution = CaseExecution(plan, in: name, within: .seconds(60), of: self)
         world.open(name, ids: [execution.namespace.id(of: "ada")], at: base)
         return execution

@@ -40,7 +40,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
 }
 
 extension RunExecutor {
-    private static let listedCountMax = 4
+    private static let listedItemCountMax = 4
 
     /// Returns the pushes that name no user of this run, as one failed case; empty if there are
     /// none.
@@ -55,20 +55,20 @@ extension RunExecutor {
         let strayPushes = pushesOutsideRuns.filter { isBackendFault($0, nonce) }
         guard !strayPushes.isEmpty else { return [] }
         let recipientIDs = Set(strayPushes.flatMap(\.effects).flatMap(\.recipients)).sorted()
-        let listedRecipients = recipientIDs.prefix(Self.listedCountMax).joined(separator: ", ")
+        let listedRecipients = recipientIDs.prefix(Self.listedItemCountMax).joined(separator: ", ")
         let finding = Finding(
             .wrongRecipient,
             expected: "every push names a user that an event has named",
             actual: "pushes to unknown users: \(strayPushes.count); recipients: "
                 + (recipientIDs.isEmpty ? "none" : listedRecipients)
-                + (recipientIDs.count > Self.listedCountMax ? ", …" : ""),
-            evidence: strayPushes.prefix(Self.listedCountMax).map(\.sequence)
+                + (recipientIDs.count > Self.listedItemCountMax ? ", …" : ""),
+            evidence: strayPushes.prefix(Self.listedItemCountMax).map(\.sequence)
         )
         var result = CaseResult(
             contract: RunInvariant.pushesReachKnownUsers.contract,
             verdict: .failed,
             findings: [finding],
-            timeline: strayPushes.prefix(Self.listedCountMax).map(\.shortened),
+            timeline: strayPushes.prefix(Self.listedItemCountMax).map(\.shortened),
             base: base
         )
         // The case that caused the push is unknown, so no case is listed for a rerun.

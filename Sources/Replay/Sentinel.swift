@@ -31,39 +31,47 @@ struct Sentinel {
         _ expectedObservability: RunRecord.Observability
     ) async -> RunRecord.Observability? {
         guard let execution = await executionWithUser(name) else { return nil }
-        var sight = RunRecord.Observability(
+        var observability = RunRecord.Observability(
             arePushesObservable: false,
             areProbeChangesObservable: false,
             latency: .zero
         )
-        var before: [ObservedState] = []
+        var statesBeforePurchase: [ObservedState] = []
         if expectedObservability.areProbeChangesObservable {
             let nobody = await states(execution, of: Self.nobody)
-            before = await states(execution, of: Self.user)
-            compareUnknownUser(nobody, before, execution.namespace, into: &sight)
+            statesBeforePurchase = await states(execution, of: Self.user)
+            compareUnknownUser(
+                nobody,
+                statesBeforePurchase,
+                execution.namespace,
+                into: &observability
+            )
         }
         let start = run.clock.now
         guard await sendPurchase(execution) else { return nil }
-        sight.readsSubscribers = exchanges(execution, by: .backend).contains {
+        observability.readsRevenueCatSubscribers = exchanges(execution, by: .backend).contains {
             $0.to == .revenueCat
         }
         let settleTimeout = run.settleTimeout(wait)
         var pause: Duration = .milliseconds(1)
         while true {
-            if expectedObservability.arePushesObservable, !sight.arePushesObservable {
-                sight.arePushesObservable = exchanges(execution, by: .backend).contains {
+            if expectedObservability.arePushesObservable, !observability.arePushesObservable {
+                observability.arePushesObservable = exchanges(execution, by: .backend).contains {
                     !$0.effects.isEmpty
                 }
             }
-            if expectedObservability.areProbeChangesObservable, !sight.areProbeChangesObservable {
-                sight.areProbeChangesObservable = await states(execution, of: Self.user) != before
+            if expectedObservability.areProbeChangesObservable,
+                !observability.areProbeChangesObservable
+            {
+                observability.areProbeChangesObservable =
+                    await states(execution, of: Self.user) != statesBeforePurchase
             }
-            sight.latency = run.clock.now - start
-            if sight.appliesEventsLater == nil {
+            observability.latency = run.clock.now - start
+            if observability.appliesEventsLater == nil {
                 let isLate =
                     expectedObservability.areProbeChangesObservable
-                    ? !sight.areProbeChangesObservable : !sight.arePushesObservable
-                sight.appliesEventsLater = isLate
+                    ? !observability.areProbeChangesObservable : !observability.arePushesObservable
+                observability.appliesEventsLater = isLate
                 // A backend that has no state to observe may send its pushes after the response, as
                 // any backend may.
                 if isLate, expectedObservability.areProbeChangesObservable {
@@ -71,15 +79,16 @@ struct Sentinel {
                 }
             }
             let isComplete =
-                sight.arePushesObservable == expectedObservability.arePushesObservable
-                && sight.areProbeChangesObservable
+                observability.arePushesObservable == expectedObservability.arePushesObservable
+                && observability.areProbeChangesObservable
                     == expectedObservability.areProbeChangesObservable
             if isComplete || settleTimeout.isOver || Task.isCancelled {
                 if expectedObservability.areProbeChangesObservable {
-                    sight.places = places(execution)
+                    observability.places = places(execution)
                 }
-                return isComplete || sight.arePushesObservable || sight.areProbeChangesObservable
-                    ? sight : nil
+                return isComplete || observability.arePushesObservable
+                    || observability.areProbeChangesObservable
+                    ? observability : nil
             }
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
@@ -148,7 +157,7 @@ struct Sentinel {
         _ nobody: [ObservedState],
         _ knownUserStates: [ObservedState],
         _ namespace: Namespace,
-        into sight: inout RunRecord.Observability
+        into observability: inout RunRecord.Observability
     ) {
         var documents: [String: JSONValue] = [:]
         var (probesNotShowingExistence, probesShowingExistence): ([String], [String]) = ([], [])
@@ -159,18 +168,18 @@ struct Sentinel {
                 probesShowingExistence.append(probe)
             }
             guard case .document(let document) = nobody[index] else { continue }
-            let absent = document.leavingOut(id: namespace.id(of: Self.nobody))
-            documents[probe] = absent
+            let unknownUserDocument = document.leavingOut(id: namespace.id(of: Self.nobody))
+            documents[probe] = unknownUserDocument
             guard case .document(let present) = knownUserStates[index] else { continue }
-            if present.leavingOut(id: namespace.id(of: Self.user)) == absent {
+            if present.leavingOut(id: namespace.id(of: Self.user)) == unknownUserDocument {
                 probesNotShowingExistence.append(probe)
             } else {
                 probesShowingExistence.append(probe)
             }
         }
-        sight.nobody = documents
-        sight.probesNotShowingExistence = probesNotShowingExistence
-        sight.probesShowingExistence = probesShowingExistence
+        observability.nobody = documents
+        observability.probesNotShowingExistence = probesNotShowingExistence
+        observability.probesShowingExistence = probesShowingExistence
     }
 
     private func states(_ execution: CaseExecution, of user: String) async -> [ObservedState] {

@@ -12,27 +12,30 @@ extension CaseExecution {
     /// The effect shows that the backend has processed all earlier deliveries.
     ///
     /// - Parameters:
-    ///   - sight: The effects and the state of the backend that can be observed.
+    ///   - observability: The effects and the state of the backend that can be observed.
     ///   - suffix: A suffix of the namespace, which distinguishes several such purchases in one
     ///     run.
     /// - Returns: The evidence that no further effect will follow.
     func settle(
-        _ sight: RunRecord.Observability,
+        _ observability: RunRecord.Observability,
         _ suffix: String = "-s"
     ) async -> RunRecord.SettleEvidence {
         var isPurchaseObserved = false
         let skipsSentinel =
-            plan.skipsSentinel == true && sight.appliesEventsLater == false && !plan.hasFaults
-        if !skipsSentinel, sight.arePushesObservable || sight.areProbeChangesObservable {
+            plan.skipsSentinel == true && observability.appliesEventsLater == false
+            && !plan.hasFaults
+        if !skipsSentinel,
+            observability.arePushesObservable || observability.areProbeChangesObservable
+        {
             isPurchaseObserved =
                 await Sentinel(run: run).observePurchase(
                     namespace.name + suffix,
-                    wait: max(.seconds(1), sight.latency * 20, profile.settleTimeout / 5),
-                    sight
+                    wait: max(.seconds(1), observability.latency * 20, profile.settleTimeout / 5),
+                    observability
                 ) != nil
         }
-        let quiet = await awaitQuiet(sight)
-        if skipsSentinel { return .atOnce(quiet: quiet) }
+        let quiet = await awaitQuiet(observability)
+        if skipsSentinel { return .effectsVisibleAtOnce(quiet: quiet) }
         return isPurchaseObserved ? .sentinel(quiet: quiet) : .window(quiet)
     }
 
@@ -40,22 +43,25 @@ extension CaseExecution {
     ///
     /// The later steps require the state that these events cause. Only a backend that processes
     /// events after its response needs the wait.
-    func settleGiven(_ sight: RunRecord.Observability) async {
-        let givenSteps = plan.steps.prefix(plan.givenCount ?? 0)
+    func settleGiven(_ observability: RunRecord.Observability) async {
+        let givenSteps = plan.steps.prefix(plan.preparationStepCount ?? 0)
         let hasEvents = givenSteps.contains { if case .deliver = $0 { true } else { false } }
-        guard sight.appliesEventsLater == true, hasEvents, runProblem == nil, !Task.isCancelled
+        guard observability.appliesEventsLater == true, hasEvents, runProblem == nil,
+            !Task.isCancelled
         else { return }
-        _ = await settle(sight, "-g")
+        _ = await settle(observability, "-g")
     }
 
     /// Waits until the backend has processed all earlier events, before an app asks it for its
     /// state.
     ///
     /// Contracts do not test the state immediately after an event.
-    mutating func settleBeforeStep(_ step: Int, _ sight: RunRecord.Observability) async {
+    mutating func settleBeforeStep(_ step: Int, _ observability: RunRecord.Observability) async {
         hasUnsettledEvents = false
-        guard sight.appliesEventsLater == true, runProblem == nil, !Task.isCancelled else { return }
-        _ = await settle(sight, "-\(step)")
+        guard observability.appliesEventsLater == true, runProblem == nil, !Task.isCancelled else {
+            return
+        }
+        _ = await settle(observability, "-\(step)")
     }
 
     /// Waits until the journal of this run has had no new entry for some time, and returns that
@@ -66,29 +72,29 @@ extension CaseExecution {
     /// not count either.
     @discardableResult
     func awaitQuiet(
-        _ sight: RunRecord.Observability?,
+        _ observability: RunRecord.Observability?,
         atLeast shortest: Duration = .milliseconds(15)
     ) async -> Duration {
-        let latency = sight?.latency ?? .zero
+        let latency = observability?.latency ?? .zero
         let showsNoPurchase =
-            sight.map { !$0.arePushesObservable && !$0.areProbeChangesObservable } ?? false
+            observability.map { !$0.arePushesObservable && !$0.areProbeChangesObservable } ?? false
         let window = min(
             max(latency * 2, showsNoPurchase ? .milliseconds(250) : shortest),
             .seconds(2)
         )
         let settleTimeout = run.settleTimeout(max(window * 20, .seconds(2)))
-        var hasOverslept = false
+        var hasSleptTooLong = false
         while !settleTimeout.isOver, !Task.isCancelled {
             let last = world.journal.read {
                 $0.lastActivityTime(in: namespace.name, from: firstSequence)
             }
-            let silence: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
-            let lost = run.heartbeat.lost(since: clock.now - silence)
-            let rest = hasOverslept ? window : window - silence + lost
-            guard rest > .zero else { break }
+            let silenceDuration: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
+            let lost = run.heartbeat.lost(since: clock.now - silenceDuration)
+            let remainingSilence = hasSleptTooLong ? window : window - silenceDuration + lost
+            guard remainingSilence > .zero else { break }
             let start = clock.now
-            await settleTimeout.pause(rest)
-            hasOverslept = clock.now - start > rest * 2 + Self.pauseExcessMax
+            await settleTimeout.pause(remainingSilence)
+            hasSleptTooLong = clock.now - start > remainingSilence * 2 + Self.pauseExcessMax
         }
         return window
     }
@@ -110,23 +116,23 @@ extension CaseExecution {
     /// Reads the probes repeatedly during the wait.
     func wait(
         for first: RunRecord,
-        _ sight: RunRecord.Observability,
+        _ observability: RunRecord.Observability,
         verdict: @Sendable (RunRecord) -> RunExecutor.VerdictStability
     ) async -> RunRecord {
         // After an injected fault, the backend's own timers decide when it tries again, so the
         // settle timeout applies. Otherwise, a later event has already taken effect, and late
         // effects have little time left.
-        let short = run.shortSettleTimeout(sight.latency)
-        let fullTimeout = plan.hasFaults ? profile.settleTimeout : short
+        let shortTimeout = run.shortSettleTimeout(observability.latency)
+        let fullTimeout = plan.hasFaults ? profile.settleTimeout : shortTimeout
         var result = first
         func needsLongerWait(_ record: RunRecord) -> Bool {
             verdict(record) == .mayResolveWithLongerWait
-                || plan.observes && record.awaitsRepeatedCall
+                || plan.observesFinalState && record.awaitsRepeatedCall
         }
         guard needsLongerWait(result) else { return result }
         let cause = missing?.cause(result)
         let shortenedWait = cause.flatMap {
-            run.sharedSettleTimeout.wait(for: $0, fullTimeout: fullTimeout, atLeast: short)
+            run.sharedSettleTimeout.wait(for: $0, fullTimeout: fullTimeout, atLeast: shortTimeout)
         }
         let settleTimeout = run.settleTimeout(shortenedWait?.shortenedTimeout ?? fullTimeout)
         await JobSlot.releaseSlot {
@@ -145,7 +151,7 @@ extension CaseExecution {
                 if !needsLongerWait(result) {
                     // A late effect may come twice, so the wait continues until the backend is
                     // quiet again.
-                    await awaitQuiet(sight)
+                    await awaitQuiet(observability)
                     await probe(plan.users)
                     result = record(first.settleEvidence)
                 }
@@ -157,7 +163,7 @@ extension CaseExecution {
                 fullTimeout: shortenedWait.fullTimeout,
                 shortenedTimeout: shortenedWait.shortenedTimeout
             )
-        } else if let cause, let missing, needsLongerWait(result), !settleTimeout.isCut,
+        } else if let cause, let missing, needsLongerWait(result), !settleTimeout.isCutShort,
             !Task.isCancelled
         {
             run.sharedSettleTimeout.recordFullWait(
@@ -169,13 +175,13 @@ extension CaseExecution {
             run.sharedSettleTimeout.recordArrival(of: cause, after: clock.now - settleTimeout.start)
         }
         if needsLongerWait(result) {
-            if settleTimeout.isCut {
+            if settleTimeout.isCutShort {
                 result.starvation = run.heartbeat.starvation(
                     since: settleTimeout.start,
-                    isCut: true
+                    isCutShort: true
                 )
             }
-            if plan.observes { result.openRetryPause = result.pauseOfFailedRetry }
+            if plan.observesFinalState { result.openRetryPause = result.pauseOfFailedRetry }
             result.waited = clock.now - settleTimeout.start
         }
         return result

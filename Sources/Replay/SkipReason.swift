@@ -53,14 +53,14 @@ struct SkipReason {
         guard profile.backendChoosesIDs, profile.registerEndpointAcceptingIDs == nil else {
             return nil
         }
-        var named: Set<String> = []
+        var namedUsers: Set<String> = []
         for step in plan.steps {
-            if case .register(let user) = step, named.contains(user) {
+            if case .register(let user) = step, namedUsers.contains(user) {
                 return "the case registers a user under the ID that an event has named, but the "
                     + "backend chooses all IDs ('users: create'); if it also has a route that "
                     + "takes an ID, set it under 'endpoints: register' with '{{id}}'"
             }
-            named.formUnion(step.traits.users)
+            namedUsers.formUnion(step.traits.users)
         }
         return nil
     }

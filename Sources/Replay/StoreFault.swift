@@ -30,7 +30,8 @@ extension CaseExecution {
             return true
         }
         // Only the first problem of a run is reported.
-        runProblem = runProblem ?? .faultMissed("the profile's 'fault' could not \(name): \(text)")
+        runProblem =
+            runProblem ?? .faultNotApplied("the profile's 'fault' could not \(name): \(text)")
         return false
     }
 }

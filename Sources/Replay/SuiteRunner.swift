@@ -370,10 +370,10 @@ package final class SuiteRunner: Sendable {
         let concurrent = caseIndices(.concurrent).shuffled(using: &generator)
         // The sort is stable: cases of the same rank keep their order.
         func slowestFirst(_ caseIndices: [Int]) -> [Int] {
-            let rank = { (index: Int) in
+            let durationRank = { (index: Int) in
                 plans[index].isLongRunning ? 0 : plans[index].subject.hasFaults ? 1 : 2
             }
-            return (0...2).flatMap { wanted in caseIndices.filter { rank($0) == wanted } }
+            return (0...2).flatMap { wanted in caseIndices.filter { durationRank($0) == wanted } }
         }
         return (
             caseIndices(.first), slowestFirst(concurrent), slowestFirst(caseIndices(.exclusive)),
@@ -508,7 +508,7 @@ package final class SuiteRunner: Sendable {
             for (position, index) in group.enumerated() {
                 guard let result = await lone(index, on: instance, progress) else { continue }
                 if stopsInstance(result) {
-                    queue.giveBack(Array(group[position...]))
+                    queue.returnGroup(Array(group[position...]))
                     return false
                 }
                 instance.note(index)

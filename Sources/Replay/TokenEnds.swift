@@ -36,13 +36,13 @@ extension CaseExecution {
     }
 
     /// Waits until the backend rejects new tokens with the given end, in seconds since 1970.
-    mutating func awaitEnd(_ end: Int64, _ call: Call) async {
+    mutating func waitUntilTokenExpires(_ end: Int64, _ call: Call) async {
         let settleTimeout = run.settleTimeout(Self.settleTimeout)
         while await acceptsToken(end: end, call) {
             guard !settleTimeout.isOver, !Task.isCancelled else {
                 runProblem =
                     runProblem
-                    ?? .faultMissed(
+                    ?? .faultNotApplied(
                         "the backend still accepts a new token that expired at \(end); it is now "
                             + "\(run.backendNow.seconds) (both in seconds since 1970)"
                     )

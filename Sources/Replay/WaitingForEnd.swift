@@ -9,21 +9,21 @@ extension CaseExecution {
 
     mutating func waitForEnd(of delivery: String) async {
         guard let end = plan.purchaseEnd(of: delivery).map({ run.base + $0 }) else {
-            runProblem = .faultMissed(
+            runProblem = .faultNotApplied(
                 "'wait-for-end: \(delivery)' needs a purchase that ends, and this one has no end"
             )
             return
         }
-        let rest = end - run.backendNow
-        guard rest > .zero else {
+        let timeUntilEnd = end - run.backendNow
+        guard timeUntilEnd > .zero else {
             runProblem = .periodEndedTooEarly(
-                "the purchase '\(delivery)' had ended \(-rest.milliseconds) ms before the case "
+                "the purchase '\(delivery)' had ended \(-timeUntilEnd.milliseconds) ms before the case "
                     + "reached 'wait-for-end: \(delivery)'"
             )
             return
         }
         let clock = clock
-        await JobSlot.releaseSlot { await clock.pause(rest + Self.endMargin) }
+        await JobSlot.releaseSlot { await clock.pause(timeUntilEnd + Self.endMargin) }
     }
 }
 

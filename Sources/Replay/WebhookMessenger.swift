@@ -3,7 +3,7 @@ internal import FakeServers
 
 /// Sends webhooks over HTTP, with one HTTP client for each receiver.
 package final class WebhookMessenger: WebhookTransport {
-    private let clients = Locked<[String: BackendClient]>([:])
+    private let clientsByBaseURL = Locked<[String: BackendClient]>([:])
 
     private let authority: String?
 
@@ -17,19 +17,19 @@ package final class WebhookMessenger: WebhookTransport {
         to base: String,
         within: Duration
     ) async -> Exchange.Outcome {
-        let client = clients.withLock { clients in
-            if let existingClient = clients[base] { return existingClient }
+        let client = clientsByBaseURL.withLock { clientsByBaseURL in
+            if let existingClient = clientsByBaseURL[base] { return existingClient }
             let newClient = BackendClient(base: base, laneCount: 1, authority: authority)
-            clients[base] = newClient
+            clientsByBaseURL[base] = newClient
             return newClient
         }
         return await client.send(request, within: within)
     }
 
     package func close() async {
-        let allClients = clients.withLock { clients in
-            defer { clients = [:] }
-            return Array(clients.values)
+        let allClients = clientsByBaseURL.withLock { clientsByBaseURL in
+            defer { clientsByBaseURL = [:] }
+            return Array(clientsByBaseURL.values)
         }
         for client in allClients { await client.close() }
     }

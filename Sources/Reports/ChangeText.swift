@@ -67,7 +67,7 @@ package struct ChangeText {
         _ changed: (from: Int, to: Int)?,
         _ colour: (String) -> String
     ) -> [String] {
-        let space = String(repeating: " ", count: Self.indent)
+        let indentation = String(repeating: " ", count: Self.indent)
         var lines: [String] = []
         var offset = 0
         for line in value.printableLines.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -81,7 +81,7 @@ package struct ChangeText {
                         + colour(String(row).printableStart)
                 )
                 if let changed, let marks = Self.marks(changed, offset, row.count) {
-                    lines.append(space + marks)
+                    lines.append(indentation + marks)
                 }
                 offset += row.count
             } while !rest.isEmpty

@@ -32,12 +32,12 @@ package enum ForeignText {
             } else if !scalar.properties.isWhitespace {
                 isAtLineStart = false
             }
-            let next = index + 1 < scalars.count ? scalars[index + 1] : nil
+            let nextScalar = index + 1 < scalars.count ? scalars[index + 1] : nil
             switch scalar {
             // Assay may append a second colon to a colon at the end of the string.
-            case ":": return wasAtLineStart && (next == ":" || next == nil)
+            case ":": return wasAtLineStart && (nextScalar == ":" || nextScalar == nil)
             case "#":
-                guard next == "#" else { return false }
+                guard nextScalar == "#" else { return false }
                 let rest = scalars[(index + 2)...].prefix(Self.nameLengthMax)
                 return rest.first { !$0.properties.isAlphabetic } == "["
             default: return false

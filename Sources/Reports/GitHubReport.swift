@@ -93,9 +93,9 @@ package enum GitHubReport {
         CaseResult
     >] {
         let reportedCases = cases.filter { $0.isReported && $0.verdict != .knownFailure }
-        var known: Set<String> = []
+        var reportedClauses: Set<String> = []
         let isFirstOfClause = reportedCases.map {
-            known.insert("\($0.verdict.rank) \($0.contract.clause)").inserted
+            reportedClauses.insert("\($0.verdict.rank) \($0.contract.clause)").inserted
         }
         func place(_ index: Int) -> (Int, Int, Int) {
             (reportedCases[index].verdict.rank, isFirstOfClause[index] ? 0 : 1, index)

@@ -62,8 +62,8 @@ package enum MarkdownReport {
             + "\(fence)\n"
     }
 
-    private static func longestRun(of wanted: Character, in text: String) -> Int {
-        text.split { $0 != wanted }.map(\.count).max() ?? 0
+    private static func longestRun(of repeatedCharacter: Character, in text: String) -> Int {
+        text.split { $0 != repeatedCharacter }.map(\.count).max() ?? 0
     }
 
     /// Returns text for a table cell or a line, with Markdown characters escaped.

@@ -80,7 +80,7 @@ package struct TerminalReport: Sendable {
 
     /// Returns a case as one line: verdict, finding code, clause and case ID.
     private func line(_ result: Redacted<CaseResult>) -> String {
-        let (word, paint): (String, (String) -> String) =
+        let (word, applyColor): (String, (String) -> String) =
             switch result.verdict {
             case .failed: ("FAIL", style.red)
             case .unexpectedPass: ("PASSED!", style.red)
@@ -93,18 +93,19 @@ package struct TerminalReport: Sendable {
         let nameWidth = max(Self.nameWidthMin, style.width - 9 - 5 - clause.count - 2)
         let id = result.contract.caseID.printable
         let name = id.count > nameWidth ? id.prefix(nameWidth - 1) + "…" : id[...]
-        let gap = String(repeating: " ", count: 9 - word.count)
-        return "\(paint(word))\(gap)\(code) \(clause)  \(name)\n"
+        let padding = String(repeating: " ", count: 9 - word.count)
+        return "\(applyColor(word))\(padding)\(code) \(clause)  \(name)\n"
     }
 
     private func caseLines(_ results: [Redacted<CaseResult>]) -> [String] {
-        let byCause = Dictionary(grouping: results) { SharedSetupFailure($0) }
+        let resultsBySetupFailure = Dictionary(grouping: results) { SharedSetupFailure($0) }
         let leading = LeadingCases(Self.reportedIndividually(results))
         return results.compactMap { result in
-            guard let cause = SharedSetupFailure(result), let all = byCause[cause], all.count > 1
+            guard let cause = SharedSetupFailure(result), let all = resultsBySetupFailure[cause],
+                all.count > 1
             else {
-                let leader = leading[result.contract.caseID]
-                return (leader.map { followerBlock(result, of: $0) } ?? block(result)) + "\n"
+                let leadingCaseID = leading[result.contract.caseID]
+                return (leadingCaseID.map { followerBlock(result, of: $0) } ?? block(result)) + "\n"
             }
             guard all[0].contract.caseID == result.contract.caseID else { return nil }
             return block(result) + sameCauseLine(all.dropFirst().map(\.contract.caseID)) + "\n"
@@ -125,11 +126,11 @@ package struct TerminalReport: Sendable {
 
     /// Returns the short block of a case that fails in the same way as a shorter case, with a
     /// reference to the shorter case.
-    private func followerBlock(_ result: Redacted<CaseResult>, of leader: String) -> String {
+    private func followerBlock(_ result: Redacted<CaseResult>, of leadingCaseID: String) -> String {
         guard let first = result.findings.first else { return block(result) }
         return headline(style.red("FAIL"), result, "\(first.code.rawValue) \(first.rule)")
             + lines("expected", first.expected, 12) + lines("actual", first.actual, 12)
-            + lines("see", "\(leader), a shorter case that fails in the same way", 12)
+            + lines("see", "\(leadingCaseID), a shorter case that fails in the same way", 12)
             + replayLine(result)
     }
 
@@ -258,9 +259,10 @@ package struct TerminalReport: Sendable {
     /// the seed.
     package func summary(_ report: Redacted<RunReport>) -> String {
         if !report.skipReasons.isEmpty { return stop(report) }
-        func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
+        func count(_ verdict: Verdict, _ word: String, _ applyColor: (String) -> String) -> String?
+        {
             let number = report.count(verdict)
-            return number == 0 ? nil : paint("\(number) \(word)")
+            return number == 0 ? nil : applyColor("\(number) \(word)")
         }
         let counts = [
             count(.passed, "passed", style.green), count(.failed, "failed", style.red),
@@ -280,8 +282,8 @@ package struct TerminalReport: Sendable {
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
             + "         \(counts)\n"
         if let backendWorkSeconds = report.backendSeconds {
-            let tenths = Int((backendWorkSeconds * 10).rounded())
-            let time = "\(tenths / 10).\(tenths % 10) s"
+            let tenthsOfSecond = Int((backendWorkSeconds * 10).rounded())
+            let time = "\(tenthsOfSecond / 10).\(tenthsOfSecond % 10) s"
             text +=
                 report.backendCount == 1
                 ? "         the backend was handling requests for \(time) of that time\n"

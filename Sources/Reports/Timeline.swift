@@ -47,9 +47,11 @@ package struct Timeline: Sendable {
         let shownExchanges = Self.withoutRepeatedProbes(exchanges)
         let lines = zip(shownExchanges, Self.displayTimes(shownExchanges)).flatMap(line)
         guard lines.count > lineMax else { return lines }
-        let half = lineMax / 2
-        return lines.prefix(half) + ["  … \(lines.count - 2 * half) more exchanges …"]
-            + lines.suffix(half)
+        let visibleHalfCount = lineMax / 2
+        return lines.prefix(visibleHalfCount) + [
+            "  … \(lines.count - 2 * visibleHalfCount) more exchanges …"
+        ]
+            + lines.suffix(visibleHalfCount)
     }
 
     /// An exchange in the form in which a sequence diagram shows it.
@@ -115,10 +117,10 @@ package struct Timeline: Sendable {
             "  \(pad((timestamp - base).offsetText, 10)) \(pad(parties, 24)) "
             + "\(pad(outcome(exchange), 11)) "
         let messageText = "\(subject(exchange)) \(call(exchange))".printable
-        let rest = Self.responseText(exchange).map { cut($0.printable) } ?? []
+        let rest = Self.responseText(exchange).map { wrappedLines($0.printable) } ?? []
         if exchange.from == .app {
             // A bridge command is one long word whose end is important.
-            let parts = cut(messageText, lineMax: Self.commandLineMax)
+            let parts = wrappedLines(messageText, lineMax: Self.commandLineMax)
             return [start + (parts.first ?? "")]
                 + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
         }
@@ -134,7 +136,9 @@ package struct Timeline: Sendable {
 
     /// Breaks JSON into lines at any character, because JSON has few spaces, and returns at most
     /// `lineMax` lines.
-    private func cut(_ responseText: String, lineMax: Int = Self.responseLineMax) -> [String] {
+    private func wrappedLines(_ responseText: String, lineMax: Int = Self.responseLineMax)
+        -> [String]
+    {
         var (rest, lines) = (Substring(responseText), [String]())
         while !rest.isEmpty, lines.count < lineMax {
             lines.append(String(rest.prefix(width - Self.indent)).printableStart)
@@ -162,8 +166,8 @@ package struct Timeline: Sendable {
         let line = "\(exchange.request.method) \(exchange.request.target)"
         switch exchange.purpose {
         case .userAction:
-            let missing = body?["missing"]?.string.map { "did not find '\($0)'" }
-            return [exchange.phone?.name, body?["text"]?.string, missing]
+            let missingElementText = body?["missing"]?.string.map { "did not find '\($0)'" }
+            return [exchange.phone?.name, body?["text"]?.string, missingElementText]
                 .compactMap { $0 }.joined(separator: " ")
         case .screen:
             return exchange.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""

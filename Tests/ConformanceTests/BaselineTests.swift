@@ -218,7 +218,7 @@ struct BaselineTests {
         #expect(
             baseline.deliveries.allSatisfy { $0.faultyAttemptCount == 0 && !$0.isNeverDelivered }
         )
-        #expect(baseline.observes, "there is nothing to compare without a look")
+        #expect(baseline.observesFinalState, "there is nothing to compare without a look")
     }
 
     @Test func `every relation has a baseline`() {
@@ -270,14 +270,16 @@ struct BaselineTests {
     @Test func `watching and counting apply only to the subject, and values also to the baseline`()
     {
         var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once)).contract
-        contract.expectation.watchDuration = .seconds(3)
+        contract.expectation.extraObservationTime = .seconds(3)
         contract.expectation.keyFetchCountMax = 1
         contract.values = ["a": 1]
         let plan = CasePlan(contract)
-        #expect(plan.subject.watchDuration == .seconds(3))
+        #expect(plan.subject.extraObservationTime == .seconds(3))
         #expect(plan.subject.countsKeyFetches && plan.subject.mustRunExclusively)
         #expect(plan.subject.values == ["a": 1])
-        #expect(plan.baseline?.watchDuration == nil && plan.baseline?.countsKeyFetches == false)
+        #expect(
+            plan.baseline?.extraObservationTime == nil && plan.baseline?.countsKeyFetches == false
+        )
         #expect(plan.baseline?.values == ["a": 1])
     }
 

@@ -119,12 +119,12 @@ struct CodePointComparisonTests {
             var made = ArbitraryValues(seed: seed)
             var value = JSONValue.object(made.object())
             let places = value.places.filter { !$0.tokens.isEmpty }
-            let place = made.one(of: places + [JSONPointer(tokens: ["x"])])
-            value.set(place, to: .string(Self.composed))
+            let position = made.one(of: places + [JSONPointer(tokens: ["x"])])
+            value.set(position, to: .string(Self.composed))
             var other = value
-            other.set(place, to: .string(Self.decomposed))
+            other.set(position, to: .string(Self.decomposed))
             #expect(value != other, "seed \(seed)")
-            #expect(value.differences(from: other).map(\.pointer) == [place], "seed \(seed)")
+            #expect(value.differences(from: other).map(\.pointer) == [position], "seed \(seed)")
         }
     }
 
@@ -167,18 +167,18 @@ struct CodePointComparisonTests {
     ]
 
     @Test("a byte sequence is found at its first position", arguments: places)
-    func place(text: String, needle: String, expected: Int?) {
+    func position(text: String, needle: String, expected: Int?) {
         let bytes = Array(text.utf8)
-        #expect(bytes.place(of: Array(needle.utf8)) == expected)
+        #expect(bytes.position(of: Array(needle.utf8)) == expected)
         #expect(bytes.containsText(needle) == (expected != nil))
         if let expected {
-            #expect(bytes.place(of: Array(needle.utf8), from: expected) == expected)
+            #expect(bytes.position(of: Array(needle.utf8), from: expected) == expected)
             #expect(
-                bytes.place(of: Array(needle.utf8), from: expected + 1).map { $0 > expected }
+                bytes.position(of: Array(needle.utf8), from: expected + 1).map { $0 > expected }
                     ?? true
             )
         }
-        #expect(bytes.place(of: Array(needle.utf8), from: bytes.count) == nil)
+        #expect(bytes.position(of: Array(needle.utf8), from: bytes.count) == nil)
     }
 
     // MARK: Requests, forms, commands

@@ -79,7 +79,7 @@ struct NeedsTests {
     private static let expectations: [(Expectation, Set<Feature>)] = [
         (with { $0.states = [EvidenceBuilder.state("exists", true)] }, [.users]),
         (with { $0.states = [EvidenceBuilder.state("access", true)] }, [.subscription]),
-        (with { $0.forgottenUsers = ["ada"] }, [.users]),
+        (with { $0.deletedUserNames = ["ada"] }, [.users]),
         (with { ($0.relation, $0.compared) = (.once, [.effects]) }, []),
         (with { ($0.relation, $0.compared) = (.once, [.state]) }, [.subscription]),
         (with { ($0.relation, $0.compared) = (.once, [.fields]) }, [.subscription]),
@@ -129,7 +129,7 @@ struct NeedsTests {
     @Test("a dozen hanging calls block the backend for other cases", arguments: [1, 9, 10, 12])
     func hanging(count: Int) {
         let steps = (0..<count).map { _ in Self.event() }
-        func plan(_ answer: ProviderPlan.Answer) -> RunPlan {
+        func plan(_ answer: ProviderPlan.PlannedResponse) -> RunPlan {
             let failing = ProviderPlan(provider: .oneSignal, answers: [answer])
             return CasePlan(contract(given: [.provider(failing)], steps: steps)).subject
         }
@@ -153,7 +153,7 @@ struct NeedsTests {
                 .deliver(Delivery(name: "c", subject: .repeats("a"))),
             ]
         ) {
-            $0.forgottenUsers = ["gil"]
+            $0.deletedUserNames = ["gil"]
             $0.states = [EvidenceBuilder.state("access", true, user: "hal|ada")]
             $0.effects = [EvidenceBuilder.effect(user: "ivy") { $0.userWithOtherContent = "joe" }]
             $0.calls = [CallExpectation(call: "one", user: "kim", location: Self.location)]
@@ -193,15 +193,16 @@ struct NeedsTests {
         (with { _ in }, false), (with { $0.relation = .once }, true),
         (with { $0.effects = [EvidenceBuilder.effect(0...1)] }, true),
         (with { $0.states = [EvidenceBuilder.state("access", true)] }, true),
-        (with { $0.watchDuration = .seconds(1) }, true),
-        (with { $0.forgottenUsers = ["ada"] }, true),
-        (with { $0.overlapMin = 2 }, false), (with { $0.hidesSecrets = true }, false),
+        (with { $0.extraObservationTime = .seconds(1) }, true),
+        (with { $0.deletedUserNames = ["ada"] }, true),
+        (with { $0.concurrentRequestCountMin = 2 }, false),
+        (with { $0.hidesSecrets = true }, false),
     ]
 
     @Test("effects after the response require settling", arguments: settling)
     func settles(expectation: Expectation, isNeeded: Bool) {
         #expect(expectation.requiresSettling == isNeeded)
-        #expect(CasePlan(contract { $0 = expectation }).subject.observes == isNeeded)
+        #expect(CasePlan(contract { $0 = expectation }).subject.observesFinalState == isNeeded)
     }
 
     private static let exclusiveSteps: Set<String> = [

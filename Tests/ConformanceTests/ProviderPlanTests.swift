@@ -5,14 +5,14 @@ import Testing
 struct ProviderPlanTests {
     @Test(
         "a planned response round-trips through text",
-        arguments: ProviderPlan.Answer.words.map(\.answer)
+        arguments: ProviderPlan.PlannedResponse.words.map(\.answer)
             + [
                 .status(200), .status(599), .slow(2000), .slow(1501), .hang(60_000), .busy(3000),
                 .code("A B"),
             ]
     )
-    func spellingIsReadBack(answer: ProviderPlan.Answer) {
-        #expect(ProviderPlan.Answer(spelling: answer.spelling) == answer)
+    func spellingIsReadBack(answer: ProviderPlan.PlannedResponse) {
+        #expect(ProviderPlan.PlannedResponse(spelling: answer.spelling) == answer)
     }
 
     @Test(
@@ -23,7 +23,7 @@ struct ProviderPlanTests {
         ]
     )
     func refuses(text: String) {
-        let isWord = ProviderPlan.Answer.words.contains { $0.word == text }
-        #expect((ProviderPlan.Answer(spelling: text) != nil) == isWord)
+        let isWord = ProviderPlan.PlannedResponse.words.contains { $0.word == text }
+        #expect((ProviderPlan.PlannedResponse(spelling: text) != nil) == isWord)
     }
 }

@@ -128,7 +128,7 @@ struct ScorecardTests {
     @Test func `comparison cases without a probe prove nothing`() {
         var builder = EvidenceBuilder.compared(mine: { _ in [] }, baselines: { _, _ in [] })
         #expect(builder.evidence.unobservedChecks.isEmpty)
-        builder.sight.areProbeChangesObservable = false
+        builder.observability.areProbeChangesObservable = false
         #expect(builder.evidence.unobservedChecks.first?.contains("plain purchase") == true)
         builder.profile.probes = []
         #expect(builder.evidence.unobservedChecks.first?.contains("no probe shows state") == true)
@@ -379,7 +379,12 @@ struct ScorecardTests {
     @Test func `two secrets under one header are both declared`() {
         var profile = Profile()
         for (name, value) in [("a", "key-one"), ("b", "key-two")] {
-            var probe = Profile.Probe(name: name, source: .get("/"), readings: [:], ignored: [])
+            var probe = Profile.Probe(
+                name: name,
+                source: .get("/"),
+                readings: [:],
+                ignoredPointers: []
+            )
             probe.credentials = Profile.Credentials(headers: ["X-Key": Secret(value)])
             profile.probes.append(probe)
         }

@@ -116,7 +116,7 @@ struct SoonTests {
         var spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
         change(&spec)
         let delivery = Delivery(name: "a", subject: .event(spec))
-        return RunPlan(steps: [.deliver(delivery)], users: ["ada"], observes: true)
+        return RunPlan(steps: [.deliver(delivery)], users: ["ada"], observesFinalState: true)
     }
 
     private static func spec(_ plan: RunPlan) -> EventSpec? {
@@ -127,23 +127,25 @@ struct SoonTests {
     @Test func `soon is shortly after the start of the run`() {
         let plan = Self.plan { $0.periodEndsSoon = true }
         #expect(plan.hasPeriodEndingSoon)
-        let withFixedTimes = plan.withFixedTimes(from: .seconds(3600))
-        #expect(!withFixedTimes.hasPeriodEndingSoon)
-        #expect(Self.spec(withFixedTimes)?.expires == .seconds(3600) + RunPlan.soonDefault)
-        #expect(Self.spec(withFixedTimes)?.grace == nil)
+        let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: .seconds(3600))
+        #expect(!withFixedPeriodEnd.hasPeriodEndingSoon)
+        #expect(
+            Self.spec(withFixedPeriodEnd)?.expires == .seconds(3600) + RunPlan.soonPeriodDefault
+        )
+        #expect(Self.spec(withFixedPeriodEnd)?.grace == nil)
     }
 
     @Test func `a slow backend gets more time`() {
         var plan = Self.plan { $0.graceEndsSoon = true }
         plan.soon = .seconds(27)
-        let withFixedTimes = plan.withFixedTimes(from: .seconds(10))
-        #expect(Self.spec(withFixedTimes)?.grace == .seconds(37))
-        #expect(Self.spec(withFixedTimes)?.expires == nil)
+        let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: .seconds(10))
+        #expect(Self.spec(withFixedPeriodEnd)?.grace == .seconds(37))
+        #expect(Self.spec(withFixedPeriodEnd)?.expires == nil)
     }
 
     @Test func `explicit times are kept`() {
         let plan = Self.plan { $0.expires = .seconds(5) }
         #expect(!plan.hasPeriodEndingSoon)
-        #expect(plan.withFixedTimes(from: .seconds(10)) == plan)
+        #expect(plan.withFixedPeriodEnd(from: .seconds(10)) == plan)
     }
 }

@@ -147,10 +147,10 @@ struct HistoryGeneratorTests {
     }
 
     @Test func `a probe in the middle is judged by the history before it`() throws {
-        let scripts = histories(300).filter { !$0.quietPoints.isEmpty }
+        let scripts = histories(300).filter { !$0.stateReadPoints.isEmpty }
         #expect(!scripts.isEmpty)
         for script in scripts {
-            for point in script.quietPoints {
+            for point in script.stateReadPoints {
                 let prefix = try HistoryScript(point.prefix, Self.everything)
                 let names = prefix.contract.steps.compactMap { step in
                     if case .deliver(let delivery) = step { delivery.name } else { nil }

@@ -22,7 +22,7 @@ struct HistoryTextTests {
         let history = try HistoryText.history(Self.text)
         #expect(HistoryText.text(history) == Self.text)
         #expect(history.people.map(\.arrival) == [.registered, .unknown])
-        #expect(history.steps[0].isQuietPoint)
+        #expect(history.steps[0].readsStateAfterStep)
         #expect(history.steps[1].operation.isDeferred)
         #expect(history.steps[2].operation.from == "ada")
         #expect(history.placedFaults[0].fault == .delayed(by: 2))
@@ -95,7 +95,7 @@ struct HistoryTextTests {
             steps: acts.enumerated().map { index, operation in
                 var made = HistoryOperation(operation.0, "ada", at: .seconds(-1000 + index))
                 made.product = operation.1
-                return CustomerHistory.Step(id: index, operation: made, isQuietPoint: false)
+                return CustomerHistory.Step(id: index, operation: made, readsStateAfterStep: false)
             },
             placedFaults: placedFaults.map {
                 CustomerHistory.PlacedFault(operation: 0, event: 0, $0)
@@ -184,21 +184,21 @@ struct HistoryTextTests {
             (.uncancel, "premium_monthly"),
         ]
         var history = Self.history(acts)
-        history.steps[0].isQuietPoint = true
+        history.steps[0].readsStateAfterStep = true
         history.placedFaults = [CustomerHistory.PlacedFault(operation: 0, event: 0, .overlap)]
         let script = try HistoryScript(history, Self.all)
         let deliveries = CasePlan(script.contract).subject.deliveries
         #expect(deliveries.map(\.isConcurrentWithNext) == [true, false, false])
         #expect(deliveries.map(\.followsRetrySchedule) == [true, true, false])
         #expect(script.contract.clause == "S-09")
-        #expect(script.quietPoints.isEmpty, "nobody can say what shows in between")
+        #expect(script.stateReadPoints.isEmpty, "nobody can say what shows in between")
         // Nobody waits for who never comes, or comes behind something else.
         for other in [HistoryFault.crash(Crash(signal: .kill, phase: .sent)), .register] {
             var alone = history
             alone.placedFaults.append(CustomerHistory.PlacedFault(operation: 1, event: 0, other))
             let script = try HistoryScript(alone, Self.all)
             #expect(script.history.placedFaults.map(\.fault) == [other])
-            #expect(script.quietPoints.count == 1)
+            #expect(script.stateReadPoints.count == 1)
         }
         history.placedFaults = [CustomerHistory.PlacedFault(operation: 2, event: 0, .overlap)]
         #expect(try HistoryScript(history, Self.all).history.placedFaults.isEmpty)

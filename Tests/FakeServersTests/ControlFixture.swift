@@ -44,7 +44,7 @@ struct ControlFixture {
         )
         dispatcher = WebhookDispatcher(
             world: world,
-            messenger: receiver,
+            webhookTransport: receiver,
             allowedHosts: allowedHosts
         )
         control = ControlAPI(

@@ -29,7 +29,7 @@ struct ControlSurvivalTests {
             wallClock: { Self.start }
         )
         let receiver = WebhookReceiver(clock: { Self.start })
-        let dispatcher = WebhookDispatcher(world: world, messenger: receiver)
+        let dispatcher = WebhookDispatcher(world: world, webhookTransport: receiver)
         let control = ControlAPI(world: world, dispatcher: dispatcher, version: "test", servers: [])
         func call(_ method: String, _ path: String, _ body: [UInt8]) async -> HTTPMessage.Response {
             let request = HTTPMessage.Request(

@@ -41,7 +41,7 @@ struct FakeServerTests {
         await server.stop()
     }
 
-    private func plan(_ answer: ProviderPlan.Answer) -> ProviderPlan {
+    private func plan(_ answer: ProviderPlan.PlannedResponse) -> ProviderPlan {
         ProviderPlan(provider: .oneSignal, answers: [answer])
     }
 

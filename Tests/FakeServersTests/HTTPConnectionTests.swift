@@ -14,7 +14,7 @@ struct HTTPConnectionTests {
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 784_111_777_000) }
         )
-        let server = try await FakeServer(.oneSignal, world: world, idleMax: SettleTimeout.hang)
+        let server = try await FakeServer(.oneSignal, world: world, idleTimeout: SettleTimeout.hang)
         try await body(server, world)
         await server.stop()
     }

@@ -14,15 +14,15 @@ struct HostileConnectionTests {
 
     private func with(
         _ party: Exchange.Party,
-        idleMax: Duration = SettleTimeout.hang,
+        idleTimeout: Duration = SettleTimeout.hang,
         _ body: (Int) async throws -> Void
     ) async throws {
-        try await with(party, idleMax: idleMax) { port, _ in try await body(port) }
+        try await with(party, idleTimeout: idleTimeout) { port, _ in try await body(port) }
     }
 
     private func with(
         _ party: Exchange.Party,
-        idleMax: Duration = SettleTimeout.hang,
+        idleTimeout: Duration = SettleTimeout.hang,
         _ body: (Int, FakeRegistry) async throws -> Void
     ) async throws {
         let world = FakeRegistry(
@@ -32,7 +32,7 @@ struct HostileConnectionTests {
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
-        let server = try await FakeServer(party, world: world, idleMax: idleMax)
+        let server = try await FakeServer(party, world: world, idleTimeout: idleTimeout)
         try await body(server.port, world)
         // Whatever happened before: a decent client is answered.
         let client = BackendClient(base: server.baseURL, laneCount: 1)
@@ -123,7 +123,7 @@ struct HostileConnectionTests {
     }
 
     @Test func `slow and silent clients are disconnected`() async throws {
-        try await with(.oneSignal, idleMax: .milliseconds(300)) { port in
+        try await with(.oneSignal, idleTimeout: .milliseconds(300)) { port in
             let silent = try RawConnection(port: port)
             let slow = try RawConnection(port: port)
             await slow.send("POST /notifications HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")

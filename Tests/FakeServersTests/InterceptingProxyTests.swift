@@ -40,7 +40,7 @@ struct InterceptingProxyTests {
             authority: authority,
             refusals: RefusalCounts(),
             // Between two steps of a test another thousand may have their turn.
-            idleMax: SettleTimeout.hang
+            idleTimeout: SettleTimeout.hang
         )
         try await body(
             ProxyFixture(world: world, server: server, proxy: proxy, authority: authority)

@@ -58,7 +58,7 @@ struct MadeUpState: Provider {
     mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        plannedResponse _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.PlannedResponse
     ) -> Reply {
         calls += 1
         if request.method == "POST" { waiting.append("called-\(calls)") }
@@ -72,11 +72,11 @@ struct MadeUpState: Provider {
         )
     }
 
-    func failure(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
+    func failureResponse(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
         HTTPMessage.Response(status, json: ["made-up": "failure"])
     }
 
-    func failure(code: String) -> HTTPMessage.Response? {
+    func failureResponse(code: String) -> HTTPMessage.Response? {
         code == "GRUMPY" ? HTTPMessage.Response(418, json: ["made-up": "code"]) : nil
     }
 
@@ -124,7 +124,7 @@ struct MadeUpState: Provider {
 
     var nextChangeTime: Instant? { alarm }
 
-    mutating func connect(_ target: WebhookTarget) {
+    mutating func setWebhookTarget(_ target: WebhookTarget) {
         address = target.url
         hasSecret = target.signingSecret != nil
     }

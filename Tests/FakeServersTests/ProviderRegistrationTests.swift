@@ -15,10 +15,10 @@ struct ProviderRegistrationTests {
         ControlFixture(statuses, providers: .withMadeUpProvider)
     }
 
-    private func connect(_ fixture: ControlFixture) {
+    private func setWebhookTarget(_ fixture: ControlFixture) {
         fixture.world.edit("") { services, _ in
             for provider in services.table.entries where provider.party == .assay {
-                provider.connect(
+                provider.setWebhookTarget(
                     &services,
                     WebhookTarget(url: "http://127.0.0.1:1/hook", signingSecret: Secret("s"))
                 )
@@ -59,7 +59,7 @@ struct ProviderRegistrationTests {
     @Test func `the provider responds and fails with its own codes`() {
         let fixture = fixture()
         #expect(fixture.ask(.assay, "GET", "/").response.status == 200)
-        let plans: [(ProviderPlan.Answer, Int, String)] = [
+        let plans: [(ProviderPlan.PlannedResponse, Int, String)] = [
             (.status(503), 503, "failure"), (.code("GRUMPY"), 418, "code"),
         ]
         for (answer, status, text) in plans {
@@ -130,7 +130,7 @@ struct ProviderRegistrationTests {
         async
     {
         let fixture = fixture()
-        connect(fixture)
+        setWebhookTarget(fixture)
         let poked = await fixture.call("POST", "/madeup/ada", ["times": 2, "settle": true])
         #expect(poked["poked"] == "ada")
         #expect(poked["deliveries"]?.array?.map { $0["type"] } == ["ada-0", "ada-1"])
@@ -150,7 +150,7 @@ struct ProviderRegistrationTests {
         let fixture = fixture([500])
         fixture.ask(.assay, "POST", "/push")
         #expect(await fixture.dispatcher.flush("") == 0, "it is connected to nothing")
-        connect(fixture)
+        setWebhookTarget(fixture)
         fixture.ask(.assay, "POST", "/push")
         let done = await fixture.dispatcher.advance("", to: Self.now + .seconds(86_400))
         #expect(done.isSettled)
@@ -161,7 +161,7 @@ struct ProviderRegistrationTests {
 
     @Test func `scheduled changes happen when the clock reaches them`() async {
         let fixture = fixture()
-        connect(fixture)
+        setWebhookTarget(fixture)
         _ = await fixture.call("POST", "/madeup/ada", [:])
         let next = fixture.world.read("") { services, _ in services.nextChangeTime } ?? nil
         #expect(next == Self.now, "the delivery comes first")
@@ -175,7 +175,7 @@ struct ProviderRegistrationTests {
 
     @Test func `provider secrets are not exported`() async {
         let fixture = fixture()
-        connect(fixture)
+        setWebhookTarget(fixture)
         fixture.ask(
             .assay,
             "POST",
@@ -194,7 +194,7 @@ struct ProviderRegistrationTests {
 
     @Test func `copies, resets, exports and keys include the provider`() async {
         let fixture = ControlFixture(providers: .withMadeUpProvider, keys: [.assay: Secret("k")])
-        connect(fixture)
+        setWebhookTarget(fixture)
         fixture.ask(.assay, "GET", "/")
         _ = await fixture.call("POST", "/snapshots/one", [:])
         fixture.ask(.assay, "GET", "/")
@@ -340,7 +340,7 @@ struct ProviderTableTests {
     func connects(provider: ProviderEntry) async {
         let fixture = ControlFixture()
         fixture.world.edit("") { services, _ in
-            provider.connect(
+            provider.setWebhookTarget(
                 &services,
                 WebhookTarget(
                     url: "http://127.0.0.1:1/h",

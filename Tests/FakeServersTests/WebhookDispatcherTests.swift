@@ -42,7 +42,7 @@ struct WebhookDispatcherTests {
         _ receiver: WebhookReceiver,
         _ body: (WebhookDispatcher) async throws -> Void
     ) async throws {
-        let dispatcher = WebhookDispatcher(world: world, messenger: receiver)
+        let dispatcher = WebhookDispatcher(world: world, webhookTransport: receiver)
         let loop = Task { await dispatcher.run() }
         try await body(dispatcher)
         dispatcher.stop()

@@ -33,7 +33,7 @@ struct AppBackendTests {
 
     private static func plan(
         _ route: String,
-        _ answers: [AppBackendPlan.Answer],
+        _ answers: [AppBackendPlan.PlannedResponse],
         repeatsLastResponse: Bool = false
     ) -> AppBackendPlan {
         var plan = AppBackendPlan()
@@ -61,7 +61,7 @@ struct AppBackendTests {
             return (response.status, try JSONValue(parsing: response.body), after)
         }
 
-        func respond(_ route: String, _ request: HTTPMessage.Request) -> AppBackend.Answer {
+        func respond(_ route: String, _ request: HTTPMessage.Request) -> AppBackend.CallResult {
             backend.respond(route, to: request) { "id-of-\($0)" }
         }
 
@@ -69,7 +69,9 @@ struct AppBackendTests {
         func recordPurchase(_ product: String, of id: String) {
             backend.recordPurchase(product, of: id)
         }
-        func hasPlan(for route: String) -> Bool { backend.hasPlan(for: route) }
+        func hasPlannedResponse(for route: String) -> Bool {
+            backend.hasPlannedResponse(for: route)
+        }
         func route(_ method: String, _ target: String) -> String? { backend.route(method, target) }
     }
 
@@ -161,7 +163,7 @@ struct AppBackendTests {
         backend.take(Self.plan("register", [.status(503), .status(409)]))
         var statuses: [Int] = []
         for _ in 0..<4 {
-            #expect(backend.hasPlan(for: "register") == (statuses.count < 2))
+            #expect(backend.hasPlannedResponse(for: "register") == (statuses.count < 2))
             statuses.append(try backend.heard("register", Self.register("u")).status)
         }
         #expect(statuses == [503, 409, 200, 200])
@@ -170,12 +172,12 @@ struct AppBackendTests {
     @Test func `the last response of a permanent plan stays`() throws {
         let backend = Model()
         backend.take(Self.plan("register", [.ok, .status(503)], repeatsLastResponse: true))
-        #expect(!backend.hasPlan(for: "register"), "the first one is as usual")
+        #expect(!backend.hasPlannedResponse(for: "register"), "the first one is as usual")
         let statuses = try (0..<4).map { _ in
             try backend.heard("register", Self.register("u")).status
         }
         #expect(statuses == [200, 503, 503, 503])
-        #expect(backend.hasPlan(for: "register"))
+        #expect(backend.hasPlannedResponse(for: "register"))
     }
 
     @Test func `plans add up, and a later one wins where both name a route`() throws {
@@ -247,7 +249,7 @@ struct AppBackendTests {
 
     private static func action(_ point: AppAction.KillPoint?) -> AppAction {
         var action = AppAction(.launch)
-        action.killedAt = point
+        action.killPoint = point
         return action
     }
 

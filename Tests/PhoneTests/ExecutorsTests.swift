@@ -162,7 +162,7 @@ struct ExecutorsTests {
         }
     }
 
-    private static func plan(_ answer: AppBackendPlan.Answer) -> AppBackendPlan {
+    private static func plan(_ answer: AppBackendPlan.PlannedResponse) -> AppBackendPlan {
         var plan = AppBackendPlan()
         plan.answers["register"] = [answer]
         return plan
@@ -170,7 +170,7 @@ struct ExecutorsTests {
 
     /// A real backend's words cannot be put into its mouth.
     @Test func `a model gives planned responses, a backend its own`() {
-        let answers: [(AppBackendPlan.Answer, isLive: Bool)] = [
+        let answers: [(AppBackendPlan.PlannedResponse, isLive: Bool)] = [
             (.ok, true), (.status(500), true), (.reset, true), (.never, true),
             (.slow(.seconds(1)), true), (.otherID, false), (.claimed, false),
             (.recovered(user: "ada"), false),

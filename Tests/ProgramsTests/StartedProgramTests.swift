@@ -20,9 +20,9 @@ struct StartedProgramTests {
         arguments: [
             ("exit 0", .exited(status: 0)), ("exit 7", .exited(status: 7)),
             ("kill -TERM $$", .killed(signal: 15)), ("kill -KILL $$", .killed(signal: 9)),
-        ] as [(String, StartedProgram.End)]
+        ] as [(String, StartedProgram.ProgramEnd)]
     )
-    func end(script: String, expected: StartedProgram.End) async throws {
+    func end(script: String, expected: StartedProgram.ProgramEnd) async throws {
         for endsWithParent in [false, true] {
             var command = shell(script)
             command.endsWithParent = endsWithParent
@@ -45,13 +45,13 @@ struct StartedProgramTests {
         let copy = number < 10 ? ends[0] : fcntl(ends[0], F_DUPFD, number)
         defer { for end in Set(ends + [copy]) { close(end) } }
         let pipe = try #require(ProgramPipe.ends())
-        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        defer { for end in [pipe.readEnd, pipe.writeEnd] { close(end) } }
         var command = shell(
             "for n in $(ls /dev/fd); do [ -e /dev/fd/$n ] && [ $n -gt 2 ] && echo $n; done; echo end"
         )
         command.endsWithParent = endsWithParent
         command.output = .appending(path: folder.path + "/out")
-        if number == 7 { command.descriptors = [7: pipe.reading] }
+        if number == 7 { command.descriptors = [7: pipe.readEnd] }
         let program = try StartedProgram(command)
         _ = await program.ended()
         let lines = folder.read("out")?.split(separator: "\n").map(String.init) ?? []
@@ -61,13 +61,13 @@ struct StartedProgramTests {
     @Test func `every waiting caller is notified`() async throws {
         let pipe = try #require(ProgramPipe.ends())
         var command = shell("read -r line")
-        command.input = .descriptor(pipe.reading)
+        command.input = .descriptor(pipe.readEnd)
         let program = try StartedProgram(command)
         async let first = program.ended()
         async let second = program.ended()
         #expect(program.end == nil)
-        close(pipe.reading)
-        close(pipe.writing)
+        close(pipe.readEnd)
+        close(pipe.writeEnd)
         let ends = await [first, second]
         #expect(ends == [.exited(status: 1), .exited(status: 1)])
     }
@@ -75,10 +75,10 @@ struct StartedProgramTests {
     @Test func `a signal reaches the whole group, and finishing leaves no process`() async throws {
         let folder = try TemporaryFolder()
         let pipe = try #require(ProgramPipe.ends())
-        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        defer { for end in [pipe.readEnd, pipe.writeEnd] { close(end) } }
         var command = shell("sh -c 'trap \"\" TERM; echo $$; read -r _ <&3' & read -r _ <&3")
         command.output = .appending(path: folder.path + "/out")
-        command.descriptors = [3: pipe.reading]
+        command.descriptors = [3: pipe.readEnd]
         let program = try StartedProgram(command)
         #expect(try await SettleTimeout.until { folder.read("out")?.hasSuffix("\n") == true })
         let text = try #require(folder.read("out"))
@@ -102,9 +102,9 @@ struct StartedProgramTests {
 
     @Test func `letting go of a program ends it`() async throws {
         let pipe = try #require(ProgramPipe.ends())
-        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        defer { for end in [pipe.readEnd, pipe.writeEnd] { close(end) } }
         var command = shell("read -r _ <&3")
-        command.descriptors = [3: pipe.reading]
+        command.descriptors = [3: pipe.readEnd]
         var program: StartedProgram? = try StartedProgram(command)
         let number = try #require(program?.processID)
         program = nil
@@ -119,17 +119,17 @@ struct StartedProgramTests {
             let answer = try #require(ProgramPipe.ends())
             var command = shell("read -r line <&3; echo \"got $line\" >&4")
             // Crossed on purpose: the one must not overwrite the other.
-            command.descriptors = [3: question.reading, 4: answer.writing]
+            command.descriptors = [3: question.readEnd, 4: answer.writeEnd]
             command.endsWithParent = endsWithParent
             let program = try StartedProgram(command)
-            close(question.reading)
-            close(answer.writing)
-            let writing = FileHandle(fileDescriptor: question.writing, closeOnDealloc: true)
-            try writing.write(contentsOf: Data("that\n".utf8))
+            close(question.readEnd)
+            close(answer.writeEnd)
+            let writeEnd = FileHandle(fileDescriptor: question.writeEnd, closeOnDealloc: true)
+            try writeEnd.write(contentsOf: Data("that\n".utf8))
             await program.ended()
-            let reading = FileHandle(fileDescriptor: answer.reading, closeOnDealloc: true)
+            let readEnd = FileHandle(fileDescriptor: answer.readEnd, closeOnDealloc: true)
             // The guard holds no copy: the pipe is at its end although the group is not finished.
-            #expect(try reading.readToEnd() == Data("got that\n".utf8))
+            #expect(try readEnd.readToEnd() == Data("got that\n".utf8))
             program.finish()
         }
     }
@@ -151,9 +151,9 @@ struct StartedProgramTests {
 
     @Test func `a program that does not end is killed when its time is over`() async throws {
         let pipe = try #require(ProgramPipe.ends())
-        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        defer { for end in [pipe.readEnd, pipe.writeEnd] { close(end) } }
         var command = shell("read -r _ <&3 & read -r _ <&3")
-        command.descriptors = [3: pipe.reading]
+        command.descriptors = [3: pipe.readEnd]
         let output = try await ProgramOutput.of(command, within: .zero)
         #expect(output.end == .killed(signal: SIGKILL))
         #expect(output.hasTimedOut)
@@ -188,10 +188,10 @@ struct StartedProgramTests {
     @Test func `the process group ends with Assay`() async throws {
         let folder = try TemporaryFolder()
         let pipe = try #require(ProgramPipe.ends())
-        defer { for end in [pipe.reading, pipe.writing] { close(end) } }
+        defer { for end in [pipe.readEnd, pipe.writeEnd] { close(end) } }
         var command = shell("echo $$; read -r _ <&3")
         command.output = .appending(path: folder.path + "/out")
-        command.descriptors = [3: pipe.reading]
+        command.descriptors = [3: pipe.readEnd]
         command.endsWithParent = true
         let program = try StartedProgram(command)
         #expect(try await SettleTimeout.until { folder.read("out")?.hasSuffix("\n") == true })

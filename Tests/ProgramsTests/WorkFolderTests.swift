@@ -44,7 +44,7 @@ struct WorkFolderTests {
         let held = open(folder.path + "/\(living)/owner", O_RDWR)
         defer { close(held) }
         #expect(flock(held, LOCK_EX | LOCK_NB) == 0)
-        WorkFolder.sweep(folder.path)
+        WorkFolder.sweepAbandonedFolders(folder.path)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         let stay = ["assay-file", "assay-notes", "assay-run-new", "elsewhere", "other"]
         #expect(names == (stay + [other, living, link]).sorted())

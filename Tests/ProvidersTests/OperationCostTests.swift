@@ -17,8 +17,8 @@ struct OperationCostTests {
     /// delivery that waits and one that is over, a notification, a code in the mail.
     private static func populatedServices(_ count: Int) -> Services {
         var populatedServices = Services(seed: 1)
-        populatedServices.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
-        populatedServices.purchasely.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
+        populatedServices.revenueCat.setWebhookTarget(WebhookTarget(url: "http://127.0.0.1:9/"))
+        populatedServices.purchasely.setWebhookTarget(WebhookTarget(url: "http://127.0.0.1:9/"))
         for number in 0..<count { settle(number, &populatedServices) }
         return populatedServices
     }

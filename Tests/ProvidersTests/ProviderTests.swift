@@ -126,7 +126,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("an id that RevenueCat refuses is refused everywhere", arguments: AppUserID.blocked)
+    @Test("an id that RevenueCat refuses is refused everywhere", arguments: AppUserID.blockedIDs)
     func blockedID(id: String) throws {
         #expect(!ClientTimeline.isUsable(id))
         var services = Services(seed: 1)

@@ -104,8 +104,8 @@ struct StateBoundTests {
             _ = despia.respond(to: request, at: Self.start)
         }
         let bytes = despia.records.reduce(0) { $0 + $1.text.utf8.count }
-        #expect(bytes <= DespiaState.recordBytesMax)
-        #expect(bytes > DespiaState.recordBytesMax / 2)
+        #expect(bytes <= DespiaState.recordByteCountMax)
+        #expect(bytes > DespiaState.recordByteCountMax / 2)
         #expect(despia.records.last?.sequence == 100)
     }
 }

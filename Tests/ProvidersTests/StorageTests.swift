@@ -195,8 +195,8 @@ struct StorageTests {
     @Test func `indexes are found again`() throws {
         let now = Instant(milliseconds: 1_790_000_000_000)
         var services = Services(seed: 3)
-        services.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
-        services.purchasely.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
+        services.revenueCat.setWebhookTarget(WebhookTarget(url: "http://127.0.0.1:9/"))
+        services.purchasely.setWebhookTarget(WebhookTarget(url: "http://127.0.0.1:9/"))
         for number in 0..<5 {
             let id = "user-\(number)"
             try services.revenueCat.carryOut(StoreAction(.purchase, user: id), at: now)

@@ -82,7 +82,9 @@ struct WebhookSenderTests {
             #expect(value(use) != right, "\(use)")
         }
         #expect(
-            value(.stale)?.hasPrefix("t=\(now.seconds - Delivery.Signature.timestampOffset),")
+            value(.stale)?.hasPrefix(
+                "t=\(now.seconds - Delivery.Signature.timestampOffsetInSeconds),"
+            )
                 == true
         )
         #expect(value(.refreshed)?.hasPrefix("t=\(now.seconds),") == true)

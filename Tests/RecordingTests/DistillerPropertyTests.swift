@@ -183,7 +183,7 @@ struct MadeUpSession {
                 subject: record,
                 baselines: [],
                 profile: Profile(),
-                sight: RunRecord.Observability(
+                observability: RunRecord.Observability(
                     arePushesObservable: true,
                     areProbeChangesObservable: true,
                     latency: .zero

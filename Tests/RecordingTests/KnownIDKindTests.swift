@@ -347,7 +347,7 @@ struct NamingTests {
     }
 
     private static let ok = push(.answered(HTTPMessage.Response(200)))
-    private static let plans: [([Exchange], [ProviderPlan.Answer]?)] = [
+    private static let plans: [([Exchange], [ProviderPlan.PlannedResponse]?)] = [
         ([], nil), ([ok], nil), ([ok, ok], nil),
         ([push(.answered(HTTPMessage.Response(500)))], [.status(500)]),
         ([ok, push(.failed(.closed, "")), ok], [.asUsual, .reset]),
@@ -356,7 +356,7 @@ struct NamingTests {
     ]
 
     @Test("OneSignal replays its recorded failures", arguments: plans)
-    func trouble(calls: [Exchange], answers: [ProviderPlan.Answer]?) throws {
+    func trouble(calls: [Exchange], answers: [ProviderPlan.PlannedResponse]?) throws {
         let found = try contract([Self.register()] + calls)
         let plan = found.given.compactMap { step -> ProviderPlan? in
             if case .provider(let plan) = step { plan } else { nil }

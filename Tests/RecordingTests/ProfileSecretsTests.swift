@@ -99,7 +99,7 @@ struct ProfileSecretsTests {
         var profile = Profile()
         profile.target = "http://127.0.0.1:8080"
         profile.probes = [
-            .init(name: "state", source: .get("/state/{{id}}"), readings: [:], ignored: [])
+            .init(name: "state", source: .get("/state/{{id}}"), readings: [:], ignoredPointers: [])
         ]
         return profile
     }
@@ -135,12 +135,12 @@ struct ProfileSecretsTests {
     private static func report(_ profile: Profile, _ secret: String) -> RunReport {
         let plan = CasePlan(contract)
         let words = "the backend wrote \(secret) here"
-        var sight = RunRecord.Observability(
+        var observability = RunRecord.Observability(
             arePushesObservable: true,
             areProbeChangesObservable: true,
             latency: .milliseconds(1)
         )
-        sight.plainPurchaseStatus = words
+        observability.plainPurchaseStatus = words
         var finding = Finding(
             .responseDiffers,
             expected: words,
@@ -172,7 +172,7 @@ struct ProfileSecretsTests {
             ),
             baselines: [],
             profile: profile,
-            sight: sight
+            observability: observability
         )
         var report = RunReport(
             version: "1",

@@ -173,11 +173,11 @@ final class RawBackend: Sendable {
 
     /// How long the first request is; nil when it is not complete.
     static func length(of bytes: [UInt8]) -> Int? {
-        guard let head = bytes.place(of: Array("\r\n\r\n".utf8)) else { return nil }
+        guard let head = bytes.position(of: Array("\r\n\r\n".utf8)) else { return nil }
         let lines = String(decoding: bytes[..<head], as: UTF8.self).lowercased()
             .replacing("\r\n", with: "\n").split(separator: "\n")
         if lines.contains("transfer-encoding: chunked") {
-            return bytes.place(of: Array("\r\n0\r\n\r\n".utf8), from: head).map { $0 + 7 }
+            return bytes.position(of: Array("\r\n0\r\n\r\n".utf8), from: head).map { $0 + 7 }
         }
         let field = lines.first { $0.hasPrefix("content-length:") }
         let count = field.flatMap { Int($0.dropFirst(15).filter(\.isNumber)) } ?? 0

@@ -56,7 +56,7 @@ struct SecretSinkTests {
     private func call(_ world: FakeRegistry, _ target: String) async -> ControlAPI.ControlResponse {
         let control = ControlAPI(
             world: world,
-            dispatcher: WebhookDispatcher(world: world, messenger: WebhookMessenger()),
+            dispatcher: WebhookDispatcher(world: world, webhookTransport: WebhookMessenger()),
             version: "test",
             servers: [],
             declared: SecretDeclaration(PlantedSecret.declared)
@@ -194,7 +194,7 @@ struct SecretSinkTests {
             ),
             baselines: [],
             profile: PlantedSecret.declared,
-            sight: .init(
+            observability: .init(
                 arePushesObservable: true,
                 areProbeChangesObservable: true,
                 latency: .milliseconds(1)

@@ -8,13 +8,13 @@ struct TextMaskTests {
         _ pattern: String,
         _ seen: [String],
         names: [String: String] = [:],
-        isEveryRun: Bool = true
+        differsInEveryRun: Bool = true
     ) -> String {
         TextMask.masked(
             pattern,
             seen.map { ($0, names) },
             around: 2026,
-            isEveryRun: isEveryRun
+            differsInEveryRun: differsInEveryRun
         )
     }
 
@@ -64,7 +64,7 @@ struct TextMaskTests {
             Self.masked("Hi! Order 1 of 4", seen) == "Hi! Order {{any.number}} of {{any.number}}"
         )
         #expect(
-            Self.masked("Hi! Order 1 of 4", seen, isEveryRun: false)
+            Self.masked("Hi! Order 1 of 4", seen, differsInEveryRun: false)
                 == "{{any.text}}! Order {{any.number}} of {{any.number}}"
         )
         #expect(Self.masked("a|b|c d", ["a|x", "a|x"]) == "a|b|c d")

@@ -384,8 +384,8 @@ struct SubscriberTests {
         func subscription(_ product: String, _ isSandbox: Bool) -> Subscription {
             Subscription(userID: 1, productID: product, isSandbox: isSandbox, asOf: 0)
         }
-        #expect(item.describes(subscription("p", false)))
-        #expect(!item.describes(subscription("p", true)))
-        #expect(!item.describes(subscription("q", false)))
+        #expect(item.matches(subscription("p", false)))
+        #expect(!item.matches(subscription("p", true)))
+        #expect(!item.matches(subscription("q", false)))
     }
 }

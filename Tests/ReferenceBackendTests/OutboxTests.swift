@@ -218,20 +218,20 @@ struct RendezvousTests {
     @Test func `two requests with one key continue together`() async {
         let rendezvous = Rendezvous()
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<2 { group.addTask { await rendezvous.meet("k") } }
+            for _ in 0..<2 { group.addTask { await rendezvous.waitForSecondRequest("k") } }
             await group.waitForAll()
         }
     }
 
     @Test func `a single request continues after a while`() async {
-        await Rendezvous().meet("alone")
+        await Rendezvous().waitForSecondRequest("alone")
     }
 
     @Test func `keys do not meet each other, and many pairs do`() async {
         let rendezvous = Rendezvous()
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
-                group.addTask { await rendezvous.meet("k\(number / 2)") }
+                group.addTask { await rendezvous.waitForSecondRequest("k\(number / 2)") }
             }
             await group.waitForAll()
         }

@@ -32,9 +32,9 @@ struct AssignedIDsTests {
     private static func run(_ bench: SimulationBench, _ steps: [Step]) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
-                RunPlan(steps: steps, users: ["ada"], observes: false),
+                RunPlan(steps: steps, users: ["ada"], observesFinalState: false),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within,
                 verdict: { _ in .settled }
             )

@@ -177,7 +177,11 @@ struct BackendClockTests {
         var profile = bench.executor.profile
         for index in profile.probes.indices { profile.probes[index].readings["access"] = nil }
         let doubt = try SimulationBench.without(bench, profile) { executor in
-            await ClockProof(executor: executor, name: "n-t", sight: SimulationBench.sight).doubt()
+            await ClockProof(
+                executor: executor,
+                name: "n-t",
+                observability: SimulationBench.observability
+            ).doubt()
         }
         #expect(doubt?.contains("no probe maps 'access'") == true)
         #expect(memory.aheads.isEmpty)

@@ -18,15 +18,15 @@ struct BackendStopTests {
     private static func run(_ steps: [Step], _ bench: SimulationBench) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
-                SimulationBench.plan(steps, observes: false),
+                SimulationBench.plan(steps, observesFinalState: false),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within
             ) { _ in .settled }
         }
     }
 
-    private static func failPushes(_ answers: [ProviderPlan.Answer]) -> Step {
+    private static func failPushes(_ answers: [ProviderPlan.PlannedResponse]) -> Step {
         .provider(ProviderPlan(provider: .oneSignal, answers: answers))
     }
 
@@ -46,7 +46,7 @@ struct BackendStopTests {
         )
         #expect(entry.response?.status == 200)
         #expect(entry.completed != nil)
-        #expect(bench.executor.backend.history == 1)
+        #expect(bench.executor.backend.processNumber == 1)
     }
 
     @Test func `a backend restarts in another time zone and is reset afterwards`() throws {
@@ -249,7 +249,7 @@ struct BackendStopTests {
         let bench = SimulationBench { $0.settleTimeout = .milliseconds(400) }
         let record = try Self.run(Self.killAt(3), bench)
         let text = "the backend did not make the call at which the case kills it"
-        #expect(record.runProblem == .faultMissed(text))
+        #expect(record.runProblem == .faultNotApplied(text))
         #expect(bench.backend.acts.isEmpty)
         #expect(bench.clock.now < .seconds(1))
     }
@@ -270,7 +270,7 @@ struct BackendStopTests {
                 await bench.executor.run(
                     SimulationBench.plan(Self.killAt(1)),
                     in: "n-1",
-                    sight: SimulationBench.sight,
+                    observability: SimulationBench.observability,
                     within: SimulationBench.within
                 ) { _ in .settled }
             }

@@ -105,7 +105,7 @@ struct BackendUnderTestTests {
         #expect(bench.backend.acts == ["launch"])
         #expect(bench.backend.arrivals.count == 4)
         #expect(bench.clock.now == .milliseconds(15), "five milliseconds between two questions")
-        #expect(bench.executor.backend.history == 1)
+        #expect(bench.executor.backend.processNumber == 1)
     }
 
     @Test(
@@ -216,10 +216,10 @@ struct BackendUnderTestTests {
         let bench = SimulationBench()
         let histories = try bench.run { bench in
             let backend = bench.executor.backend
-            var histories = [backend.history]
+            var histories = [backend.processNumber]
             for signal in [Restart.Signal.kill, .terminate] {
                 try? await backend.restart(signal)
-                histories.append(backend.history)
+                histories.append(backend.processNumber)
             }
             return histories
         }
@@ -271,8 +271,8 @@ struct BackendUnderTestTests {
             ("http://127.0.0.10:3000", nil), ("http://example.org/127.0.0.1", nil), ("", nil),
         ]
     )
-    func otherLoopback(url: String, other: String?) {
-        #expect(BackendClient.otherLoopback(of: url) == other)
+    func urlWithOtherLoopback(url: String, other: String?) {
+        #expect(BackendClient.urlWithOtherLoopback(of: url) == other)
     }
 
     @Test("a backend on one loopback address is found from the other", arguments: [true, false])

@@ -17,10 +17,13 @@ struct BaselineRunsTests {
         let runs: BaselineRuns
         let names: Locked<[String]>
 
-        init(_ bench: SimulationBench, _ sight: RunRecord.Observability = SimulationBench.sight) {
+        init(
+            _ bench: SimulationBench,
+            _ observability: RunRecord.Observability = SimulationBench.observability
+        ) {
             let names = Locked<[String]>([])
             self.names = names
-            runs = BaselineRuns(executor: bench.executor, sight: sight) {
+            runs = BaselineRuns(executor: bench.executor, observability: observability) {
                 names.withLock { names in
                     names.append("t-\(names.count + 1)")
                     return names.last ?? ""

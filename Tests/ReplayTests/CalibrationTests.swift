@@ -38,13 +38,13 @@ struct CalibrationTests {
     @Test func `a fully observable backend is detected when its slower effect arrives`() throws {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(20)
-        let sight = try #require(try Self.observePurchase(bench))
-        #expect(sight.arePushesObservable)
-        #expect(sight.areProbeChangesObservable)
-        #expect(!sight.readsSubscribers)
+        let observability = try #require(try Self.observePurchase(bench))
+        #expect(observability.arePushesObservable)
+        #expect(observability.areProbeChangesObservable)
+        #expect(!observability.readsRevenueCatSubscribers)
         // 2 ms for the answer, 20 for the push; the looks are at most 8 ms apart by then.
-        #expect(sight.latency >= .milliseconds(22))
-        #expect(sight.latency <= .milliseconds(42))
+        #expect(observability.latency >= .milliseconds(22))
+        #expect(observability.latency <= .milliseconds(42))
     }
 
     @Test func `the sentinel is another user in its own run`() throws {
@@ -63,9 +63,9 @@ struct CalibrationTests {
     @Test func `unmapped effects are not waited for`() throws {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(700)
-        let sight = try #require(try Self.observePurchase(bench, Self.state))
-        #expect(!sight.arePushesObservable)
-        #expect(sight.areProbeChangesObservable)
+        let observability = try #require(try Self.observePurchase(bench, Self.state))
+        #expect(!observability.arePushesObservable)
+        #expect(observability.areProbeChangesObservable)
         #expect(bench.clock.now < .milliseconds(50))
         let nothingObservable = SimulationBench()
         let effects = try #require(try Self.observePurchase(nothingObservable, Self.effects))
@@ -79,10 +79,10 @@ struct CalibrationTests {
     @Test func `one of two effects counts when the wait ends`() throws {
         let bench = SimulationBench()
         bench.backend.pushDelay = nil
-        let sight = try #require(try Self.observePurchase(bench))
-        #expect(sight.areProbeChangesObservable)
-        #expect(!sight.arePushesObservable)
-        #expect(sight.latency >= .seconds(1))
+        let observability = try #require(try Self.observePurchase(bench))
+        #expect(observability.areProbeChangesObservable)
+        #expect(!observability.arePushesObservable)
+        #expect(observability.latency >= .seconds(1))
         #expect(bench.clock.now < .milliseconds(1100))
     }
 
@@ -103,8 +103,8 @@ struct CalibrationTests {
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(status))
         }
-        let sight = try Self.observePurchase(bench)
-        #expect(sight == nil)
+        let observability = try Self.observePurchase(bench)
+        #expect(observability == nil)
         // A 2xx is looked behind, and anything else is not.
         #expect((bench.clock.now > .milliseconds(500)) == (200..<300).contains(status))
     }
@@ -133,7 +133,7 @@ struct CalibrationTests {
             )
             return nil
         }
-        #expect(try #require(try Self.observePurchase(bench)).readsSubscribers)
+        #expect(try #require(try Self.observePurchase(bench)).readsRevenueCatSubscribers)
     }
 
     @Test func `JSON paths in probe responses are recorded before and after`() throws {
@@ -144,8 +144,8 @@ struct CalibrationTests {
             let answer: JSONValue = isBought ? ["access": true, "until": 5] : ["trial": ["on": 1]]
             return .answered(HTTPMessage.Response(200, json: answer))
         }
-        let sight = try #require(try Self.observePurchase(bench))
-        let places = try #require(sight.places?["user"]).map(\.description)
+        let observability = try #require(try Self.observePurchase(bench))
+        let places = try #require(observability.places?["user"]).map(\.description)
         #expect(Set(places).isSuperset(of: ["/access", "/until", "/trial", "/trial/on"]))
         #expect(places == places.sorted())
     }
@@ -162,7 +162,7 @@ struct CalibrationTests {
     // MARK: Two purchases
 
     private static func calibrated(_ bench: SimulationBench) throws -> RunRecord.Observability {
-        try bench.run { await Calibration(executor: $0.executor, nonce: "x").sight() }
+        try bench.run { await Calibration(executor: $0.executor, nonce: "x").observability() }
     }
 
     @Test func `without declared observability no event is sent`() throws {
@@ -182,9 +182,9 @@ struct CalibrationTests {
             if backend.webhooks.count == 1 { await backend.clock.pause(.milliseconds(600)) }
             return nil
         }
-        let sight = try Self.calibrated(bench)
-        #expect(sight.arePushesObservable && sight.areProbeChangesObservable)
-        #expect(sight.latency < .milliseconds(30))
+        let observability = try Self.calibrated(bench)
+        #expect(observability.arePushesObservable && observability.areProbeChangesObservable)
+        #expect(observability.latency < .milliseconds(30))
         #expect(bench.journal("x-c1").count { $0.purpose == .sentinel } == 1)
         #expect(bench.journal("x-c2").count { $0.purpose == .sentinel } == 1)
     }
@@ -195,27 +195,27 @@ struct CalibrationTests {
             guard arrival.event != nil else { return nil }
             return .answered(HTTPMessage.Response(200, json: ["skipped": true]))
         }
-        let sight = try Self.calibrated(bench)
-        #expect(sight.showsNoPurchase)
-        #expect(sight.plainPurchaseStatus == #"200 {"skipped":true}"#)
+        let observability = try Self.calibrated(bench)
+        #expect(observability.showsNoPurchase)
+        #expect(observability.plainPurchaseStatus == #"200 {"skipped":true}"#)
         #expect(bench.backend.webhooks.count == 1)
     }
 
     @Test func `pushes are not waited for if the profile excludes them`() throws {
         let bench = SimulationBench { $0.unsupported = [.push] }
-        let sight = try Self.calibrated(bench)
-        #expect(!sight.arePushesObservable)
-        #expect(sight.areProbeChangesObservable)
+        let observability = try Self.calibrated(bench)
+        #expect(!observability.arePushesObservable)
+        #expect(observability.areProbeChangesObservable)
         #expect(bench.clock.now < .milliseconds(100))
     }
 
     @Test func `a late push of the first purchase counts`() throws {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(4500)
-        let sight = try Self.calibrated(bench)
-        #expect(sight.arePushesObservable)
-        #expect(sight.latency >= .milliseconds(4500))
-        #expect(sight.latency <= .milliseconds(4503))
+        let observability = try Self.calibrated(bench)
+        #expect(observability.arePushesObservable)
+        #expect(observability.latency >= .milliseconds(4500))
+        #expect(observability.latency <= .milliseconds(4503))
     }
 
     @Test func `still later pushes are unknown until they arrive`() throws {
@@ -223,10 +223,12 @@ struct CalibrationTests {
         bench.backend.pushDelay = .seconds(9)
         let found = try bench.run { bench in
             let calibration = Calibration(executor: bench.executor, nonce: "x")
-            let sight = await calibration.sight()
+            let observability = await calibration.observability()
             let before = calibration.lateness()
             await bench.clock.pause(.seconds(5))
-            return [sight.arePushesObservable ? .zero : nil, before, calibration.lateness()]
+            return [
+                observability.arePushesObservable ? .zero : nil, before, calibration.lateness(),
+            ]
         }
         #expect(found[0] == nil)
         #expect(found[1] == nil)
@@ -250,6 +252,9 @@ struct CalibrationTests {
             )
             return nil
         }
-        #expect(try Self.calibrated(bench).readsSubscribers, "a cache may answer the second")
+        #expect(
+            try Self.calibrated(bench).readsRevenueCatSubscribers,
+            "a cache may answer the second"
+        )
     }
 }

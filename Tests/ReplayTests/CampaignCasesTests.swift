@@ -56,7 +56,7 @@ struct CampaignCasesTests {
 
     @Test func `a clause stays open if one of twenty histories was inconclusive`() {
         var outcome = Self.played
-        outcome.inconclusiveClauses = ["S-10": 5, "S-11": 3]
+        outcome.inconclusiveCountsByClause = ["S-10": 5, "S-11": 3]
         outcome.inconclusive = ["E908 setup-failed": 7, "E913 machine-busy": 1]
         let cases = outcome.cases
         #expect(cases.map(\.verdict) == [.passed, .inconclusive])

@@ -19,7 +19,9 @@ struct CampaignStateTests {
             let kind = HistoryOperation.Kind(rawValue: name) ?? .wait
             var operation = HistoryOperation(kind, "ada", at: .seconds(-3600 + 60 * index))
             operation.product = "premium_monthly"
-            steps.append(CustomerHistory.Step(id: index, operation: operation, isQuietPoint: false))
+            steps.append(
+                CustomerHistory.Step(id: index, operation: operation, readsStateAfterStep: false)
+            )
         }
         return CustomerHistory(people: [CustomerHistory.Person("ada", .registered)], steps: steps)
     }
@@ -67,7 +69,7 @@ struct CampaignStateTests {
         var campaignState = campaignState(
             clock,
             reportingTo: { event in
-                if case .covered = event { count.withLock { $0 += 1 } }
+                if case .coverageUpdated = event { count.withLock { $0 += 1 } }
             }
         )
         for _ in 0..<100 {

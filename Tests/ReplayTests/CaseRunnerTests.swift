@@ -141,7 +141,7 @@ struct CaseRunnerTests {
         #expect(result.verdict == verdict)
         #expect(bench.backend.webhooks.count == runs)
         #expect(result.seconds >= 3, "the end is waited for")
-        #expect(result.findings.map(\.code) == (verdict == .passed ? [] : [.faultMissed]))
+        #expect(result.findings.map(\.code) == (verdict == .passed ? [] : [.faultNotApplied]))
     }
 
     @Test func `a failure keeps the exchanges and the backend's output`() throws {
@@ -342,7 +342,7 @@ struct CaseRunnerTests {
             bench: bench,
             contracts: (0..<12).map { Self.contractWithoutState("c\($0)") }
         ).run()
-        #expect(bench.backend.webhooks.count == CaseRunner.silentCountMax)
+        #expect(bench.backend.webhooks.count == CaseRunner.silentCaseCountMax)
         let given = outcome.results.filter { $0.findings.map(\.code) == [.backendGone] }
         #expect(given.count == 4)
         for result in given {
@@ -353,7 +353,7 @@ struct CaseRunnerTests {
                     + "the case was not run"
             )
         }
-        #expect(outcome.verdicts.count { $0 == .failed } == CaseRunner.silentCountMax)
+        #expect(outcome.verdicts.count { $0 == .failed } == CaseRunner.silentCaseCountMax)
     }
 
     @Test func `one passing case keeps the others running`() throws {
@@ -775,7 +775,7 @@ struct CaseRunnerTests {
         ).run()
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.map(\.code) == [.faultMissed])
+        #expect(result.findings.map(\.code) == [.faultNotApplied])
         #expect(result.note == "the golden run made no call")
     }
 

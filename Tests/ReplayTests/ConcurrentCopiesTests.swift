@@ -17,9 +17,9 @@ struct ConcurrentCopiesTests {
     private static func run(_ steps: [Delivery], _ bench: SimulationBench) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
-                SimulationBench.plan(steps.map(Step.deliver), observes: false),
+                SimulationBench.plan(steps.map(Step.deliver), observesFinalState: false),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within
             ) { _ in .settled }
         }
@@ -34,7 +34,7 @@ struct ConcurrentCopiesTests {
             #expect(attempts.count == times)
             let firstEnd = try #require(attempts.compactMap(\.completed).min())
             #expect(attempts.allSatisfy { $0.invoked < firstEnd })
-            #expect(OverlapRule.overlap(in: record) == times)
+            #expect(ConcurrentRequestsRule.overlap(in: record) == times)
             #expect(attempts.allSatisfy { $0.response?.status == 200 })
             #expect(
                 attempts.map(\.purpose)
@@ -85,7 +85,7 @@ struct ConcurrentCopiesTests {
         )
         #expect(attempts.count == 5)
         #expect(attempts.allSatisfy { $0.response?.status == 200 })
-        #expect(OverlapRule.overlap(in: record) == 4)
+        #expect(ConcurrentRequestsRule.overlap(in: record) == 4)
         #expect(bench.backend.warmed == [4])
     }
 
@@ -120,7 +120,7 @@ struct ConcurrentCopiesTests {
                 await bench.executor.run(
                     SimulationBench.plan(steps),
                     in: "n-\(steps.count)",
-                    sight: SimulationBench.sight,
+                    observability: SimulationBench.observability,
                     within: SimulationBench.within
                 ) { _ in .settled }
             }

@@ -31,10 +31,10 @@ struct CredentialsTests {
                 RunPlan(
                     steps: [.register(user: "ada"), .probe(user: "ada"), .probe(user: "ada")],
                     users: ["ada"],
-                    observes: false
+                    observesFinalState: false
                 ),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within,
                 verdict: { _ in .settled }
             )

@@ -88,7 +88,7 @@ struct DeliveriesTests {
         let arrival = try #require(bench.backend.webhooks.first)
         #expect(arrival.request.body == attempt.request.body)
         #expect(arrival.fault == AttemptFault.none)
-        #expect(made.play.bodies["a"] == attempt.request.body)
+        #expect(made.play.bodiesByDelivery["a"] == attempt.request.body)
     }
 
     @Test("copies have the same bytes and separate connections", arguments: [2, 3, 7])
@@ -115,7 +115,7 @@ struct DeliveriesTests {
         let made = try Self.make([Self.purchase(), again])
         #expect(made.attempts("aAgain").map(\.request.body) == made.attempts().map(\.request.body))
         #expect(made.attempts("aAgain").map(\.purpose) == [.delivery(name: "aAgain", attempt: 1)])
-        #expect(made.play.bodies["aAgain"] == nil, "a repeat of a repeat names the first")
+        #expect(made.play.bodiesByDelivery["aAgain"] == nil, "a repeat of a repeat names the first")
     }
 
     @Test func `a repeat is changed only where its contract edits it`() throws {
@@ -140,7 +140,7 @@ struct DeliveriesTests {
         let raw = Delivery(name: "raw", subject: .raw(.text("{")))
         let again = Self.again("again", "raw") { $0.paddingKilobytes = 1 }
         let made = try Self.make([raw, again])
-        guard case .faultMissed(let text) = made.play.runProblem else {
+        guard case .faultNotApplied(let text) = made.play.runProblem else {
             Issue.record("\(String(describing: made.play.runProblem))")
             return
         }
@@ -200,7 +200,7 @@ struct DeliveriesTests {
         let told = Delivery(name: "told", subject: .storeEvent("RENEWAL"))
         let made = try Self.make([told], bench)
         #expect(
-            made.play.runProblem == .faultMissed("the simulated store sent no RENEWAL event")
+            made.play.runProblem == .faultNotApplied("the simulated store sent no RENEWAL event")
         )
         #expect(bench.backend.webhooks.isEmpty)
     }

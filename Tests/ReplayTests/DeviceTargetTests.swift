@@ -143,7 +143,7 @@ struct DeviceTargetTests {
         #expect(result.screenshot == "picture of a")
         #expect(result.evidence?.subject.runProblem == .pageUnusable("it is blank"))
         #expect(result.evidence?.baselines.isEmpty == true)
-        #expect(result.evidence?.sight.arePushesObservable == false)
+        #expect(result.evidence?.observability.arePushesObservable == false)
     }
 
     @Test func `a page that starved next to others reruns exclusively`() throws {

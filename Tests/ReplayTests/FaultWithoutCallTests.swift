@@ -70,6 +70,6 @@ struct FaultWithoutCallTests {
             }
         }
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.map(\.code) == [.faultMissed])
+        #expect(result.findings.map(\.code) == [.faultNotApplied])
     }
 }

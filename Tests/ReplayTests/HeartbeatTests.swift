@@ -156,13 +156,13 @@ struct HeartbeatTests {
         let (heartbeat, _) = await Self.heartbeatWithLateness([.milliseconds(late)])
         #expect(RunRecord.Starvation.harmlessPauseMax == .milliseconds(500))
         #expect((heartbeat.starvation(since: .zero) != nil) == isTold)
-        let cut = heartbeat.starvation(since: .zero, isCut: true)
+        let cut = heartbeat.starvation(since: .zero, isCutShort: true)
         #expect(cut?.longestPause == .milliseconds(late - 25))
     }
 
     @Test func `a wait that was cut short is reported even without lost time`() async {
         let (heartbeat, _) = await Self.heartbeatWithLateness([.zero])
-        let cut = heartbeat.starvation(since: .zero, isCut: true)
+        let cut = heartbeat.starvation(since: .zero, isCutShort: true)
         #expect(
             cut == RunRecord.Starvation(longestPause: .zero, lost: .zero, didUseUpWaitTime: true)
         )
@@ -224,7 +224,7 @@ struct HeartbeatTests {
         #expect(!settleTimeout.isOver)
         clock.now += .milliseconds(1)
         #expect(settleTimeout.isOver)
-        #expect(!settleTimeout.isCut)
+        #expect(!settleTimeout.isCutShort)
         #expect(settleTimeout.start == .seconds(100))
     }
 
@@ -241,13 +241,13 @@ struct HeartbeatTests {
             #expect(!settleTimeout.isOver, "all but 75 ms of it were lost")
             chest.clock.now += .seconds(1)
             #expect(!settleTimeout.isOver)
-            #expect(!settleTimeout.isCut)
+            #expect(!settleTimeout.isCutShort)
             chest.clock.now += .seconds(1)
             #expect(
                 settleTimeout.isOver,
                 "a machine that is always busy must not hold it up forever"
             )
-            #expect(settleTimeout.isCut)
+            #expect(settleTimeout.isCutShort)
         }
     }
 

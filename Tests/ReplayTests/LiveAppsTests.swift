@@ -34,13 +34,13 @@ struct LiveAppsTests {
         _ steps: [Step],
         users: [String] = ["guest"],
         _ bench: SimulationBench = SimulationBench(),
-        sight: RunRecord.Observability = SimulationBench.sight
+        observability: RunRecord.Observability = SimulationBench.observability
     ) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
-                RunPlan(steps: steps, users: users, observes: false),
+                RunPlan(steps: steps, users: users, observesFinalState: false),
                 in: "n-1",
-                sight: sight,
+                observability: observability,
                 within: SimulationBench.within
             ) { _ in .settled }
         }
@@ -101,23 +101,23 @@ struct LiveAppsTests {
         )
         #expect(
             record.runProblem
-                == .faultMissed("the simulated store sent no INITIAL_PURCHASE event")
+                == .faultNotApplied("the simulated store sent no INITIAL_PURCHASE event")
         )
         #expect(bench.backend.webhooks.count == 1)
         let other = try Self.run([Self.guest, Self.act(.purchase), Self.told("REFUND")])
         let text = "the simulated store sent no REFUND event; it sent INITIAL_PURCHASE"
-        #expect(other.runProblem == .faultMissed(text))
+        #expect(other.runProblem == .faultNotApplied(text))
     }
 
     @Test("an app polls a backend that processes events later", arguments: [true, false])
     func asksLater(appliesEventsLater: Bool) throws {
         let bench = SimulationBench()
-        var sight = SimulationBench.sight
-        sight.appliesEventsLater = appliesEventsLater
+        var observability = SimulationBench.observability
+        observability.appliesEventsLater = appliesEventsLater
         let steps = [
             Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE"), Self.act(.refresh),
         ]
-        let record = try Self.run(steps, bench, sight: sight)
+        let record = try Self.run(steps, bench, observability: observability)
         #expect(record.runProblem == nil)
         // Another purchase shows that this one had its turn; then the app asks.
         #expect(bench.backend.webhooks.count == (appliesEventsLater ? 2 : 1))
@@ -203,11 +203,11 @@ struct LiveAppsTests {
     @Test(
         "a planned response decides what the app receives",
         arguments: [
-            (AppBackendPlan.Answer.status(503), true), (.reset, false), (.never, false),
+            (AppBackendPlan.PlannedResponse.status(503), true), (.reset, false), (.never, false),
             (.slow(.seconds(3)), true), (.ok, true),
         ]
     )
-    func planned(answer: AppBackendPlan.Answer, reaches: Bool) throws {
+    func planned(answer: AppBackendPlan.PlannedResponse, reaches: Bool) throws {
         var plan = AppBackendPlan()
         plan.answers["register"] = [answer]
         let bench = SimulationBench()

@@ -20,7 +20,7 @@ struct RunExecutorTests {
             await bench.executor.run(
                 plan,
                 in: name,
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within,
                 verdict: verdict
             )
@@ -60,7 +60,7 @@ struct RunExecutorTests {
                     await bench.executor.run(
                         SimulationBench.plan([Self.purchase]),
                         in: "n-\(number)",
-                        sight: SimulationBench.sight,
+                        observability: SimulationBench.observability,
                         within: SimulationBench.within
                     ) { _ in .settled }
                 }
@@ -92,7 +92,7 @@ struct RunExecutorTests {
         let record = try Self.run(
             SimulationBench.plan(
                 (0..<40).map { SimulatedContracts.deliver("d\($0)") },
-                observes: false
+                observesFinalState: false
             ),
             bench
         )
@@ -129,7 +129,7 @@ struct RunExecutorTests {
             await bench.executor.run(
                 SimulationBench.plan([Self.purchase]),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: .seconds(granted)
             ) { _ in .settled }
         }
@@ -150,7 +150,7 @@ struct RunExecutorTests {
         let plan = RunPlan(
             steps: [.name(user: "ada", id: "legacy-42"), Self.purchase],
             users: ["ada"],
-            observes: true
+            observesFinalState: true
         )
         let record = try Self.run(plan, bench)
         #expect(bench.backend.webhooks.first?.event?["app_user_id"] == "legacy-42")
@@ -185,7 +185,7 @@ struct RunExecutorTests {
                 await bench.executor.run(
                     SimulationBench.plan((0..<50).map { SimulatedContracts.deliver("d\($0)") }),
                     in: "n-1",
-                    sight: SimulationBench.sight,
+                    observability: SimulationBench.observability,
                     within: SimulationBench.within
                 ) { _ in .mayResolveWithLongerWait }
             }
@@ -204,7 +204,7 @@ struct RunExecutorTests {
         let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(800)
         let found = try bench.run { bench in
-            let sight = RunRecord.Observability(
+            let observability = RunRecord.Observability(
                 arePushesObservable: false,
                 areProbeChangesObservable: true,
                 latency: .milliseconds(5)
@@ -212,7 +212,7 @@ struct RunExecutorTests {
             let first = await bench.executor.run(
                 SimulationBench.plan([Self.purchase]),
                 in: "n-1",
-                sight: sight,
+                observability: observability,
                 within: SimulationBench.within
             ) { _ in .settled }
             await bench.clock.pause(.seconds(1))
@@ -237,7 +237,7 @@ struct RunExecutorTests {
             let record = await bench.executor.run(
                 SimulationBench.plan([Self.purchase]),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within
             ) { _ in .settled }
             await bench.clock.pause(.seconds(1))
@@ -256,14 +256,14 @@ struct RunExecutorTests {
                     name: "second",
                     source: .get("/two?id={{id}}"),
                     readings: [:],
-                    ignored: []
+                    ignoredPointers: []
                 )
             )
         }
         let plan = RunPlan(
             steps: [.register(user: "ada"), .register(user: "bob")],
             users: ["ada", "bob"],
-            observes: true
+            observesFinalState: true
         )
         let record = try Self.run(plan, bench)
         let looks = record.exchanges.compactMap { exchange -> String? in
@@ -289,7 +289,7 @@ struct RunExecutorTests {
                     name: "sql",
                     source: .command(["/bin/sh", "-c", script]),
                     readings: [:],
-                    ignored: []
+                    ignoredPointers: []
                 )
             ]
         }
@@ -311,7 +311,7 @@ struct RunExecutorTests {
                     name: "sql",
                     source: .command(["/bin/sh", "-c", "exit 3"]),
                     readings: [:],
-                    ignored: []
+                    ignoredPointers: []
                 )
             ]
         }

@@ -14,7 +14,7 @@ struct SettlingTests {
         )
     )
 
-    private static func sight(
+    private static func observability(
         _ latency: Duration,
         effects: Bool = true,
         state: Bool = true
@@ -48,7 +48,7 @@ struct SettlingTests {
             await bench.clock.pause(.microseconds(1))
             let start = bench.clock.now
             let window = await play.awaitQuiet(
-                latency.map { Self.sight($0) }
+                latency.map { Self.observability($0) }
             )
             return (window, bench.clock.now - start)
         }
@@ -65,8 +65,12 @@ struct SettlingTests {
             )
             var windows: [Duration] = []
             for (effects, state) in [(false, false), (true, false), (false, true)] {
-                let sight = Self.sight(.milliseconds(1), effects: effects, state: state)
-                windows.append(await play.awaitQuiet(sight))
+                let observability = Self.observability(
+                    .milliseconds(1),
+                    effects: effects,
+                    state: state
+                )
+                windows.append(await play.awaitQuiet(observability))
             }
             return windows
         }
@@ -150,7 +154,7 @@ struct SettlingTests {
                 "n-1",
                 within: SimulationBench.within
             )
-            let settleEvidence = await play.settle(SimulationBench.sight)
+            let settleEvidence = await play.settle(SimulationBench.observability)
             return (settleEvidence, bench.journal("n-1-s"))
         }
         #expect(settleEvidence == .sentinel(quiet: .milliseconds(15)))
@@ -167,8 +171,8 @@ struct SettlingTests {
                 "n-1",
                 within: SimulationBench.within
             )
-            let sight = Self.sight(.milliseconds(5), state: false)
-            return await play.settle(sight)
+            let observability = Self.observability(.milliseconds(5), state: false)
+            return await play.settle(observability)
         }
         #expect(settleEvidence == .window(.milliseconds(15)))
         #expect(bench.clock.now > .seconds(1), "it was looked for")
@@ -194,14 +198,14 @@ struct SettlingTests {
     private static func run(
         _ bench: SimulationBench,
         _ steps: [Step] = [purchase],
-        sight: RunRecord.Observability = SimulationBench.sight,
+        observability: RunRecord.Observability = SimulationBench.observability,
         until isEnough: @escaping @Sendable (RunRecord) -> Bool
     ) throws -> (record: RunRecord, time: Duration) {
         let record = try bench.run { bench in
             await bench.executor.run(
                 SimulationBench.plan(steps),
                 in: "n-1",
-                sight: sight,
+                observability: observability,
                 within: SimulationBench.within
             ) { isEnough($0) ? .settled : .mayResolveWithLongerWait }
         }
@@ -272,7 +276,9 @@ struct SettlingTests {
     @Test func `a slow backend gets more time for late effects`() throws {
         let bench = SimulationBench()
         Self.late(.seconds(3600), bench)
-        let (_, time) = try Self.run(bench, sight: Self.sight(.milliseconds(80))) { _ in false }
+        let (_, time) = try Self.run(bench, observability: Self.observability(.milliseconds(80))) {
+            _ in false
+        }
         #expect(time > .milliseconds(1600))
         #expect(time < .milliseconds(2300))
     }
@@ -316,9 +322,9 @@ struct SettlingTests {
         let bench = SimulationBench()
         let record = try bench.run { bench in
             await bench.executor.run(
-                SimulationBench.plan([Self.purchase], observes: false),
+                SimulationBench.plan([Self.purchase], observesFinalState: false),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within
             ) { _ in .mayResolveWithLongerWait }
         }
@@ -330,7 +336,7 @@ struct SettlingTests {
     @Test func `a watch step takes its whole time and records it`() throws {
         let bench = SimulationBench()
         var plan = SimulationBench.plan([Self.purchase])
-        plan.watchDuration = .seconds(7)
+        plan.extraObservationTime = .seconds(7)
         let watched = plan
         bench.backend.pushCount = 1
         let record = try bench.run { bench in
@@ -338,7 +344,7 @@ struct SettlingTests {
             return await bench.executor.run(
                 watched,
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within
             ) { _ in .settled }
         }
@@ -351,13 +357,13 @@ struct SettlingTests {
         let bench = SimulationBench()
         Self.late(.seconds(5), bench)
         var plan = SimulationBench.plan([Self.purchase])
-        plan.watchDuration = .seconds(7)
+        plan.extraObservationTime = .seconds(7)
         let watched = plan
         let record = try bench.run { bench in
             await bench.executor.run(
                 watched,
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within
             ) { _ in .settled }
         }

@@ -80,14 +80,14 @@ struct StoreFaultTests {
         let plan = RunPlan(
             steps: [.call([call]), .call([Call(name: "two", route: .register)])],
             users: ["ada"],
-            observes: false
+            observesFinalState: false
         )
         #expect(plan.mustRunExclusively)
         _ = try bench.run { bench in
             await bench.executor.run(
                 plan,
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within,
                 verdict: { _ in .settled }
             )
@@ -112,7 +112,7 @@ struct StoreFaultTests {
     @Test func `a failure that did not happen is inconclusive`() throws {
         let result = try Self.result(Self.bench(.untouched))
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.map(\.code) == [.faultMissed])
+        #expect(result.findings.map(\.code) == [.faultNotApplied])
     }
 
     @Test func `an interrupted run repairs the database`() throws {

@@ -56,9 +56,9 @@ struct TokenExpiryTests {
         ]
         return try bench.runWithHeartbeat { bench in
             await bench.executor.run(
-                RunPlan(steps: steps, users: ["ada"], observes: false),
+                RunPlan(steps: steps, users: ["ada"], observesFinalState: false),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within,
                 verdict: { _ in .settled }
             )
@@ -95,7 +95,7 @@ struct TokenExpiryTests {
     @Test func `a backend that accepts any token is inconclusive`() throws {
         let (bench, _) = Self.bench(skew: 100_000, remembers: false)
         let record = try Self.run(bench)
-        guard case .faultMissed = record.runProblem else {
+        guard case .faultNotApplied = record.runProblem else {
             Issue.record("\(String(describing: record.runProblem))")
             return
         }
@@ -114,9 +114,9 @@ struct TokenExpiryTests {
             bench.world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
             bench.executor.prepareKeys()
             return await bench.executor.run(
-                RunPlan(steps: steps, users: ["ada"], observes: false),
+                RunPlan(steps: steps, users: ["ada"], observesFinalState: false),
                 in: "n-1",
-                sight: SimulationBench.sight,
+                observability: SimulationBench.observability,
                 within: SimulationBench.within,
                 verdict: { _ in .settled }
             )
@@ -125,7 +125,7 @@ struct TokenExpiryTests {
             #expect(record.runProblem == nil)
             #expect(shown.withLock { $0.count } == 1)
         } else {
-            guard case .faultMissed(let text) = record.runProblem else {
+            guard case .faultNotApplied(let text) = record.runProblem else {
                 Issue.record("\(String(describing: record.runProblem))")
                 return
             }

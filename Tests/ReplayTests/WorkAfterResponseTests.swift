@@ -55,13 +55,15 @@ struct WorkAfterResponseTests {
         }
         let sights = try bench.runWithHeartbeat { bench in
             let sentinel = Sentinel(run: bench.executor)
-            var expected = SimulationBench.sight
+            var expected = SimulationBench.observability
             expected.arePushesObservable = false
             var known: [Bool?] = []
             for (index, time) in [Duration.zero, .milliseconds(40), .zero].enumerated() {
                 pace.withLock { $0 = time }
                 _ = await sentinel.observePurchase("s-\(index)", wait: .seconds(1), expected)
-                known.append(bench.executor.updatedSight(SimulationBench.sight).appliesEventsLater)
+                known.append(
+                    bench.executor.updatedSight(SimulationBench.observability).appliesEventsLater
+                )
             }
             return known
         }
@@ -72,7 +74,7 @@ struct WorkAfterResponseTests {
         let bench = Self.bench(purchase: .milliseconds(50), end: .milliseconds(5))
         let outcome = try Self.outcome(bench, Self.ended)
         #expect(outcome.verdicts == [.passed])
-        #expect(outcome.results.first?.evidence?.sight.appliesEventsLater == true)
+        #expect(outcome.results.first?.evidence?.observability.appliesEventsLater == true)
         let order = bench.backend.webhooks.compactMap { $0.event?["type"]?.string }
         // Two purchases of calibration, the given one, one that shows that it had its turn, and one
         // after the steps.
@@ -83,7 +85,7 @@ struct WorkAfterResponseTests {
     @Test func `a backend that works before it responds is not waited for`() throws {
         let bench = SimulationBench { $0.unsupported = [.push] }
         let outcome = try Self.outcome(bench, Self.ended)
-        #expect(outcome.results.first?.evidence?.sight.appliesEventsLater == false)
+        #expect(outcome.results.first?.evidence?.observability.appliesEventsLater == false)
         #expect(bench.backend.webhooks.count == 5)
     }
 
@@ -112,11 +114,12 @@ struct WorkAfterResponseTests {
             return CasePlan(contract).baseline
         }
         // The user and the event; a repeat is no event of its own, and nothing fails in a twin.
-        #expect(baseline(.once)?.givenCount == 2)
-        #expect(baseline(.faultFree)?.givenCount == 3)
-        #expect(baseline(.inOrder)?.givenCount == nil)
+        #expect(baseline(.once)?.preparationStepCount == 2)
+        #expect(baseline(.faultFree)?.preparationStepCount == 3)
+        #expect(baseline(.inOrder)?.preparationStepCount == nil)
         for relation in Expectation.Relation.allCases {
-            guard let baseline = baseline(relation), let count = baseline.givenCount else {
+            guard let baseline = baseline(relation), let count = baseline.preparationStepCount
+            else {
                 continue
             }
             #expect(count <= baseline.steps.count)

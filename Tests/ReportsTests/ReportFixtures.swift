@@ -46,7 +46,9 @@ enum ReportFixtures {
                 Finding(.effectExtra, expected: "one", actual: "two", location: location)
             ]
         case .inconclusive:
-            result.findings = [Finding(.noOverlap, expected: "two copies", actual: "one copy")]
+            result.findings = [
+                Finding(.requestsNotConcurrent, expected: "two copies", actual: "one copy")
+            ]
         case .notRun, .unexpectedPass: result.note = "because of a reason"
         case .passed: break
         }

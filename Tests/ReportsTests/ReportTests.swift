@@ -233,7 +233,7 @@ private enum SampleReport {
                     contract: contract("revenuecat/retry/race"),
                     verdict: .inconclusive,
                     findings: [
-                        Finding(.noOverlap, expected: "at least 2 copies", actual: "1")
+                        Finding(.requestsNotConcurrent, expected: "at least 2 copies", actual: "1")
                     ],
                     note: "1"
                 ),

@@ -27,7 +27,11 @@ struct TerminalReportTests {
             var doubt = doubt
             // Two causes, so that neither stands for the other.
             doubt.findings = [
-                Finding(.noOverlap, expected: "two copies", actual: "one copy of \(number)")
+                Finding(
+                    .requestsNotConcurrent,
+                    expected: "two copies",
+                    actual: "one copy of \(number)"
+                )
             ]
             return doubt
         }

@@ -109,6 +109,20 @@ struct LayoutTests {
         }
     }
 
+    @Test func `no two types outside other types share a name`() {
+        let declaration =
+            /^(?:(?:package|private|fileprivate|final|indirect) )*(?:struct|class|enum|protocol|actor|typealias) (\w+)/
+        var pathsByName: [String: [String]] = [:]
+        for line in Repository.lines(below: "Sources") {
+            guard let name = line.text.firstMatch(of: declaration)?.output.1 else { continue }
+            pathsByName[String(name), default: []].append(line.path)
+        }
+        #expect(pathsByName.count > 500)
+        for (name, paths) in pathsByName {
+            #expect(paths.count == 1, "\(name): \(paths)")
+        }
+    }
+
     @Test func `every rule has a test and a page`() {
         let sources = Repository.files(below: "Sources/Conformance/Judging")
         let rules = sources.filter { $0.text.contains(": Rule {") }.map {

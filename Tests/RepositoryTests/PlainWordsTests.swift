@@ -140,6 +140,35 @@ struct PlainWordsTests {
             .filter { $0.split(separator: " ").count > 3 }
     }
 
+    /// Words that had a meaning only inside this project.
+    ///
+    /// A name in `keptNames` belongs to a format.
+    private static let privateWords: Set<String> = [
+        "aside", "calm", "courier", "disturbance", "disturbances", "gesture", "gestures", "ladder",
+        "ledger", "life", "lives", "mishap", "mishaps", "nobody", "obstacle", "obstacles",
+        "patience", "performer", "performers", "promise", "promises", "somebody", "stage", "stages",
+        "story", "stranger", "strangers", "surroundings", "tell", "tells", "told", "twin", "twins",
+        "undisturbed",
+    ]
+    private static let keptNames: Set<String> = ["tellsDeletedUsers", "told"]
+
+    @Test func `declared names contain no private word`() throws {
+        let declaration =
+            /^ *(?:[\w@()]+ )*(?:struct|class|enum|protocol|func|var|let|case|typealias) (\w+)/
+        var count = 0
+        for line in Repository.lines(below: "Sources") {
+            guard let name = line.text.firstMatch(of: declaration)?.output.1 else { continue }
+            count += 1
+            let words = name.matches(of: /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/).map {
+                $0.output.lowercased()
+            }
+            if Self.keptNames.contains(String(name)) { continue }
+            let found = words.filter(Self.privateWords.contains)
+            #expect(found.isEmpty, "\(line.path):\(line.number): \(name)")
+        }
+        #expect(count > 10_000)
+    }
+
     @Test func `titles of contracts are written in plain words`() {
         let titles = Repository.files(below: "contracts", ending: "yaml").flatMap { file in
             file.text.split(separator: "\n").filter { $0.hasPrefix("title:") }.map {

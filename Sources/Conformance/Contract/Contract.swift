@@ -80,21 +80,25 @@ package struct Contract: Hashable, Codable, Sendable {
     /// that the contract's steps and expectations require.
     package var allRequiredFeatures: [Feature] {
         let fields = expectation.states.flatMap(\.fields).map(\.name)
-        var all = needs
+        var requiredFeatures = needs
         for step in given + steps {
             // A scenario that tests only an app requires nothing of a backend.
             if case .phone = step, isDeviceScenario { continue }
-            all += step.traits.needs
+            requiredFeatures += step.traits.needs
         }
         // A backend that reconciles reads customers, even if it does not read them for events.
-        if needs.contains(.reconcile) { all.removeAll { $0 == .readsSubscriberOnEvent } }
-        if fields.contains("exists") || !expectation.forgottenUsers.isEmpty { all.append(.users) }
+        if needs.contains(.reconcile) {
+            requiredFeatures.removeAll { $0 == .readsSubscriberOnEvent }
+        }
+        if fields.contains("exists") || !expectation.deletedUserNames.isEmpty {
+            requiredFeatures.append(.users)
+        }
         let canCompareState =
             expectation.relation != nil && !expectation.compared.contains(.effects)
         if canCompareState || fields.contains(where: { $0 != "exists" }) {
-            all.append(.subscription)
+            requiredFeatures.append(.subscription)
         }
-        return all
+        return requiredFeatures
     }
 
     /// All steps of `given` and `steps` that happen on a simulated phone, in order.
@@ -104,25 +108,25 @@ package struct Contract: Hashable, Codable, Sendable {
 
     /// The names of all users in the contract's steps and expectations, in order of appearance.
     package var users: [String] {
-        var names: [String] = []
-        func add(_ name: String) {
-            if !names.contains(name) { names.append(name) }
+        var userNames: [String] = []
+        func addUser(_ name: String) {
+            if !userNames.contains(name) { userNames.append(name) }
         }
-        for step in given + steps { for user in step.traits.users { add(user) } }
+        for step in given + steps { for user in step.traits.users { addUser(user) } }
         for identity in expectation.app?.identities ?? [] {
             switch identity.wanted {
-            case .user(let user), .notUser(let user): add(user)
+            case .user(let user), .notUser(let user): addUser(user)
             case .sameAs, .otherThan, .changed: break
             }
         }
-        for user in expectation.forgottenUsers { add(user) }
-        for state in expectation.states { for user in state.users { add(user) } }
+        for user in expectation.deletedUserNames { addUser(user) }
+        for state in expectation.states { for user in state.users { addUser(user) } }
         for effect in expectation.effects {
-            if let user = effect.user { add(user) }
-            if let user = effect.userWithOtherContent { add(user) }
-            if let user = effect.userWithSameAddedCount { add(user) }
+            if let user = effect.user { addUser(user) }
+            if let user = effect.userWithOtherContent { addUser(user) }
+            if let user = effect.userWithSameAddedCount { addUser(user) }
         }
-        for expected in expectation.calls { add(expected.user) }
-        return names
+        for expected in expectation.calls { addUser(expected.user) }
+        return userNames
     }
 }

@@ -27,11 +27,11 @@ package struct ContractChange: Hashable, Sendable {
     ///   - new: The later version of the contract.
     /// - Returns: The differences; empty when both versions define the same test.
     package static func all(from old: Contract, to new: Contract) -> [ContractChange] {
-        func comparedNode(_ contract: Contract) -> YAMLNode {
+        func nodeToCompare(_ contract: Contract) -> YAMLNode {
             .block(Contract.grammar.entries(contract).filter { !ignoredKeys.contains($0.key) })
         }
         var comparison = Comparison()
-        comparison.compare(comparedNode(old), comparedNode(new), at: [])
+        comparison.compare(nodeToCompare(old), nodeToCompare(new), at: [])
         return comparison.changes
     }
 

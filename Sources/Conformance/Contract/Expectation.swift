@@ -49,7 +49,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     package var states: [StateExpectation]
     /// The minimum number of requests that must be in flight to the backend at the same time; nil:
     /// not checked.
-    package var overlapMin: Int?
+    package var concurrentRequestCountMin: Int?
     /// The user IDs that the responses to calls of the backend's own routes must contain.
     package var calls: [CallExpectation] = []
     /// The names of calls whose responses must be indistinguishable from each other.
@@ -64,11 +64,11 @@ package struct Expectation: Hashable, Codable, Sendable {
     package var keyFetchCountMax: Int?
     /// The additional real time for which the backend is observed after its state and effects have
     /// settled (stopped changing).
-    package var watchDuration: Duration?
+    package var extraObservationTime: Duration?
     /// The names of deleted users, whose personal data no probe (query of the backend's state) may
     /// show any more.
-    package var forgottenUsers: [String] = []
-    package var forgottenLocation: SourceLocation?
+    package var deletedUserNames: [String] = []
+    package var deletedUsersLocation: SourceLocation?
     /// The expected behavior of the app on a simulated phone; nil: not checked.
     package var app: AppExpectation?
 
@@ -85,7 +85,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     /// Such a run is judged only after the backend has settled (its state and effects have stopped
     /// changing).
     package var requiresSettling: Bool {
-        relation != nil || !effects.isEmpty || !states.isEmpty || watchDuration != nil
-            || !forgottenUsers.isEmpty
+        relation != nil || !effects.isEmpty || !states.isEmpty || extraObservationTime != nil
+            || !deletedUserNames.isEmpty
     }
 }

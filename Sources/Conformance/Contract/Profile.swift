@@ -205,7 +205,7 @@ package struct Profile: Hashable, Sendable {
         package var source: Source
         package var readings: [String: Reading]
         /// The locations in the probe's response that comparisons between runs skip.
-        package var ignored: [JSONPointer]
+        package var ignoredPointers: [JSONPointer]
         /// The credentials that the probe's request carries; nil: none.
         package var credentials: Credentials?
 
@@ -213,12 +213,12 @@ package struct Profile: Hashable, Sendable {
             name: String,
             source: Source,
             readings: [String: Reading],
-            ignored: [JSONPointer]
+            ignoredPointers: [JSONPointer]
         ) {
             self.name = name
             self.source = source
             self.readings = readings
-            self.ignored = ignored
+            self.ignoredPointers = ignoredPointers
         }
     }
 
@@ -282,7 +282,7 @@ package struct Profile: Hashable, Sendable {
         package static let fieldsOfEveryPurchase = ["access", "product", "expires"]
 
         /// The state fields whose values are true or false.
-        package static let flags = [
+        package static let booleanFields = [
             "access", "billing-issue", "will-renew", "refunded", "anonymous",
         ]
     }
@@ -403,10 +403,10 @@ package struct Profile: Hashable, Sendable {
     /// All names of fields that hold secrets: those in `secretNames`, and the endpoint fields for a
     /// device, a password or a proof.
     package var allSecretNames: [String] {
-        let secret = ["device", "password", "proof"]
+        let secretTemplateNames = ["device", "password", "proof"]
         let bodies = endpoints.values.compactMap(\.body?.object)
         let secretMembers = bodies.flatMap(\.members).filter {
-            secret.contains($0.value.templateName ?? "")
+            secretTemplateNames.contains($0.value.templateName ?? "")
         }
         let proofMembers = endpoints.values.compactMap { $0.responseProofPointer?.tokens.last }
         return (secretNames + secretMembers.map(\.key) + proofMembers).sorted()
@@ -485,9 +485,9 @@ package struct Profile: Hashable, Sendable {
     /// user's ID.
     package var registerEndpointAcceptingIDs: Endpoint? {
         guard let endpoint = endpoints["register"] else { return nil }
-        let takesID =
+        let requestContainsUserID =
             endpoint.path.contains("{{id}}") || templatePointers(in: "register")["id"] != nil
-        return takesID ? endpoint : nil
+        return requestContainsUserID ? endpoint : nil
     }
 
     /// Returns the reason why a feature of the backend cannot be tested with this profile; nil when

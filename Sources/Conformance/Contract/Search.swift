@@ -37,7 +37,7 @@ package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
 
     package var isKill: Bool { self == .killBefore || self == .killAfter }
 
-    package var answer: ProviderPlan.Answer {
+    package var answer: ProviderPlan.PlannedResponse {
         switch self {
         case .reset: .reset
         case .loseResponse: .loseResponse

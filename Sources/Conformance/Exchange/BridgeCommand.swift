@@ -35,7 +35,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
     package init(_ text: String, decoding: Decoding = .once) {
         self.text = text
         var notes: [String] = []
-        guard let colon = Array(text.utf8).place(of: Self.colon) else {
+        guard let colon = Array(text.utf8).position(of: Self.colon) else {
             scheme = ""
             path = text
             parameters = []
@@ -52,7 +52,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
             // title, URL.
             path = String(rest[..<queryStart])
             var found: [Parameter] = []
-            let parts = Self.split(rest[rest.utf8.index(after: queryStart)...])
+            let parts = Self.splitPositionalParameters(rest[rest.utf8.index(after: queryStart)...])
             for (index, part) in parts.enumerated() {
                 let names = ["s and msg", "title", "url"]
                 found.append(
@@ -122,11 +122,11 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
     ///
     /// Bytes are fast to compare in a command of a megabyte. A combining mark after the separator
     /// cannot hide the separator.
-    private static func split(_ text: Substring) -> [String] {
+    private static func splitPositionalParameters(_ text: Substring) -> [String] {
         let bytes = Array(text.utf8)
         var parts: [String] = []
         var start = 0
-        while let found = bytes.place(of: separator, from: start) {
+        while let found = bytes.position(of: separator, from: start) {
             parts.append(String(decoding: bytes[start..<found], as: UTF8.self))
             start = found + separator.count
         }
@@ -135,11 +135,11 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
 
     /// The scheme of all commands about sales: paywalls, purchases, the customer center (Despia
     /// fact sheet, section 3).
-    package static let salesScheme = "revenuecat"
+    package static let revenueCatScheme = "revenuecat"
 
     /// The schemes of all known commands (Despia fact sheet, section 3).
     package static let schemes: Set<String> = [
-        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", salesScheme,
+        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", revenueCatScheme,
         "restoreinapppurchases", "cancelinapppurchase", "setonesignalplayerid",
         "getonesignalplayerid", "registerpush", "checkNativePushPermissions", "sendlocalpushmsg",
         "settingsapp", "get-uuid", "getappversion", "getstorelocation", "user-disable-tracking",

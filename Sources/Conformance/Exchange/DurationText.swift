@@ -47,14 +47,16 @@ extension Duration {
     /// The duration in the notation of contracts, with a sign and in the largest unit that divides
     /// it: `+5m`, `-200ms`.
     package var contractText: String {
-        let total = milliseconds
+        let totalMilliseconds = milliseconds
         let units: [(Int64, String)] = [
             (86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms"),
         ]
-        guard total != 0, let (size, name) = units.first(where: { total % $0.0 == 0 }) else {
+        guard totalMilliseconds != 0,
+            let (size, name) = units.first(where: { totalMilliseconds % $0.0 == 0 })
+        else {
             return "0s"
         }
-        return "\(total > 0 ? "+" : "")\(total / size)\(name)"
+        return "\(totalMilliseconds > 0 ? "+" : "")\(totalMilliseconds / size)\(name)"
     }
 
     /// The duration in the notation of contracts, without a plus sign: `5m`.
@@ -62,13 +64,13 @@ extension Duration {
 
     /// The duration as an offset in a printed timeline, in minutes and seconds: `+5m00.000`.
     package var offsetText: String {
-        let total = milliseconds
-        let magnitude = total.magnitude
+        let totalMilliseconds = milliseconds
+        let magnitude = totalMilliseconds.magnitude
         func padded(_ number: UInt64, _ width: Int) -> String {
             let text = String(number)
             return String(repeating: "0", count: max(0, width - text.count)) + text
         }
-        return (total < 0 ? "-" : "+") + "\(magnitude / 60_000)m"
+        return (totalMilliseconds < 0 ? "-" : "+") + "\(magnitude / 60_000)m"
             + padded(magnitude / 1000 % 60, 2) + "." + padded(magnitude % 1000, 3)
     }
 }

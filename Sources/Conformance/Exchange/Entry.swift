@@ -21,11 +21,11 @@ extension Exchange {
     package var entry: Entry {
         switch purpose {
         case .userAction(let name):
-            let detail = try? JSONValue(parsing: request.body)
+            let actionDetails = try? JSONValue(parsing: request.body)
             let userAction = UserAction(
                 name,
-                missingElement: detail?["missing"]?.string,
-                text: detail?["text"]?.string
+                missingElement: actionDetails?["missing"]?.string,
+                text: actionDetails?["text"]?.string
             )
             return .userAction(userAction, on: phone ?? Self.defaultPhone)
         case .screen: return .screen(responseJSON, on: phone ?? Self.defaultPhone)
@@ -51,11 +51,11 @@ extension Exchange {
         namespace: String,
         at now: Instant
     ) -> Exchange {
-        var detail = JSONObject()
+        var actionDetails = JSONObject()
         if let missingElement = userAction.missingElement {
-            detail["missing"] = .string(missingElement)
+            actionDetails["missing"] = .string(missingElement)
         }
-        if let text = userAction.text { detail["text"] = .string(text) }
+        if let text = userAction.text { actionDetails["text"] = .string(text) }
         return Exchange(
             from: .assay,
             to: .app,
@@ -65,7 +65,7 @@ extension Exchange {
             request: HTTPMessage.Request(
                 "POST",
                 "/" + userAction.name,
-                body: detail.members.isEmpty ? [] : JSONValue.object(detail).bytes
+                body: actionDetails.members.isEmpty ? [] : JSONValue.object(actionDetails).bytes
             ),
             phone: PhoneRef(phone),
             outcome: .answered(HTTPMessage.Response(200))

@@ -35,7 +35,7 @@ extension String {
     }
 
     /// Whether this string sorts before the other in the order of code points.
-    func isExactlyBefore(_ other: String) -> Bool {
+    func sortsBefore(_ other: String) -> Bool {
         utf8.lexicographicallyPrecedes(other.utf8)
     }
 }
@@ -45,9 +45,9 @@ extension StringProtocol where UTF8View.SubSequence == Substring.UTF8View {
     ///
     /// The standard library's `split` compares whole characters. It would miss a separator that is
     /// followed by a combining mark, and a line feed that follows a carriage return.
-    package func parts(between sign: Unicode.Scalar, splitsMax: Int = .max) -> [String] {
+    package func parts(between separator: Unicode.Scalar, splitsMax: Int = .max) -> [String] {
         utf8.split(
-            separator: UInt8(ascii: sign),
+            separator: UInt8(ascii: separator),
             maxSplits: splitsMax,
             omittingEmptySubsequences: false
         ).map { String(Substring($0)) }
@@ -55,8 +55,8 @@ extension StringProtocol where UTF8View.SubSequence == Substring.UTF8View {
 
     /// Returns the strings before and after the first occurrence of the separator; nil when the
     /// string does not contain it.
-    package func cut(at sign: Unicode.Scalar) -> (before: String, after: String)? {
-        let parts = parts(between: sign, splitsMax: 1)
+    package func cut(at separator: Unicode.Scalar) -> (before: String, after: String)? {
+        let parts = parts(between: separator, splitsMax: 1)
         return parts.count == 2 ? (parts[0], parts[1]) : nil
     }
 
@@ -73,16 +73,17 @@ extension [UInt8] {
     /// Returns the index of the first occurrence of the bytes `needle` at or after `start`.
     ///
     /// The result is nil when `needle` does not occur or is empty.
-    package func place(of needle: [UInt8], from start: Int = 0) -> Int? {
+    package func position(of needle: [UInt8], from start: Int = 0) -> Int? {
         guard let first = needle.first, count - start >= needle.count else { return nil }
         return withUnsafeBufferPointer { bytes in
             needle.withUnsafeBufferPointer { needle in
-                for place in start...(bytes.count - needle.count) where bytes[place] == first {
+                for position in start...(bytes.count - needle.count) where bytes[position] == first
+                {
                     var index = 1
-                    while index < needle.count, bytes[place + index] == needle[index] {
+                    while index < needle.count, bytes[position + index] == needle[index] {
                         index += 1
                     }
-                    if index == needle.count { return place }
+                    if index == needle.count { return position }
                 }
                 return nil
             }
@@ -90,5 +91,5 @@ extension [UInt8] {
     }
 
     /// Whether this array contains the UTF-8 bytes of the string.
-    package func containsText(_ text: String) -> Bool { place(of: Array(text.utf8)) != nil }
+    package func containsText(_ text: String) -> Bool { position(of: Array(text.utf8)) != nil }
 }

@@ -87,11 +87,12 @@ extension String {
     /// Whether this string and the other are the same header name, ignoring the case of ASCII
     /// letters.
     fileprivate func equalsIgnoringASCIICase(as other: String) -> Bool {
-        func lower(_ byte: UInt8) -> UInt8 {
+        func lowercasedASCII(_ byte: UInt8) -> UInt8 {
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }
         let (mine, its) = (utf8, other.utf8)
-        return mine.count == its.count && zip(mine, its).allSatisfy { lower($0) == lower($1) }
+        return mine.count == its.count
+            && zip(mine, its).allSatisfy { lowercasedASCII($0) == lowercasedASCII($1) }
     }
 }
 

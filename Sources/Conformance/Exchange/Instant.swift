@@ -74,12 +74,13 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
         // Day 0, 1970-01-01, was a Thursday.
         let weekday = Int((daysSinceEpoch % 7 + 7) % 7)
-        let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        let months = [
+        let weekdayNames = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+        let monthNames = [
             "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
         ]
         let year = String(10_000 + date.year).dropFirst()
-        return "\(names[weekday]), \(twoDigits(date.day)) \(months[Int(date.month) - 1]) \(year) "
+        return
+            "\(weekdayNames[weekday]), \(twoDigits(date.day)) \(monthNames[Int(date.month) - 1]) \(year) "
             + "\(twoDigits(time / 3600)):\(twoDigits(time / 60 % 60)):\(twoDigits(time % 60)) GMT"
     }
 
@@ -154,7 +155,7 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         let days =
             era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
             - 719_468
-        let total = days * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
-        milliseconds = total * 1000 + fraction
+        let totalSeconds = days * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
+        milliseconds = totalSeconds * 1000 + fraction
     }
 }

@@ -106,7 +106,7 @@ private final class EncodingSlot {
             .object(
                 JSONObject(
                     members: members.map { .init(key: $0.0, value: $0.1.value) }
-                        .sorted { $0.key.isExactlyBefore($1.key) }
+                        .sorted { $0.key.sortsBefore($1.key) }
                 )
             )
         }
@@ -134,7 +134,7 @@ private final class EncodingSlot {
     private static func sorted(_ slots: [EncodingSlot], by count: Int) -> [EncodingSlot] {
         stride(from: 0, to: slots.count, by: count)
             .map { (key: slots[$0].value.text, slots: slots[$0..<min($0 + count, slots.count)]) }
-            .sorted { $0.key.isExactlyBefore($1.key) }.flatMap(\.slots)
+            .sorted { $0.key.sortsBefore($1.key) }.flatMap(\.slots)
     }
 
     func appendMember(_ name: String) -> EncodingSlot {
@@ -163,18 +163,20 @@ private struct SlotEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         if case .object = slot.kind {} else { slot.kind = .object([]) }
-        return KeyedEncodingContainer(KeyedSlot<Key>(slot: slot))
+        return KeyedEncodingContainer(KeyedSlotEncodingContainer<Key>(slot: slot))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         if case .array = slot.kind {} else { slot.kind = .array([]) }
-        return UnkeyedSlot(slot: slot)
+        return UnkeyedSlotEncodingContainer(slot: slot)
     }
 
-    func singleValueContainer() -> any SingleValueEncodingContainer { SingleSlot(slot: slot) }
+    func singleValueContainer() -> any SingleValueEncodingContainer {
+        SingleValueSlotEncodingContainer(slot: slot)
+    }
 }
 
-private struct KeyedSlot<Key: CodingKey>: KeyedEncodingContainerProtocol {
+private struct KeyedSlotEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let slot: EncodingSlot
     var codingPath: [any CodingKey] { [] }
 
@@ -202,7 +204,7 @@ private struct KeyedSlot<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-private struct UnkeyedSlot: UnkeyedEncodingContainer {
+private struct UnkeyedSlotEncodingContainer: UnkeyedEncodingContainer {
     let slot: EncodingSlot
     var codingPath: [any CodingKey] { [] }
     var count: Int { if case .array(let slots) = slot.kind { slots.count } else { 0 } }
@@ -226,7 +228,7 @@ private struct UnkeyedSlot: UnkeyedEncodingContainer {
     mutating func superEncoder() -> any Encoder { SlotEncoder(slot: slot.appendElement()) }
 }
 
-private struct SingleSlot: SingleValueEncodingContainer {
+private struct SingleValueSlotEncodingContainer: SingleValueEncodingContainer {
     let slot: EncodingSlot
     var codingPath: [any CodingKey] { [] }
 
@@ -272,16 +274,18 @@ private struct SlotDecoder: Decoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard let object = value.object else { throw mismatch("an object") }
-        return KeyedDecodingContainer(KeyedMembers<Key>(object: object, codingPath: codingPath))
+        return KeyedDecodingContainer(
+            ObjectDecodingContainer<Key>(object: object, codingPath: codingPath)
+        )
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard let elements = value.array else { throw mismatch("an array") }
-        return UnkeyedElements(elements: elements, codingPath: codingPath)
+        return ArrayDecodingContainer(elements: elements, codingPath: codingPath)
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
-        SingleValue(decoder: self)
+        SlotSingleValueDecodingContainer(decoder: self)
     }
 
     private func mismatch(_ wanted: String) -> DecodingError {
@@ -292,7 +296,7 @@ private struct SlotDecoder: Decoder {
     }
 }
 
-private struct KeyedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
+private struct ObjectDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: JSONObject
     let codingPath: [any CodingKey]
 
@@ -334,7 +338,7 @@ private struct KeyedMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-private struct UnkeyedElements: UnkeyedDecodingContainer {
+private struct ArrayDecodingContainer: UnkeyedDecodingContainer {
     let elements: [JSONValue]
     let codingPath: [any CodingKey]
     var currentIndex = 0
@@ -349,22 +353,22 @@ private struct UnkeyedElements: UnkeyedDecodingContainer {
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try next().decode(type)
+        try nextElementDecoder().decode(type)
     }
 
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) throws -> KeyedDecodingContainer<Nested> {
-        try next().container(keyedBy: type)
+        try nextElementDecoder().container(keyedBy: type)
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try next().unkeyedContainer()
+        try nextElementDecoder().unkeyedContainer()
     }
 
-    mutating func superDecoder() throws -> any Decoder { try next() }
+    mutating func superDecoder() throws -> any Decoder { try nextElementDecoder() }
 
-    private mutating func next() throws -> SlotDecoder {
+    private mutating func nextElementDecoder() throws -> SlotDecoder {
         let path = codingPath + [PathKey(intValue: currentIndex)]
         guard !isAtEnd else {
             throw DecodingError.valueNotFound(
@@ -377,7 +381,7 @@ private struct UnkeyedElements: UnkeyedDecodingContainer {
     }
 }
 
-private struct SingleValue: SingleValueDecodingContainer {
+private struct SlotSingleValueDecodingContainer: SingleValueDecodingContainer {
     let decoder: SlotDecoder
     var codingPath: [any CodingKey] { decoder.codingPath }
 

@@ -60,5 +60,5 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         hasher.combine(sorted)
     }
 
-    private var sorted: [Member] { members.sorted { $0.key.isExactlyBefore($1.key) } }
+    private var sorted: [Member] { members.sorted { $0.key.sortsBefore($1.key) } }
 }

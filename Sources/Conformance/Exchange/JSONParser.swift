@@ -50,7 +50,7 @@ extension JSONValue {
 private struct JSONParser {
     /// The maximum number of members of an object whose keys are compared one by one instead of
     /// through a set.
-    private static let keysComparedMax = 16
+    private static let linearSearchKeyCountMax = 16
 
     let bytes: UnsafeBufferPointer<UInt8>
     let options: JSONValue.ParseOptions
@@ -73,9 +73,9 @@ private struct JSONParser {
         case UInt8(ascii: "{"): return try parseObject(depth: depth)
         case UInt8(ascii: "["): return try parseArray(depth: depth)
         case UInt8(ascii: "\""): return .string(try parseString())
-        case UInt8(ascii: "t"): return try parseWord("true", .bool(true))
-        case UInt8(ascii: "f"): return try parseWord("false", .bool(false))
-        case UInt8(ascii: "n"): return try parseWord("null", .null)
+        case UInt8(ascii: "t"): return try parseKeyword("true", .bool(true))
+        case UInt8(ascii: "f"): return try parseKeyword("false", .bool(false))
+        case UInt8(ascii: "n"): return try parseKeyword("null", .null)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return .number(try parseNumber())
         case let byte: throw failure(.unexpectedByte(byte, expected: "a value"))
@@ -96,16 +96,16 @@ private struct JSONParser {
                 throw failure(.unexpectedByte(bytes[index], expected: "a key in quotes"))
             }
             let key = try parseString()
-            let earlier =
+            let earlierIndex =
                 options.duplicateKeys == .keep ? nil : firstIndex(of: key, members, &indices)
-            if earlier != nil, options.duplicateKeys == .reject {
+            if earlierIndex != nil, options.duplicateKeys == .reject {
                 throw failure(.duplicateKey(key), at: keyStart)
             }
             skipWhitespace()
             try require(UInt8(ascii: ":"), "':'")
             let value = try parseValue(depth: depth + 1)
-            if let earlier {
-                members[earlier].value = value
+            if let earlierIndex {
+                members[earlierIndex].value = value
             } else {
                 members.append(.init(key: key, value: value))
             }
@@ -124,7 +124,7 @@ private struct JSONParser {
         _ members: [JSONObject.Member],
         _ indices: inout [ExactText: Int]
     ) -> Int? {
-        if members.count < Self.keysComparedMax {
+        if members.count < Self.linearSearchKeyCountMax {
             return members.firstIndex { $0.key.isExactly(key) }
         }
         if indices.isEmpty {
@@ -148,7 +148,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func parseWord(
+    private mutating func parseKeyword(
         _ word: StaticString,
         _ value: JSONValue
     ) throws(JSONError) -> JSONValue {

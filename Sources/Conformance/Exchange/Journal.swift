@@ -15,7 +15,7 @@ package struct Journal: Sendable {
     /// The number of entries that were dropped to keep the journal within its maximum size.
     package private(set) var droppedEntryCount = 0
     /// The sequence number of the first entry that the journal still contains.
-    private var first = 0
+    private var firstSequence = 0
     private var entries = EntryBlocks()
 
     package init(bytesMax: Int = 256 << 20) {
@@ -25,7 +25,7 @@ package struct Journal: Sendable {
     package var count: Int { entries.count }
 
     /// The sequence number that the next request will get.
-    package var nextSequence: Int { first + count }
+    package var nextSequence: Int { firstSequence + count }
 
     /// An exchange in the journal's storage format.
     ///
@@ -83,8 +83,8 @@ package struct Journal: Sendable {
     }
 
     private mutating func updateEntry(_ sequence: Int, _ updateEntry: (inout Exchange) -> Void) {
-        guard sequence >= first, sequence < nextSequence else { return }
-        let index = sequence - first
+        guard sequence >= firstSequence, sequence < nextSequence else { return }
+        let index = sequence - firstSequence
         var exchange = entries[index].exchange
         updateEntry(&exchange)
         byteCount -= entries[index].byteCount
@@ -101,7 +101,7 @@ package struct Journal: Sendable {
         from sequence: Int = 0,
         by party: Exchange.Party? = nil
     ) -> [Exchange] {
-        let start = max(0, sequence - first)
+        let start = max(0, sequence - firstSequence)
         guard start < entries.count else { return [] }
         return entries[start...].compactMap {
             let isWanted =
@@ -113,8 +113,8 @@ package struct Journal: Sendable {
     /// Returns the exchange with that sequence number; nil when it was dropped or does not exist
     /// yet.
     package func exchange(_ sequence: Int) -> Exchange? {
-        guard sequence >= first, sequence < nextSequence else { return nil }
-        return entries[sequence - first].exchange
+        guard sequence >= firstSequence, sequence < nextSequence else { return nil }
+        return entries[sequence - firstSequence].exchange
     }
 
     /// Returns up to `limit` matching exchanges after a sequence number, and the sequence number of
@@ -125,7 +125,7 @@ package struct Journal: Sendable {
         where isWanted: (Exchange) -> Bool
     ) -> (exchanges: [Exchange], last: Int) {
         var matchingExchanges: [Exchange] = []
-        var last = max(sequence, first - 1)
+        var last = max(sequence, firstSequence - 1)
         while matchingExchanges.count < limit, let next = exchange(last + 1) {
             if isWanted(next) { matchingExchanges.append(next) }
             last += 1
@@ -137,12 +137,12 @@ package struct Journal: Sendable {
 
     /// Whether no entry from that sequence number on has been dropped, so that a missing exchange
     /// did not happen.
-    package func isComplete(since sequence: Int) -> Bool { sequence >= first }
+    package func isComplete(since sequence: Int) -> Bool { sequence >= firstSequence }
 
     /// Returns the last time at which an exchange of that namespace started or ended, in
     /// microseconds since the journal began; nil without an exchange.
     package func lastActivityTime(in namespace: String, from sequence: Int = 0) -> Int64? {
-        let start = max(0, sequence - first)
+        let start = max(0, sequence - firstSequence)
         guard start < entries.count else { return nil }
         return entries[start...].lazy.filter { $0.namespace == namespace }
             .map { max($0.invoked, $0.completed) }.max()
@@ -179,7 +179,7 @@ package struct Journal: Sendable {
         while byteCount > bytesMax, count > 1 {
             byteCount -= entries[0].byteCount
             entries.dropOldest()
-            first += 1
+            firstSequence += 1
             droppedEntryCount += 1
         }
     }

@@ -13,19 +13,25 @@ package struct PathName: Hashable, Sendable, CustomStringConvertible {
     /// root and the files in it.
     package var folder: String {
         let bytes = description.utf8
-        let named = Self.withoutSlashes(bytes[...])
-        guard !named.isEmpty else { return bytes.isEmpty ? "" : "/" }
-        guard let slash = named.lastIndex(of: Self.slash) else { return "" }
-        let folder = Self.withoutSlashes(named[..<slash])
+        let pathWithoutTrailingSlashes = Self.withoutSlashes(bytes[...])
+        guard !pathWithoutTrailingSlashes.isEmpty else { return bytes.isEmpty ? "" : "/" }
+        guard let slash = pathWithoutTrailingSlashes.lastIndex(of: Self.slash) else { return "" }
+        let folder = Self.withoutSlashes(pathWithoutTrailingSlashes[..<slash])
         return folder.isEmpty ? "/" : String(Substring(folder))
     }
 
     /// The name of the file, which is the last part of the path; empty for an empty path and for
     /// `/`.
     package var name: String {
-        let named = Self.withoutSlashes(description.utf8[...])
-        let start = named.lastIndex(of: Self.slash).map { named.index(after: $0) }
-        return String(Substring(named[(start ?? named.startIndex)...]))
+        let pathWithoutTrailingSlashes = Self.withoutSlashes(description.utf8[...])
+        let start = pathWithoutTrailingSlashes.lastIndex(of: Self.slash).map {
+            pathWithoutTrailingSlashes.index(after: $0)
+        }
+        return String(
+            Substring(
+                pathWithoutTrailingSlashes[(start ?? pathWithoutTrailingSlashes.startIndex)...]
+            )
+        )
     }
 
     /// The file name extension without its dot; empty for `.env` and for a name without a dot.

@@ -1,6 +1,6 @@
 /// The result of one case (one execution of a contract), with the evidence for its verdict.
 package struct CaseResult: Hashable, Sendable {
-    @Boxed package var contract: Contract
+    @IndirectlyStored package var contract: Contract
     package var verdict: Verdict
     package var findings: [Finding]
     package var seconds: Double
@@ -36,13 +36,13 @@ package struct CaseResult: Hashable, Sendable {
     /// The number of runs that a search made, for a contract with a search; otherwise nil.
     package var runCount: Int?
     /// The complete evidence for the verdict; nil when the run is not saved to a file.
-    @Boxed package var evidence: CaseEvidence? = nil
+    @IndirectlyStored package var evidence: CaseEvidence? = nil
     /// The IDs of the cases that reproduce the result when they are run again; nil when this case
     /// alone reproduces it.
     package var replayedCaseIDs: [String]?
     /// The smallest event that failed in a search, as a contract that can be saved; nil when none
     /// failed.
-    @Boxed package var found: Contract? = nil
+    @IndirectlyStored package var found: Contract? = nil
 
     package init(
         contract: Contract,

@@ -46,10 +46,10 @@ package struct Diagnosis: Hashable, Sendable {
         case .responseStatus, .unauthenticatedAccepted:
             clausesAboutStatus.contains(clause) || clause.hasPrefix("F-")
         case .effectMissing, .effectExtra, .effectDiffers, .wrongEffectCount,
-            .idempotencyKeyChanged, .sameMessage,
+            .idempotencyKeyChanged, .identicalMessages,
             .wrongRecipient, .tooManyAttempts, .retriedTooEarly, .stateDiffers, .wrongStateValue,
             .userMissing,
-            .unexpectedUser, .wrongID, .revealingResponse, .wrongWinners, .secretExposed,
+            .unexpectedUser, .wrongID, .revealingResponse, .wrongRaceOutcome, .secretExposed,
             .tooManyFetches,
             .personalDataKept:
             true
@@ -57,14 +57,15 @@ package struct Diagnosis: Hashable, Sendable {
         // it only names the check.
         case .unexpectedCommand, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
             .paywallRepeated, .registrationLost, .registrationRepeated, .registrationIncomplete,
-            .startTooSlow, .badCommand, .wrongUser, .wrongOrder, .screenDiffers, .guessableID,
+            .startTooSlow, .malformedCommand, .wrongUser, .wrongOrder, .screenDiffers, .guessableID,
             .unprotectedSecret, .pageBroken:
             clause.hasPrefix("C-")
-        case .noResponse, .responseLate, .backendExited, .responseDiffers, .callRefused,
-            .effectContent, .unstableState, .noOverlap, .unobservable, .journalGap,
+        case .noResponse, .responseLate, .backendExited, .responseDiffers, .providerCallRefused,
+            .effectContentDiffers, .unstableState, .requestsNotConcurrent, .unobservable,
+            .journalGap,
             .allValuesVolatile,
-            .throttled, .backendGone,
-            .baselineFailed, .setupFailed, .notRun, .faultMissed, .expired, .mappedPathAbsent,
+            .backendThrottled, .backendGone,
+            .baselineFailed, .setupFailed, .notRun, .faultNotApplied, .expired, .mappedPathAbsent,
             .machineBusy, .settleTimeoutExpired:
             false
         }

@@ -48,7 +48,7 @@ extension FindingCode {
                 "If the change is intended, update the recording: 'assay verify --update', then "
                     + "'assay review'."
             )
-        case .effectContent:
+        case .effectContentDiffers:
             (
                 "No message, or the wrong number of messages, to a provider has the recorded "
                     + "content.",
@@ -106,7 +106,7 @@ extension FindingCode {
                 "When the push is stored, derive its key once from the event id, for example as a "
                     + "UUID v5."
             )
-        case .sameMessage:
+        case .identicalMessages:
             (
                 "Two incidents with different meanings caused messages with the same words.",
                 "The text of the message depends only on the event's type, not on its reason.",
@@ -134,7 +134,7 @@ extension FindingCode {
                 "The backend does not read the Retry-After header of the provider's response.",
                 "After a 429, wait at least the seconds that Retry-After states."
             )
-        case .callRefused:
+        case .providerCallRefused:
             (
                 "A provider refused the backend's call because the API key is wrong or missing.",
                 "The key belongs to another environment, or the scheme in Authorization is wrong.",
@@ -154,7 +154,7 @@ extension FindingCode {
                 "Answer an unknown account and a wrong password with the same status and the same "
                     + "body."
             )
-        case .wrongWinners:
+        case .wrongRaceOutcome:
             (
                 "The wrong number of competing calls succeeded.",
                 "The check and the write are two steps without a lock around them.",
@@ -304,7 +304,7 @@ extension FindingCode {
                 "Give each read of the bridge a shorter time limit, and treat a missing reply as "
                     + "no value."
             )
-        case .badCommand:
+        case .malformedCommand:
             (
                 "A command to the native side does not have the intended meaning.",
                 "Ids are inserted into the URL without encoding, so that & and # cut them "
@@ -356,7 +356,7 @@ extension FindingCode {
                     + "reply did not have the expected form.",
                 "Let callbacks accept no argument, an object and a string, and catch every error."
             )
-        case .noOverlap:
+        case .requestsNotConcurrent:
             (
                 "The concurrent requests were not in flight at the same time, so the case tested "
                     + "no race.",
@@ -383,7 +383,7 @@ extension FindingCode {
                 "The probe returns only times, counters or random values.",
                 "Let the probe return the subscription itself, or select fields with 'read'."
             )
-        case .throttled:
+        case .backendThrottled:
             (
                 "The backend answered 429: the case met its rate limit instead of its event "
                     + "handling.",
@@ -410,7 +410,7 @@ extension FindingCode {
                     + "did not respond.",
                 "Check 'users', 'endpoints' and 'probes' in assay.yaml."
             )
-        case .faultMissed:
+        case .faultNotApplied:
             (
                 "The fault that this case needs did not happen, so nothing was tested.",
                 "The backend did not call the provider whose response was to fail, or an "

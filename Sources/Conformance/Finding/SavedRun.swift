@@ -62,7 +62,7 @@ package struct SavedRun: Sendable {
         package var plan: CasePlan?
         package var subject: RunRecord?
         package var baselines: [RunRecord]?
-        package var sight: RunRecord.Observability?
+        package var observability: RunRecord.Observability?
         /// The findings of the case when the entry contains no evidence; otherwise nil.
         package var findings: [Finding]?
 
@@ -77,19 +77,19 @@ package struct SavedRun: Sendable {
             plan = result.evidence?.plan
             subject = result.evidence?.subject
             baselines = result.evidence?.baselines
-            sight = result.evidence?.sight
+            observability = result.evidence?.observability
             findings = result.evidence == nil ? result.findings : nil
         }
 
         /// Returns the evidence for the verdict of the case, or nil when the entry contains none.
         package func evidence(_ profile: Profile) -> CaseEvidence? {
-            guard let plan, let subject, let sight else { return nil }
+            guard let plan, let subject, let observability else { return nil }
             return CaseEvidence(
                 plan: plan,
                 subject: subject,
                 baselines: baselines ?? [],
                 profile: profile,
-                sight: sight
+                observability: observability
             )
         }
     }
@@ -173,14 +173,14 @@ package struct SavedRun: Sendable {
     /// Returns the last entry of each case in planned order; a case that was run again has two
     /// entries.
     private static func last(of entries: [Entry], in planned: [String]) -> [Entry] {
-        var plannedPositions: [String: Int] = [:]
-        for (index, id) in planned.enumerated() { plannedPositions[id] = index }
+        var plannedIndices: [String: Int] = [:]
+        for (index, id) in planned.enumerated() { plannedIndices[id] = index }
         var last: [String: Entry] = [:]
         for entry in entries { last[entry.contract.caseID] = entry }
         return last.values.sorted {
             let (first, second) = ($0.contract.caseID, $1.contract.caseID)
             let order = (
-                plannedPositions[first] ?? planned.count, plannedPositions[second] ?? planned.count
+                plannedIndices[first] ?? planned.count, plannedIndices[second] ?? planned.count
             )
             return order.0 == order.1 ? first < second : order.0 < order.1
         }
@@ -194,12 +194,12 @@ package struct SavedRun: Sendable {
         let foundCaseIDs = Set(entries.map(\.contract.caseID))
         let missingCaseList = planned.filter { !foundCaseIDs.contains($0) }
         guard !missingCaseList.isEmpty else { return "" }
-        let rest = missingCaseList.count - namedMissingMax
-        return "; missing: " + missingCaseList.prefix(namedMissingMax).joined(separator: ", ")
-            + (rest > 0 ? " and \(rest) more" : "")
+        let unlistedCaseCount = missingCaseList.count - listedMissingCaseMax
+        return "; missing: " + missingCaseList.prefix(listedMissingCaseMax).joined(separator: ", ")
+            + (unlistedCaseCount > 0 ? " and \(unlistedCaseCount) more" : "")
     }
 
-    private static let namedMissingMax = 8
+    private static let listedMissingCaseMax = 8
 
     /// One line of a saved run's file, and its number, counted from 1.
     private struct Line {

@@ -149,7 +149,7 @@ package struct SavedRunWriter: Sendable {
         entry.note = result.note.map(firstRedaction.text)
         entry.subject = evidence.subject.redacted(by: firstRedaction)
         entry.baselines = evidence.baselines.map { $0.redacted(by: firstRedaction) }
-        entry.sight = evidence.sight.redacted(by: firstRedaction)
+        entry.observability = evidence.observability.redacted(by: firstRedaction)
         var secretsOfCase = known
         for value in namedSecrets.values.sorted() where SecretDeclaration.isDistinctive(value) {
             secretsOfCase.add(value, Self.mark(value, key), isKept: true)
@@ -184,7 +184,7 @@ extension RunRecord {
     fileprivate func redacted(by redaction: Redaction) -> RunRecord {
         var copy = self
         copy.exchanges = exchanges.map(redaction.exchange)
-        copy.backendExit = backendExit.map(redaction.text)
+        copy.backendExitReason = backendExitReason.map(redaction.text)
         return copy
     }
 }
@@ -236,9 +236,9 @@ private struct GeneratedValues {
         case .string(let text):
             if text.utf8.count <= nameLengthMax { names.insert(text) }
             for part in text.split(separator: "{{").dropFirst() {
-                let inside = part.prefix { $0 != "}" }
-                if let dot = inside.firstIndex(of: ".") {
-                    names.insert(String(inside[inside.index(after: dot)...]))
+                let placeholder = part.prefix { $0 != "}" }
+                if let dot = placeholder.firstIndex(of: ".") {
+                    names.insert(String(placeholder[placeholder.index(after: dot)...]))
                 }
             }
         case .null, .bool, .number: break

@@ -87,7 +87,7 @@ package struct CallRule: Rule {
         }
         return [
             Finding(
-                .wrongWinners,
+                .wrongRaceOutcome,
                 expected: "exactly \(race.winnerCount) of \(race.calls.count) concurrent calls "
                     + "succeed, and the others fail with a status below 500",
                 actual: "responses: " + statuses.joined(separator: ", "),

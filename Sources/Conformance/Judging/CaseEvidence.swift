@@ -7,21 +7,21 @@ package struct CaseEvidence: Hashable, Sendable {
     ///
     /// Two of them show which fields differ from run to run.
     package let baselines: [RunRecord]
-    @Boxed package private(set) var profile: Profile
-    package let sight: RunRecord.Observability
+    @IndirectlyStored package private(set) var profile: Profile
+    package let observability: RunRecord.Observability
 
     package init(
         plan: CasePlan,
         subject: RunRecord,
         baselines: [RunRecord],
         profile: Profile,
-        sight: RunRecord.Observability
+        observability: RunRecord.Observability
     ) {
         self.plan = plan
         self.subject = subject
         self.baselines = baselines
         self.profile = profile
-        self.sight = sight
+        self.observability = observability
     }
 
     package var expectation: Expectation { plan.contract.expectation }

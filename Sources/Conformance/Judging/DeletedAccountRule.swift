@@ -4,7 +4,7 @@ package struct DeletedAccountRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let expectation = evidence.expectation
         let record = evidence.subject
-        return expectation.forgottenUsers.compactMap { user in
+        return expectation.deletedUserNames.compactMap { user in
             let personalValues =
                 [("the email address", record.namespace.accountID(of: user))]
                 + phones(of: user, in: record).map {
@@ -19,7 +19,7 @@ package struct DeletedAccountRule: Rule {
                     .unobservable,
                     expected: "a probe response that shows the remaining data of \(user)",
                     actual: "no probe was sent",
-                    location: expectation.forgottenLocation
+                    location: expectation.deletedUsersLocation
                 )
             }
             // Only the last response of each probe is judged.
@@ -39,7 +39,7 @@ package struct DeletedAccountRule: Rule {
                     expected: "no personal data of \(user) remains after the deletion",
                     actual:
                         "the probe \(probeExchange.request.target) still returns \(keptValue.0)",
-                    location: expectation.forgottenLocation,
+                    location: expectation.deletedUsersLocation,
                     evidence: [probeExchange.sequence]
                 )
             }

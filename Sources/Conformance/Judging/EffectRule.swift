@@ -72,7 +72,7 @@ package struct EffectRule: Rule {
         let id = expected.user.map(record.namespace.id(of:))
         let matchingEffects = record.effects.filter { effect, _ in
             effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
-                && expected.audience?.isReached(by: effect, in: record.namespace) != false
+                && expected.audience?.isReachedExactly(by: effect, in: record.namespace) != false
         }
         var findings: [Finding] = []
         let expectedCountText =
@@ -98,7 +98,7 @@ package struct EffectRule: Rule {
                     isFinal: matchingEffects.count > expected.countMin
                 )
             )
-        } else if matchingEffects.isEmpty, !evidence.sight.arePushesObservable,
+        } else if matchingEffects.isEmpty, !evidence.observability.arePushesObservable,
             !evidence.profile.unsupported.contains(.push)
         {
             findings.append(
@@ -110,7 +110,9 @@ package struct EffectRule: Rule {
                 )
             )
         }
-        if expected.requiresSameIdempotencyKey, let finding = keyFinding(expected, in: evidence) {
+        if expected.requiresSameIdempotencyKey,
+            let finding = changedKeyFinding(expected, in: evidence)
+        {
             findings.append(finding)
         }
         if let finding = keyCountFinding(expected, in: evidence) { findings.append(finding) }
@@ -150,7 +152,7 @@ package struct EffectRule: Rule {
     /// Judges that all attempts at one effect, accepted or not, have the same idempotency key.
     ///
     /// Source: OneSignal fact sheet, section 5, and trap 4.
-    private static func keyFinding(
+    private static func changedKeyFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {

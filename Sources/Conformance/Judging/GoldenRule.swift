@@ -80,7 +80,7 @@ package struct GoldenRule: Rule {
     }
 
     /// Returns the names of the steps whose responses do not match their patterns.
-    package static func differingSteps(of record: RunRecord) -> Set<String> {
+    package static func namesOfDifferingSteps(of record: RunRecord) -> Set<String> {
         Set(
             matchResponses(record).steps.filter {
                 !$0.mismatches.isEmpty || $0.exchange?.response?.status != $0.pattern.status
@@ -240,7 +240,7 @@ package struct GoldenRule: Rule {
                 )
             }
             if let audience = expected.audience,
-                !audience.isReached(by: effect, in: record.namespace)
+                !audience.isReachedExactly(by: effect, in: record.namespace)
             {
                 mismatches.insert(
                     .init(
@@ -279,7 +279,7 @@ package struct GoldenRule: Rule {
         let max = expected.countMax ?? .max
         guard matching.count < expected.countMin || matching.count > max else { return nil }
         var finding = Finding(
-            .effectContent,
+            .effectContentDiffers,
             expected: "\(expected.countMin) \(expected.kind)"
                 + ((expected.user ?? expected.audience?.text).map { " to \($0)" } ?? "")
                 + " with content \(expectedContent.text.prefix(200))",

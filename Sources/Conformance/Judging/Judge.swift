@@ -2,7 +2,8 @@
 package enum Judge {
     package static var rules: [any Rule.Type] {
         [
-            ResponseRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
+            ResponseRule.self, CallRule.self, ConcurrentRequestsRule.self, EffectRule.self,
+            PushRule.self,
             RelationRule.self, StateRule.self, SecretRule.self, PlannedFaultRule.self,
             GoldenRule.self, ClientRule.self, DeletedAccountRule.self,
         ]
@@ -15,7 +16,7 @@ package enum Judge {
     /// expectation has failed, even when another expectation could not be observed.
     package static func judge(_ evidence: CaseEvidence) -> (verdict: Verdict, findings: [Finding]) {
         // This check comes first, because a backend that exited is also unreachable.
-        if let exitReason = evidence.subject.backendExit {
+        if let exitReason = evidence.subject.backendExitReason {
             let finding = Finding(
                 .backendExited,
                 expected: "the backend keeps running",
@@ -35,7 +36,7 @@ package enum Judge {
             in: evidence
         )
         // A status of 429 comes from the backend's rate limiter and not from the code under test.
-        if let throttledFinding = findings.first(where: { $0.code == .throttled }) {
+        if let throttledFinding = findings.first(where: { $0.code == .backendThrottled }) {
             return (.inconclusive, [throttledFinding])
         }
         let failures = findings.filter { !$0.code.isInconclusive }
@@ -83,13 +84,13 @@ package enum Judge {
                 (.setupFailed, "the backend responds again after a restart", text)
             case .probeFailed(let text): (.setupFailed, "the probes respond", text)
             case .pageUnusable(let text): (.setupFailed, "the page loads and reacts to input", text)
-            case .faultMissed(let text):
-                (.faultMissed, "the planned fault of \(run) takes effect", text)
+            case .faultNotApplied(let text):
+                (.faultNotApplied, "the planned fault of \(run) takes effect", text)
             case .actionFailed(let text):
-                (.faultMissed, "every action in \(run) ends as planned", text)
+                (.faultNotApplied, "every action in \(run) ends as planned", text)
             case .periodEndedTooEarly(let text):
                 (
-                    .faultMissed,
+                    .faultNotApplied,
                     "the response to an event comes before the event's period ends", text
                 )
             }
@@ -100,7 +101,7 @@ package enum Judge {
             case .actionFailed:
                 "See the response to the last call in the timeline; it contains the reason."
             case .registrationFailed, .backendGone, .journalGap, .restartFailed, .probeFailed,
-                .faultMissed, .periodEndedTooEarly:
+                .faultNotApplied, .periodEndedTooEarly:
                 nil
             }
         return Finding(code, expected: expected, actual: actual, remedy: remedy)
@@ -118,7 +119,7 @@ extension Judge {
                 return switch finding.code {
                 case .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue,
                     .userMissing,
-                    .idempotencyKeyChanged, .effectContent, .commandMissing, .identitySplit,
+                    .idempotencyKeyChanged, .effectContentDiffers, .commandMissing, .identitySplit,
                     .registrationLost,
                     .startTooSlow, .wrongUser, .screenDiffers, .personalDataKept,
                     // The backend may not have written the missing field yet.
@@ -126,20 +127,25 @@ extension Judge {
                     true
                 case .responseStatus, .unauthenticatedAccepted, .noResponse, .responseLate,
                     .backendExited,
-                    .effectExtra, .effectDiffers, .unexpectedUser, .unstableState, .noOverlap,
+                    .effectExtra, .effectDiffers, .unexpectedUser, .unstableState,
+                    .requestsNotConcurrent,
                     .journalGap,
-                    .allValuesVolatile, .throttled, .backendGone, .baselineFailed, .setupFailed,
+                    .allValuesVolatile, .backendThrottled, .backendGone, .baselineFailed,
+                    .setupFailed,
                     .notRun,
-                    .unobservable, .callRefused, .sameMessage, .wrongRecipient, .tooManyAttempts,
+                    .unobservable, .providerCallRefused, .identicalMessages, .wrongRecipient,
+                    .tooManyAttempts,
                     .retriedTooEarly,
-                    .wrongID, .revealingResponse, .wrongWinners, .secretExposed, .tooManyFetches,
+                    .wrongID, .revealingResponse, .wrongRaceOutcome, .secretExposed,
+                    .tooManyFetches,
                     .responseDiffers, .expired, .unexpectedCommand, .unusableID, .paywallTooEarly,
-                    .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
+                    .paywallRepeated, .registrationRepeated, .registrationIncomplete,
+                    .malformedCommand,
                     .wrongOrder, .guessableID, .unprotectedSecret, .pageBroken, .machineBusy,
                     .settleTimeoutExpired:
                     false
                 // The backend may still make the call that should meet the fault.
-                case .faultMissed: true
+                case .faultNotApplied: true
                 }
             }
     }

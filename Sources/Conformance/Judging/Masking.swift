@@ -40,9 +40,11 @@ package struct Masking: Sendable {
             id,
             token in
             // Some backends change the case of IDs, as in upper-case UUIDs or lower-case columns.
-            let (lower, upper) = (id.lowercased(), id.uppercased())
-            let spellings = [id] + (lower == id ? [] : [lower]) + (upper == id ? [] : [upper])
-            return spellings.map {
+            let (lowercasedID, uppercasedID) = (id.lowercased(), id.uppercased())
+            let idSpellings =
+                [id] + (lowercasedID == id ? [] : [lowercasedID])
+                + (uppercasedID == id ? [] : [uppercasedID])
+            return idSpellings.map {
                 TokenReplacement(bytes: Array($0.utf8), token: Array(token.utf8))
             }
         }
@@ -77,7 +79,7 @@ package struct Masking: Sendable {
         var isChanged = false
         for replacement in tokensInStrings {
             // The loop terminates, because no token contains an ID.
-            while let start = bytes.place(of: replacement.bytes) {
+            while let start = bytes.position(of: replacement.bytes) {
                 bytes.replaceSubrange(
                     start..<(start + replacement.bytes.count),
                     with: replacement.token

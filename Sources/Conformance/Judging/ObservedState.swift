@@ -37,14 +37,14 @@ package enum ObservedState: Hashable, Sendable {
     /// Returns a colon and the beginning of a response body on one line; empty for a body without
     /// text.
     private static func excerpt(of body: [UInt8]) -> String {
-        let text = String(decoding: body.prefix(4 * excerptMax), as: UTF8.self)
+        let text = String(decoding: body.prefix(4 * excerptLengthMax), as: UTF8.self)
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         guard !text.isEmpty else { return "" }
-        return ": " + text.prefix(excerptMax) + (text.count > excerptMax ? "…" : "")
+        return ": " + text.prefix(excerptLengthMax) + (text.count > excerptLengthMax ? "…" : "")
     }
 
     /// The maximum number of characters of a response body that a finding shows.
-    private static let excerptMax = 120
+    private static let excerptLengthMax = 120
 }
 
 extension Exchange {

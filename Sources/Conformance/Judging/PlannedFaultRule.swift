@@ -13,7 +13,7 @@ package struct PlannedFaultRule: Rule {
     /// Such a backend stored the event elsewhere, or the failure did not affect it. A backend that
     /// processes events after its response may respond with 200, so this is not reported.
     private static func ineffectiveDatabaseFailures(in evidence: CaseEvidence) -> [Finding] {
-        guard evidence.sight.appliesEventsLater != true else { return [] }
+        guard evidence.observability.appliesEventsLater != true else { return [] }
         let (plan, record) = (evidence.plan.subject, evidence.subject)
         let deliveries = plan.deliveries.filter { $0.databaseFailureCount != nil }.map { delivery in
             (
@@ -30,7 +30,7 @@ package struct PlannedFaultRule: Rule {
         return (deliveries + calls).compactMap { time, status, success in
             guard let status, success.contains(status) else { return nil }
             return Finding(
-                .faultMissed,
+                .faultNotApplied,
                 expected: "the database fails \(time)",
                 actual: "the backend responded with \(status), as if nothing had failed",
                 remedy: "Make 'fault: break' in the profile break the storage of this route.",
@@ -43,7 +43,7 @@ package struct PlannedFaultRule: Rule {
         guard let missedProviderCall = missedCall(in: evidence) else { return [] }
         return [
             Finding(
-                .faultMissed,
+                .faultNotApplied,
                 expected:
                     "the backend makes call \(missedProviderCall.number) to \(missedProviderCall.provider), for which a "
                     + "fault is planned",

@@ -10,7 +10,7 @@ package struct ProbePathSurvey: Sendable {
     private let documents: [String: [JSONValue]]
     /// The paths that each probe's response had after a plain purchase before the first case; nil
     /// when no such purchase was made.
-    private let plainPurchasePaths: [String: [JSONPointer]]?
+    private let pathsAfterPlainPurchases: [String: [JSONPointer]]?
     /// Whether the backend accepted an event in the case, so that a probe had a state to show.
     private let hasAcceptedEvent: Bool
 
@@ -24,7 +24,7 @@ package struct ProbePathSurvey: Sendable {
             documents[probe, default: []].append(document)
         }
         self.documents = documents
-        plainPurchasePaths = evidence.sight.places
+        pathsAfterPlainPurchases = evidence.observability.places
         hasAcceptedEvent = records.contains { record in
             record.plan.deliveries.contains { delivery in
                 record.attempts(of: delivery.name).contains {
@@ -35,9 +35,9 @@ package struct ProbePathSurvey: Sendable {
     }
 
     /// Creates a survey of only the probe responses after the plain purchase before the first case.
-    package init(sight: RunRecord.Observability) {
+    package init(observability: RunRecord.Observability) {
         documents = [:]
-        plainPurchasePaths = sight.places
+        pathsAfterPlainPurchases = observability.places
         hasAcceptedEvent = true
     }
 
@@ -46,23 +46,23 @@ package struct ProbePathSurvey: Sendable {
         case value(JSONValue)
         /// The response has no object that could contain the path: the row is missing, the response
         /// is empty, or the parent is null.
-        case parentMissing
+        case parentNotFound
         /// The object that should contain the path exists and has no such member.
         case memberMissing
     }
 
     /// Looks up a JSON path in a probe's response; nil means that the row is missing.
     package static func lookUp(at pointer: JSONPointer, in document: JSONValue?) -> PathLookup {
-        guard var value = document else { return .parentMissing }
+        guard var value = document else { return .parentNotFound }
         for token in pointer.tokens {
-            if isEmptyContainer(value) { return .parentMissing }
+            if isEmptyOrNull(value) { return .parentNotFound }
             guard let next = value[JSONPointer(tokens: [token])] else { return .memberMissing }
             value = next
         }
         return .value(value)
     }
 
-    private static func isEmptyContainer(_ value: JSONValue) -> Bool {
+    private static func isEmptyOrNull(_ value: JSONValue) -> Bool {
         switch value {
         case .null: true
         case .object(let object): object.members.isEmpty
@@ -74,12 +74,12 @@ package struct ProbePathSurvey: Sendable {
     /// Whether any response of the probe contained the path.
     package func hasContained(_ pointer: JSONPointer, by probe: String) -> Bool {
         (documents[probe] ?? []).contains { $0[pointer] != nil }
-            || plainPurchasePaths?[probe]?.contains(pointer) == true
+            || pathsAfterPlainPurchases?[probe]?.contains(pointer) == true
     }
 
     /// Whether a purchase existed after which a probe's response had to contain all mapped paths,
     /// so that a missing path means something.
-    package var canJudgeAbsence: Bool { plainPurchasePaths != nil || hasAcceptedEvent }
+    package var canJudgeAbsence: Bool { pathsAfterPlainPurchases != nil || hasAcceptedEvent }
 
     /// Returns the inconclusive finding that no response of the probe contained the path of the
     /// mapped field.
@@ -115,7 +115,7 @@ package struct ProbePathSurvey: Sendable {
     }
 
     package func remedy(_ field: String, _ reading: Profile.Reading, of probe: String) -> String {
-        let valueWhenAbsent = Profile.Reading.flags.contains(field) ? "false" : "null"
+        let valueWhenAbsent = Profile.Reading.booleanFields.contains(field) ? "false" : "null"
         let explicitReading =
             "if the backend omits the field on purpose, state the value that this means: "
             + "{\(field): {at: \(reading.pointer), absent: \(valueWhenAbsent)}}."
@@ -149,7 +149,7 @@ package struct ProbePathSurvey: Sendable {
 
     private func places(of probe: String) -> [JSONPointer] {
         let found = Set((documents[probe] ?? []).flatMap(\.places))
-            .union(plainPurchasePaths?[probe] ?? [])
+            .union(pathsAfterPlainPurchases?[probe] ?? [])
         return found.sorted {
             ($0.tokens.count, $0.description) < ($1.tokens.count, $1.description)
         }
@@ -160,10 +160,10 @@ extension JSONValue {
     /// The JSON paths of all values inside this value, outer values first; at most 1,000 paths.
     package var places: [JSONPointer] {
         var places: [JSONPointer] = []
-        var level: [(JSONPointer, JSONValue)] = [(JSONPointer(), self)]
-        while !level.isEmpty, places.count < 1000 {
+        var pathsOfLevel: [(JSONPointer, JSONValue)] = [(JSONPointer(), self)]
+        while !pathsOfLevel.isEmpty, places.count < 1000 {
             var next: [(JSONPointer, JSONValue)] = []
-            for (pointer, value) in level {
+            for (pointer, value) in pathsOfLevel {
                 switch value {
                 case .object(let object):
                     next += object.members.map { (pointer.appending($0.key), $0.value) }
@@ -173,7 +173,7 @@ extension JSONValue {
                 }
             }
             places += next.prefix(1000 - places.count).map(\.0)
-            level = next
+            pathsOfLevel = next
         }
         return places
     }

@@ -105,7 +105,7 @@ package struct PushRule: Rule {
         else { return [] }
         return [
             Finding(
-                .sameMessage,
+                .identicalMessages,
                 expected: "\(user) gets a different message than \(other)",
                 actual: sharedContents.sorted().joined(separator: "; "),
                 location: expected.location,

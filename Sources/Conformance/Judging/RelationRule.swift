@@ -34,11 +34,12 @@ package struct RelationRule: Rule {
         let subject = ComparableRun(evidence.subject, evidence)
         let baselines = evidence.baselines.map { ComparableRun($0, evidence) }
         var findings: [Finding] = []
-        var isObserved = false
+        var isStateObserved = false
         if !evidence.expectation.compared.isDisjoint(with: [.state, .fields, .kept]) {
             let comparison = StateComparison(evidence, subject: subject, baselines: baselines)
             findings += comparison.findings(relation)
-            isObserved = comparison.isObserved && evidence.sight.areProbeChangesObservable
+            isStateObserved =
+                comparison.isStateObserved && evidence.observability.areProbeChangesObservable
             findings += comparison.unobservedFields.map { field, reading, probe in
                 ProbePathSurvey(evidence).finding(
                     field,
@@ -48,7 +49,7 @@ package struct RelationRule: Rule {
                     at: evidence.expectation.relationLocation
                 )
             }
-            if comparison.areAllValuesVolatile, findings.isEmpty {
+            if comparison.areAllComparedValuesVolatile, findings.isEmpty {
                 findings.append(
                     Finding(
                         .allValuesVolatile,
@@ -67,14 +68,14 @@ package struct RelationRule: Rule {
                 relation,
                 at: evidence.expectation.relationLocation
             )
-            isObserved = isObserved || evidence.sight.arePushesObservable
+            isStateObserved = isStateObserved || evidence.observability.arePushesObservable
         }
-        if !isObserved, findings.isEmpty {
+        if !isStateObserved, findings.isEmpty {
             findings.append(
                 Finding(
                     .unobservable,
                     expected: "the run ends \(phrase(relation))",
-                    actual: evidence.sight.invisiblePurchaseReason
+                    actual: evidence.observability.invisiblePurchaseReason
                         ?? "no probe and no push shows the result",
                     location: evidence.expectation.relationLocation
                 )
@@ -111,7 +112,7 @@ package struct RelationRule: Rule {
             for attempt in attempts where attempt.response?.status != 200 {
                 let statusText = attempt.response.map { "\($0.status)" } ?? "no response"
                 return Finding(
-                    attempt.response?.status == 429 ? .throttled : .baselineFailed,
+                    attempt.response?.status == 429 ? .backendThrottled : .baselineFailed,
                     expected: "200 for '\(delivery.name)' in the fault-free baseline run",
                     actual: statusText
                 )

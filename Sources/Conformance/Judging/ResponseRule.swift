@@ -27,7 +27,7 @@ package struct ResponseRule: Rule {
         _ expected: ResponseExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        var attempts = evidence.subject.attempts(of: delivery.name).filter(hasNoFault)
+        var attempts = evidence.subject.attempts(of: delivery.name).filter(isUntouchedByFault)
         guard let last = attempts.last else {
             return [
                 Finding(
@@ -74,7 +74,7 @@ package struct ResponseRule: Rule {
         return finding(call.name, exchange, call.answers ?? .success, in: evidence)
     }
 
-    private static func hasNoFault(_ exchange: Exchange) -> Bool {
+    private static func isUntouchedByFault(_ exchange: Exchange) -> Bool {
         switch exchange.outcome {
         case .answerLost, .requestCut: false
         case .pending, .answered, .failed: true
@@ -101,7 +101,7 @@ package struct ResponseRule: Rule {
         case .answered(let response) where expected.accepts(response.status):
             return nil
         case .answered(let response):
-            if response.status == 429 { return finding(.throttled, "429") }
+            if response.status == 429 { return finding(.backendThrottled, "429") }
             let isUnauthenticatedCaller =
                 (expected == .refused || expected == .denied || expected == .statuses([401]))
                 && (200..<300).contains(response.status)

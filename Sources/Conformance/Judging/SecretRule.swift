@@ -38,7 +38,7 @@ package struct SecretRule: Rule {
         guard let refusedCall else { return [] }
         return [
             Finding(
-                .callRefused,
+                .providerCallRefused,
                 expected: "the backend's calls to \(refusedCall.to) are authorized",
                 actual: "\(refusedCall.response?.status ?? 0) for "
                     + "\(refusedCall.request.method) \(refusedCall.request.path)",

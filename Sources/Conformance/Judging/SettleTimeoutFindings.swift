@@ -68,8 +68,8 @@ extension Judge {
     /// either.
     private static func unsettledFindings(_ evidence: CaseEvidence) -> [Finding] {
         guard case .window = evidence.subject.settleEvidence,
-            evidence.plan.subject.watchDuration == nil,
-            !evidence.sight.showsNoPurchase
+            evidence.plan.subject.extraObservationTime == nil,
+            !evidence.observability.showsNoPurchase
         else { return [] }
         let suggestedTimeoutInSeconds = (evidence.profile.settleTimeout * 2).milliseconds / 1000
         return [

@@ -4,7 +4,7 @@
 /// Source: clause S-06.
 package enum Slowness {
     /// The response time of a plain purchase above which the report contains a note.
-    private static let noticeableDelay: Duration = .seconds(1)
+    private static let noticeableResponseDelay: Duration = .seconds(1)
 
     /// Returns a note about the response times of plain purchases; nil when at least half of the
     /// responses were fast.
@@ -13,7 +13,7 @@ package enum Slowness {
             .compactMap { exchange in exchange.completed.map { $0 - exchange.invoked } }.sorted()
         guard !responseTimes.isEmpty else { return nil }
         let median: Duration = .microseconds(responseTimes[responseTimes.count / 2])
-        guard median > noticeableDelay else { return nil }
+        guard median > noticeableResponseDelay else { return nil }
         let seconds = Double(median.milliseconds / 100) / 10
         return
             "the response to a plain purchase takes \(seconds) s: every case waits for it, and "

@@ -61,7 +61,8 @@ extension Judge {
         switch finding.code {
         case .effectExtra, .unstableState: return .baseline
         case .effectDiffers, .responseLate, .noResponse: return .deadline
-        case .effectMissing, .wrongEffectCount, .effectContent, .stateDiffers, .wrongStateValue,
+        case .effectMissing, .wrongEffectCount, .effectContentDiffers, .stateDiffers,
+            .wrongStateValue,
             .userMissing,
             .idempotencyKeyChanged, .identitySplit, .personalDataKept,
             // The wait for an app's commands and calls counts only the time in which Assay was not

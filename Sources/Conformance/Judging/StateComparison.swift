@@ -48,13 +48,13 @@ package struct StateComparison: Sendable {
     }
 
     /// Whether the judged run may add values, as long as the values of the baseline run remain.
-    private var allowsAdditions: Bool {
+    private var allowsAddedValues: Bool {
         let compared = evidence.expectation.compared
         return compared.contains(.kept) && compared.isDisjoint(with: [.state, .fields])
     }
 
     /// Whether at least one probe could be read both in the judged run and in the baseline run.
-    package var isObserved: Bool {
+    package var isStateObserved: Bool {
         guard let baseline = baselines.first else { return false }
         return subject.documents.keys.contains { baseline.documents[$0] != nil }
     }
@@ -64,31 +64,36 @@ package struct StateComparison: Sendable {
     package var volatilePaths: [String] {
         let probes = evidence.profile.probes
         return volatilePathsByUserProbe.flatMap { userProbe, pointers in
-            let ignored = probes.first { $0.name == userProbe.probe }?.ignored ?? []
-            let names = pointers.filter { pointer in !ignored.contains { pointer.isInside($0) } }
-                .map {
-                    "\(userProbe.probe)\(isGeneratedKey($0, userProbe) ? "\($0.parent ?? $0)/*" : "\($0)")"
-                }
+            let ignoredPointers = probes.first { $0.name == userProbe.probe }?.ignoredPointers ?? []
+            let names = pointers.filter { pointer in
+                !ignoredPointers.contains { pointer.isInside($0) }
+            }
+            .map {
+                "\(userProbe.probe)\(isUnderGeneratedKey($0, userProbe) ? "\($0.parent ?? $0)/*" : "\($0)")"
+            }
             return Set(names)
         }.sorted()
     }
 
     /// Whether the last component of the path is a key for which the backend generates a new value
     /// in each run.
-    private func isGeneratedKey(_ path: JSONPointer, _ userProbe: ComparableRun.UserProbe) -> Bool {
+    private func isUnderGeneratedKey(_ path: JSONPointer, _ userProbe: ComparableRun.UserProbe)
+        -> Bool
+    {
         path.parent.map { generatedKeys[userProbe]?.contains($0) ?? false } ?? false
     }
 
     /// Whether every value in the probe responses differs between equal runs, so that nothing can
     /// be compared.
-    package var areAllValuesVolatile: Bool {
+    package var areAllComparedValuesVolatile: Bool {
         guard let baseline = baselines.first, !volatilePathsByUserProbe.isEmpty else {
             return false
         }
         return baseline.documents.allSatisfy { userProbe, document in
             let volatilePaths = volatilePathsByUserProbe[userProbe] ?? []
             return !document.isNull
-                && document.leaves.allSatisfy { leaf in volatilePaths.contains { leaf.isInside($0) }
+                && document.leafPaths.allSatisfy { leaf in
+                    volatilePaths.contains { leaf.isInside($0) }
                 }
         }
     }
@@ -122,7 +127,7 @@ package struct StateComparison: Sendable {
         }.sorted { $0.description < $1.description }
         guard !places.isEmpty else { return nil }
         let texts = documents.map { document in
-            places.map { "\($0): \(Self.abbreviated(document[$0]))" }.joined(separator: ", ")
+            places.map { "\($0): \(Self.abbreviatedText(document[$0]))" }.joined(separator: ", ")
         }
         var distinctTexts: [String] = []
         for text in texts where !distinctTexts.contains(text) { distinctTexts.append(text) }
@@ -185,19 +190,20 @@ package struct StateComparison: Sendable {
         guard let expected = baseline.documents[userProbe],
             let actual = subject.documents[userProbe]
         else { return nil }
-        let ignored = Array(volatilePathsByUserProbe[userProbe] ?? []) + probe.ignored
-        let texts = allowsAdditions ? actual.texts : []
+        let ignoredPointers =
+            Array(volatilePathsByUserProbe[userProbe] ?? []) + probe.ignoredPointers
+        let texts = allowsAddedValues ? actual.texts : []
         let differences = expected.differences(from: actual).filter { difference in
             let isOneSided = difference.left == nil || difference.right == nil
-            return !ignored.contains { difference.pointer.isInside($0) }
-                && !(isOneSided && isGeneratedKey(difference.pointer, userProbe))
-                && !(allowsAdditions && difference.left?.texts.isSubset(of: texts) ?? true)
+            return !ignoredPointers.contains { difference.pointer.isInside($0) }
+                && !(isOneSided && isUnderGeneratedKey(difference.pointer, userProbe))
+                && !(allowsAddedValues && difference.left?.texts.isSubset(of: texts) ?? true)
         }
         guard !differences.isEmpty else { return nil }
         func list(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
             differences.prefix(6).map { pointer, left, right in
                 let path = pointer.tokens.isEmpty ? "response" : pointer.description
-                return "\(path): \(Self.abbreviated(side(left, right)))"
+                return "\(path): \(Self.abbreviatedText(side(left, right)))"
             }.joined(separator: ", ") + (differences.count > 6 ? ", …" : "")
         }
         return Finding(
@@ -221,7 +227,7 @@ package struct StateComparison: Sendable {
         let selectedFields = evidence.expectation.comparedFields
         // Without a plain purchase before the first case, a field that every purchase has may be
         // missing for a good reason.
-        guard !selectedFields.isEmpty || evidence.sight.places != nil else { return [] }
+        guard !selectedFields.isEmpty || evidence.observability.places != nil else { return [] }
         let requiredFields =
             selectedFields.isEmpty ? Profile.Reading.fieldsOfEveryPurchase : selectedFields
         return evidence.profile.probes.flatMap { probe in
@@ -243,7 +249,7 @@ package struct StateComparison: Sendable {
         }
     }
 
-    private static func abbreviated(_ value: JSONValue?) -> String {
+    private static func abbreviatedText(_ value: JSONValue?) -> String {
         guard let value else { return "absent" }
         let text = value.text
         return text.count <= 60 ? text : String(text.prefix(57)) + "…"
@@ -262,15 +268,15 @@ extension JSONValue {
     }
 
     /// The JSON paths of all scalars and empty containers inside the value.
-    fileprivate var leaves: [JSONPointer] { leaves(JSONPointer()) }
+    fileprivate var leafPaths: [JSONPointer] { leafPaths(JSONPointer()) }
 
-    private func leaves(_ path: JSONPointer) -> [JSONPointer] {
+    private func leafPaths(_ path: JSONPointer) -> [JSONPointer] {
         let childPaths: [JSONPointer] =
             switch self {
             case .object(let object):
-                object.members.flatMap { $0.value.leaves(path.appending($0.key)) }
+                object.members.flatMap { $0.value.leafPaths(path.appending($0.key)) }
             case .array(let array):
-                array.enumerated().flatMap { $0.element.leaves(path.appending("\($0.offset)")) }
+                array.enumerated().flatMap { $0.element.leafPaths(path.appending("\($0.offset)")) }
             case .null, .bool, .number, .string: []
             }
         return childPaths.isEmpty ? [path] : childPaths

@@ -26,7 +26,7 @@ package struct StateRule: Rule {
         ])
         let fields = evidence.expectation.states.flatMap(\.fields)
         guard let field = fields.first(where: { purchaseFields.contains($0.name) }),
-            let invisiblePurchaseReason = evidence.sight.invisiblePurchaseReason
+            let invisiblePurchaseReason = evidence.observability.invisiblePurchaseReason
         else { return nil }
         return Finding(
             .unobservable,
@@ -53,7 +53,7 @@ package struct StateRule: Rule {
         case .unreadable(let text): return setupFailed(expectedResponseText, text, field)
         case nil: return setupFailed(expectedResponseText, "the probe was not sent", field)
         }
-        guard let expected = resolve(field, in: evidence) else {
+        guard let expected = expectedValue(field, in: evidence) else {
             return setupFailed(
                 "an event that determines \(field.name) of \(user)",
                 "\(field.value.text) has no value",
@@ -73,8 +73,8 @@ package struct StateRule: Rule {
             )
         }
         if reading.hasCombinedConditions {
-            let truth = truth(of: reading, document) { condition in
-                self.truth(
+            let conditionResult = conditionResult(of: reading, document) { condition in
+                self.conditionResult(
                     (field, probe.name, condition),
                     user,
                     document,
@@ -82,8 +82,8 @@ package struct StateRule: Rule {
                     in: evidence
                 )
             }
-            switch truth {
-            case .known(let isSo): return mismatchFinding(.bool(isSo))
+            switch conditionResult {
+            case .known(let isFulfilled): return mismatchFinding(.bool(isFulfilled))
             case .doubtful(let finding): return finding
             }
         }
@@ -111,7 +111,7 @@ package struct StateRule: Rule {
     /// The truth of a condition in the profile's mapping.
     ///
     /// It is doubtful when the value was not observed.
-    private enum Truth {
+    private enum ConditionResult {
         case known(Bool)
         case doubtful(Finding)
     }
@@ -120,19 +120,19 @@ package struct StateRule: Rule {
     ///
     /// A doubtful condition makes the result doubtful only when the other conditions do not decide
     /// it.
-    private static func truth(
+    private static func conditionResult(
         of reading: Profile.Reading,
         _ document: JSONValue?,
-        _ evaluate: (Profile.Reading) -> Truth
-    ) -> Truth {
+        _ evaluate: (Profile.Reading) -> ConditionResult
+    ) -> ConditionResult {
         let first = evaluate(reading)
         if let others = reading.additionalConditions {
-            let all = [first] + others.map { truth(of: $0, document, evaluate) }
-            return combined(all, by: false)
+            let all = [first] + others.map { conditionResult(of: $0, document, evaluate) }
+            return combinedResult(all, by: false)
         }
         if let others = reading.alternativeConditions {
-            let all = [first] + others.map { truth(of: $0, document, evaluate) }
-            return combined(all, by: true)
+            let all = [first] + others.map { conditionResult(of: $0, document, evaluate) }
+            return combinedResult(all, by: true)
         }
         return first
     }
@@ -140,26 +140,28 @@ package struct StateRule: Rule {
     /// Returns `value` if any of the conditions has this value.
     ///
     /// Otherwise returns the first doubtful one or, without any, the opposite value.
-    private static func combined(_ truths: [Truth], by value: Bool) -> Truth {
-        var doubtfulResult: Truth?
-        for truth in truths {
-            switch truth {
+    private static func combinedResult(_ conditionResults: [ConditionResult], by value: Bool)
+        -> ConditionResult
+    {
+        var doubtfulResult: ConditionResult?
+        for conditionResult in conditionResults {
+            switch conditionResult {
             case .known(value): return .known(value)
             case .known: continue
-            case .doubtful: doubtfulResult = doubtfulResult ?? truth
+            case .doubtful: doubtfulResult = doubtfulResult ?? conditionResult
             }
         }
         return doubtfulResult ?? .known(!value)
     }
 
     /// Returns the truth of one condition of a mapping in a probe's response.
-    private static func truth(
+    private static func conditionResult(
         _ mappedField: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
         _ user: String,
         _ document: JSONValue?,
         _ expectedText: String,
         in evidence: CaseEvidence
-    ) -> Truth {
+    ) -> ConditionResult {
         let (field, _, reading) = mappedField
         let lookUp = ProbePathSurvey.lookUp(at: reading.pointer, in: document)
         if case .value(let found) = lookUp {
@@ -213,7 +215,7 @@ package struct StateRule: Rule {
         let actual = valueWhenAbsent(field, reading, in: evidence)
         let isDoubtful =
             lookUp == .memberMissing
-            || matches(actual, expected, field: field.name) && evidence.sight.places != nil
+            || matches(actual, expected, field: field.name) && evidence.observability.places != nil
         let survey = ProbePathSurvey(evidence)
         guard isDoubtful, survey.canJudgeAbsence, !survey.hasContained(reading.pointer, by: probe)
         else {
@@ -286,7 +288,9 @@ package struct StateRule: Rule {
         let probes = evidence.profile.probes
         let probeForExistence =
             probes.first { $0.name == "user" }
-            ?? probes.first { evidence.sight.probesShowingExistence?.contains($0.name) == true }
+            ?? probes.first {
+                evidence.observability.probesShowingExistence?.contains($0.name) == true
+            }
         let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap {
             presence(of: user, by: $0.name, in: evidence)
         }
@@ -316,7 +320,7 @@ package struct StateRule: Rule {
         )
     }
 
-    private enum Presence { case found, missing, sameAsUnknownUser, unclear }
+    private enum UserPresence { case found, missing, sameAsUnknownUser, unclear }
 
     /// Returns whether a probe finds the user; nil when the probe was not sent.
     ///
@@ -326,17 +330,17 @@ package struct StateRule: Rule {
         of user: String,
         by probe: String,
         in evidence: CaseEvidence
-    ) -> Presence? {
+    ) -> UserPresence? {
         switch evidence.subject.state(of: user, probe: probe) {
         case nil: return nil
         case .missing: return .missing
         case .unreadable: return .unclear
         case .document(let document):
             let id = evidence.subject.namespace.id(of: user)
-            guard document.leavingOut(id: id) == evidence.sight.nobody?[probe] else {
+            guard document.leavingOut(id: id) == evidence.observability.nobody?[probe] else {
                 return .found
             }
-            return evidence.sight.probesNotShowingExistence?.contains(probe) == true
+            return evidence.observability.probesNotShowingExistence?.contains(probe) == true
                 ? .sameAsUnknownUser : .missing
         }
     }
@@ -353,10 +357,10 @@ package struct StateRule: Rule {
         case .isAny(let values): return .bool(values.contains(found))
         case .isNone(let values): return .bool(!values.contains(found))
         case .isFuture:
-            guard let moment = Masking.instant(found) else { return .bool(false) }
-            return .bool(moment > now)
+            guard let parsedTime = Masking.instant(found) else { return .bool(false) }
+            return .bool(parsedTime > now)
         case .value:
-            guard Profile.Reading.flags.contains(field) else { return found }
+            guard Profile.Reading.booleanFields.contains(field) else { return found }
             switch found {
             case .bool: return found
             case .null: return .bool(false)
@@ -371,7 +375,7 @@ package struct StateRule: Rule {
     /// template has no value.
     ///
     /// The name of a product is replaced by the product ID that the profile defines for it.
-    private static func resolve(
+    private static func expectedValue(
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
     ) -> JSONValue? {
@@ -405,7 +409,7 @@ package struct StateRule: Rule {
     }
 
     private static func text(_ value: JSONValue, field: String) -> String {
-        guard field == "expires", let moment = Masking.instant(value) else { return value.text }
-        return "\(moment)"
+        guard field == "expires", let parsedTime = Masking.instant(value) else { return value.text }
+        return "\(parsedTime)"
     }
 }

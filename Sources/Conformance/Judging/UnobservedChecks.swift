@@ -40,7 +40,8 @@ extension CaseEvidence {
     private var unobservedStateReason: String? {
         let compared = expectation.compared
         guard expectation.relation != nil, expectation.comparedFields.isEmpty,
-            !compared.isDisjoint(with: [.state, .fields, .kept]), !sight.areProbeChangesObservable
+            !compared.isDisjoint(with: [.state, .fields, .kept]),
+            !observability.areProbeChangesObservable
         else { return nil }
         return profile.probes.isEmpty
             ? "no probe shows state; add a read-only route or a command under 'probes' in assay.yaml"

@@ -91,42 +91,43 @@ package struct Construct<Owner: Sendable>: Sendable {
         let isMisspelled =
             presentKeys.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
         if !shape.oneOf.isEmpty, presentKeys.count != 1, !isMisspelled {
-            let list = Self.list(shape.oneOf, "or")
+            let joinedList = Self.joinedList(shape.oneOf, "or")
             reader.fail(
                 presentKeys.isEmpty
                     ? .conflict(
-                        "\(shape.owner) needs one of \(Self.list(shape.oneOf, "or"))",
+                        "\(shape.owner) needs one of \(Self.joinedList(shape.oneOf, "or"))",
                         remedy: "Add one of them, for example '\(example)'."
                     )
                     : .conflict(
-                        "\(shape.owner) allows only one of \(list)",
-                        remedy: "Keep only one: \(Self.list(presentKeys.map { "'\($0)'" }, "or"))."
+                        "\(shape.owner) allows only one of \(joinedList)",
+                        remedy:
+                            "Keep only one: \(Self.joinedList(presentKeys.map { "'\($0)'" }, "or"))."
                     ),
                 at: keys.node.location
             )
         }
         for (key, others) in shape.companionKeys.sorted(by: { $0.key < $1.key }) {
             guard keys[key] != nil, !others.contains(where: { keys[$0] != nil }) else { continue }
-            let list = Self.list(others.map { "'\($0)'" }, "or")
+            let joinedList = Self.joinedList(others.map { "'\($0)'" }, "or")
             reader.fail(
                 .conflict(
-                    "'\(key)' requires \(list)",
-                    remedy: "Add \(list), or remove '\(key)'."
+                    "'\(key)' requires \(joinedList)",
+                    remedy: "Add \(joinedList), or remove '\(key)'."
                 ),
                 at: keys.location(of: key)
             )
         }
         for presentKeys in shape.mutuallyExclusive.map({ $0.filter { keys[$0] != nil } })
         where presentKeys.count > 1 {
-            let list = Self.list(presentKeys.map { "'\($0)'" }, "and")
+            let joinedList = Self.joinedList(presentKeys.map { "'\($0)'" }, "and")
             reader.fail(
-                .conflict("\(list) cannot be combined", remedy: "Keep only one of them."),
+                .conflict("\(joinedList) cannot be combined", remedy: "Keep only one of them."),
                 at: keys.location(of: presentKeys[1])
             )
         }
     }
 
-    private static func list(_ words: [String], _ last: String) -> String {
+    private static func joinedList(_ words: [String], _ last: String) -> String {
         guard words.count > 1, let end = words.last else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " \(last) " + end
     }

@@ -9,7 +9,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case wrongKind(expected: String, found: String)
         case unknownValue(String, valueKind: String, allowed: [String])
         /// A template, such as `{{id}}`, without quotation marks, which YAML reads as a mapping.
-        case bareTemplate(String)
+        case unquotedTemplate(String)
         case duration(String)
         case template(String, known: [String], nearest: String? = nil)
         case unknownName(String, valueKind: String, known: [String])
@@ -38,7 +38,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
         case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
         case .unknownValue(let text, let valueKind, _): "'\(text)' is not a known \(valueKind)"
-        case .bareTemplate(let name): "{{\(name)}} is not in quotation marks"
+        case .unquotedTemplate(let name): "{{\(name)}} is not in quotation marks"
         case .duration(let text): "'\(text)' is not a duration"
         case .template(let name, _, _): "unknown template {{\(name)}}"
         case .unknownName(let name, let valueKind, _): "unknown \(valueKind) '\(name)'"
@@ -59,11 +59,12 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .unknownKey(let key, let allowed): Self.suggestion(key, allowed, "Use one of")
         case .missingKey(let key, _): "Add '\(key): …'."
         case .wrongKind(let expected, _): "Replace the value with \(expected)."
-        case .bareTemplate(let name): "Write \"{{\(name)}}\": without quotes it is a YAML mapping."
+        case .unquotedTemplate(let name):
+            "Write \"{{\(name)}}\": without quotes it is a YAML mapping."
         case .unknownValue(let text, _, let allowed): Self.suggestion(text, allowed, "Use one of")
         case .duration(let text):
-            "Write a number and a unit (ms, s, m, h or d), for example '\(Self.number(text))s' "
-                + "or '\(Self.number(text))m'."
+            "Write a number and a unit (ms, s, m, h or d), for example '\(Self.digitsOrExample(text))s' "
+                + "or '\(Self.digitsOrExample(text))m'."
         case .template(let name, let known, let nearest):
             Self.suggestion(name, known, "Available templates", nearest)
         case .unknownName(let name, let valueKind, let known):
@@ -95,7 +96,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         return entries.contains { $0.key == key && $0.keyLocation == location }
     }
 
-    private static func number(_ text: String) -> String {
+    private static func digitsOrExample(_ text: String) -> String {
         let digits = text.filter { $0.isASCII && $0.isNumber }
         return digits.isEmpty ? "5" : digits
     }

@@ -228,16 +228,16 @@ extension Contract {
             )
         }
         checkSearch(at: location, &reader)
-        checkWaitedEnds(&reader)
+        checkWaitForEndSteps(&reader)
         checkConcurrentRequests(&reader)
         if let needs = keys["needs"] { checkClock(at: needs.location, &reader) }
         checkExpectation(keys, &reader)
         reader.errors += reader.names.errors(unknownUsers: unknownUsers ?? [])
     }
 
-    private func checkWaitedEnds(_ reader: inout NodeReader) {
+    private func checkWaitForEndSteps(_ reader: inout NodeReader) {
         let sourceLocations = StepLocations(reader.sourceLocations)
-        for (delivery, step) in waitsWithoutSoonEnd {
+        for (delivery, step) in waitStepsWithoutSoonEnd {
             reader.fail(
                 .conflict(
                     "the event of the delivery '\(delivery)' has no end to wait for",
@@ -246,7 +246,7 @@ extension Contract {
                 at: sourceLocations[step] ?? location
             )
         }
-        for (call, step) in tokensWithoutSoonEnd {
+        for (call, step) in callsWithoutExpiringToken {
             reader.fail(
                 .conflict(
                     "the token of the call '\(call)' does not expire during the case",
@@ -270,7 +270,7 @@ extension Contract {
 
     private func checkClock(at location: SourceLocation, _ reader: inout NodeReader) {
         guard needs.contains(.clock) else { return }
-        let plan = RunPlan(steps: given + steps, users: [], observes: false)
+        let plan = RunPlan(steps: given + steps, users: [], observesFinalState: false)
         if plan.requiresMachineTime {
             reader.fail(
                 .conflict(
@@ -293,13 +293,13 @@ extension Contract {
     }
 
     private func checkSearch(at location: SourceLocation, _ reader: inout NodeReader) {
-        let events = steps.count { step in
+        let eventCount = steps.count { step in
             guard case .deliver(let delivery) = step else { return false }
             if case .repeats = delivery.subject { return false }
             return true
         }
         switch search {
-        case .orders where events < 2:
+        case .orders where eventCount < 2:
             reader.fail(
                 .conflict(
                     "'orders' needs at least two events",
@@ -307,10 +307,10 @@ extension Contract {
                 ),
                 at: location
             )
-        case .generated where events != 1:
+        case .generated where eventCount != 1:
             reader.fail(
                 .conflict(
-                    "'vary' needs exactly one event, but 'steps' delivers \(events)",
+                    "'vary' needs exactly one event, but 'steps' delivers \(eventCount)",
                     remedy: "Move the other deliveries to 'given'."
                 ),
                 at: location
@@ -325,8 +325,9 @@ extension Contract {
         guard let node = keys["expect"], case .mapping(let entries) = node.content else { return }
         let keysDefiningExpectations = Expectation.grammar.shape.keys.filter(\.isSufficientAlone)
             .map(\.key)
-        let hasAnswers = (given + steps).contains(where: \.traits.definesExpectedResponse)
-        guard !hasAnswers, !entries.contains(where: { keysDefiningExpectations.contains($0.key) })
+        let hasExpectedResponses = (given + steps).contains(where: \.traits.definesExpectedResponse)
+        guard !hasExpectedResponses,
+            !entries.contains(where: { keysDefiningExpectations.contains($0.key) })
         else { return }
         reader.fail(
             .conflict(

@@ -20,7 +20,7 @@ struct ContractNames {
             names.axes.append(.init(name: axis.key, values: values.compactMap(\.scalar)))
         }
         for key in ["given", "steps"] {
-            for shapedNode in GrammarWalk.of(key, in: root) {
+            for shapedNode in GrammarWalk.shapedNodes(key, in: root) {
                 collect(shapedNode)
                 if shapedNode.place == .contract(.request) || shapedNode.place == .contract(.phone)
                 {
@@ -28,7 +28,7 @@ struct ContractNames {
                 }
             }
         }
-        for shapedNode in GrammarWalk.of("expect", in: root) { collect(shapedNode) }
+        for shapedNode in GrammarWalk.shapedNodes("expect", in: root) { collect(shapedNode) }
         for user in introducedUsers where !names.users.contains(user) && !isMisspelled(user) {
             names.users.append(user)
         }
@@ -60,8 +60,8 @@ struct ContractNames {
         to list: WritableKeyPath<TemplateNames, [String]>
     ) {
         // An axis may have a thousand values, so the lookup must be fast.
-        var known = Set(names[keyPath: list])
-        names[keyPath: list] += texts.filter { known.insert($0).inserted }
+        var collectedNames = Set(names[keyPath: list])
+        names[keyPath: list] += texts.filter { collectedNames.insert($0).inserted }
     }
 
     /// Returns every string that results from a string when the values of `variants` replace their
@@ -96,7 +96,7 @@ struct ContractNames {
 
 extension GrammarWalk {
     /// Returns every key and scalar value below a top-level key of a contract file.
-    fileprivate static func of(_ key: String, in root: LocatedNode) -> [ShapedNode] {
+    fileprivate static func shapedNodes(_ key: String, in root: LocatedNode) -> [ShapedNode] {
         guard let node = root[key], let shape = Contract.grammar.shape[key]?.shape else {
             return []
         }

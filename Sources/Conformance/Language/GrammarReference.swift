@@ -30,13 +30,13 @@ package struct GrammarReference: Sendable {
                 guard key.shape.isSteps, let firstKey = directConstructs.keys.first else {
                     return keyLocations(in: directConstructs, below: ownPath, depth + 1)
                 }
-                let step = ownPath + [firstKey.key]
-                return [KeyLocation(path: step, key: firstKey)]
+                let firstKeyPath = ownPath + [firstKey.key]
+                return [KeyLocation(path: firstKeyPath, key: firstKey)]
                     + firstKey.shape.directConstructs.flatMap {
-                        keyLocations(in: $0, below: step, depth + 1)
+                        keyLocations(in: $0, below: firstKeyPath, depth + 1)
                     }
                     + directConstructs.keys.dropFirst().flatMap { companionKeys -> [KeyLocation] in
-                        let location = step + [companionKeys.key]
+                        let location = firstKeyPath + [companionKeys.key]
                         return [KeyLocation(path: location, key: companionKeys)]
                             + companionKeys.shape.directConstructs.flatMap {
                                 keyLocations(in: $0, below: location, depth + 1)
@@ -54,15 +54,19 @@ package struct GrammarReference: Sendable {
     /// under `steps`.
     package func keyLocations(named text: String) -> [KeyLocation] {
         let pathSuffix = text.split(separator: ".").map(String.init)
-        let all = keyLocations.filter { $0.path.suffix(pathSuffix.count) == pathSuffix[...] }
+        let matchingLocations = keyLocations.filter {
+            $0.path.suffix(pathSuffix.count) == pathSuffix[...]
+        }
         let isInGiven = pathSuffix.first == "given"
-        return all.filter { isInGiven || $0.path.first != "given" || $0.path.count == 1 }
+        return matchingLocations.filter {
+            isInGiven || $0.path.first != "given" || $0.path.count == 1
+        }
     }
 
     /// The names of all keys, to suggest a name when the user misspells one.
     package var names: [String] {
-        var seen: Set<String> = []
-        return keyLocations.compactMap(\.path.last).filter { seen.insert($0).inserted }
+        var seenNames: Set<String> = []
+        return keyLocations.compactMap(\.path.last).filter { seenNames.insert($0).inserted }
     }
 
     // MARK: One key
@@ -70,24 +74,26 @@ package struct GrammarReference: Sendable {
     /// Returns the labeled lines that `assay explain` prints for a key.
     package func explanation(of location: KeyLocation) -> [(label: String, text: String)] {
         let key = location.key
-        var parts = [(label: "meaning", text: key.doc), (label: "value", text: key.shape.kind)]
-        if key.isRequired { parts.append(("required", "yes")) }
-        if let fallback = key.fallback { parts.append(("default", fallback)) }
+        var labeledLines = [
+            (label: "meaning", text: key.doc), (label: "value", text: key.shape.kind),
+        ]
+        if key.isRequired { labeledLines.append(("required", "yes")) }
+        if let fallback = key.fallback { labeledLines.append(("default", fallback)) }
         let below = key.shape.isSteps ? [] : key.shape.directConstructs.flatMap(\.keys)
         if !below.isEmpty {
-            parts.append(("keys", below.map(\.key).joined(separator: ", ")))
+            labeledLines.append(("keys", below.map(\.key).joined(separator: ", ")))
         }
-        parts.append(("since", key.since))
-        return parts.map { ($0.label, $0.text.replacing("`", with: "")) }
+        labeledLines.append(("since", key.since))
+        return labeledLines.map { ($0.label, $0.text.replacing("`", with: "")) }
     }
 
     // MARK: The page
 
     /// Returns the reference page in DocC's Markdown, with a table of keys for every mapping.
     package func page(title: String, discovery: String) -> String {
-        var seen: Set<String> = []
+        var seenNames: Set<String> = []
         let constructs = [root] + root.keys.flatMap(\.shape.constructs)
-        let sections = constructs.filter { seen.insert($0.name).inserted }.map(section)
+        let sections = constructs.filter { seenNames.insert($0.name).inserted }.map(section)
         return "# \(title)\n\n\(discovery)\n\n" + sections.joined(separator: "\n")
     }
 

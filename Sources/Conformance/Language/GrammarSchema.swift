@@ -25,13 +25,13 @@ package struct GrammarSchema {
             .init(key: "title", value: .string(title)),
         ]
         members += object(root).members
-        var defined: [JSONObject.Member] = []
+        var definitions: [JSONObject.Member] = []
         for construct in root.keys.flatMap(\.shape.constructs)
-        where !defined.contains(where: { $0.key == construct.name }) {
-            defined.append(.init(key: construct.name, value: .object(object(construct))))
+        where !definitions.contains(where: { $0.key == construct.name }) {
+            definitions.append(.init(key: construct.name, value: .object(object(construct))))
         }
-        if !defined.isEmpty {
-            members.append(.init(key: "$defs", value: .object(JSONObject(members: defined))))
+        if !definitions.isEmpty {
+            members.append(.init(key: "$defs", value: .object(JSONObject(members: definitions))))
         }
         return .object(JSONObject(members: members))
     }

@@ -22,7 +22,7 @@ package struct GrammarWalk {
     }
 
     /// The shape of a string that the grammar does not describe.
-    private static let unknown = Shape.text("a string")
+    private static let shapeOfUnknownKey = Shape.text("a string")
 
     private mutating func visit(_ node: LocatedNode, _ shape: Shape, _ place: TemplateSlot?) {
         switch shape {
@@ -56,19 +56,19 @@ package struct GrammarWalk {
                 visit(entry.keyNode, key, nil)
                 visit(entry.value, value, place)
             case .construct(let construct):
-                visit(entry.keyNode, Self.unknown, nil)
-                visit(entry.value, construct[entry.key]?.shape ?? Self.unknown, place)
+                visit(entry.keyNode, Self.shapeOfUnknownKey, nil)
+                visit(entry.value, construct[entry.key]?.shape ?? Self.shapeOfUnknownKey, place)
             case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag,
                 .count,
                 .duration,
                 .words, .openWords, .null, .pointer, .list, .either, .templated:
-                visit(entry.keyNode, Self.unknown, nil)
-                visit(entry.value, Self.unknown, nil)
+                visit(entry.keyNode, Self.shapeOfUnknownKey, nil)
+                visit(entry.value, Self.shapeOfUnknownKey, nil)
             }
         }
     }
 
-    /// Returns the shape of a list's elements; `unknown` when the shape is not a list.
+    /// Returns the shape of a list's elements; `shapeOfUnknownKey` when the shape is not a list.
     private static func element(of shape: Shape) -> Shape {
         switch shape {
         case .list(let element, _): element
@@ -77,11 +77,11 @@ package struct GrammarWalk {
             .duration,
             .words,
             .openWords, .null, .pointer, .map, .construct, .either, .templated:
-            unknown
+            shapeOfUnknownKey
         }
     }
 
-    /// Returns the one of several alternative shapes that fits a YAML value, or `unknown` when none
+    /// Returns the one of several alternative shapes that fits a YAML value, or `shapeOfUnknownKey` when none
     /// fits.
     private static func choice(of shapes: [Shape], for node: LocatedNode) -> Shape {
         let acceptingShapes = shapes.filter { $0.acceptsKind(node) }
@@ -90,7 +90,7 @@ package struct GrammarWalk {
             guard case .construct(let construct) = shape else { return false }
             return construct.keys.first.map { keys.contains($0.key) } ?? false
         }
-        return identifiedByFirstKey ?? acceptingShapes.first ?? unknown
+        return identifiedByFirstKey ?? acceptingShapes.first ?? shapeOfUnknownKey
     }
 }
 

@@ -99,8 +99,8 @@ package struct LocatedNode: Sendable {
         case .scalar(let text, let isPlain):
             let filled = Self.fill(text, axes)
             // A string that consists of one template takes the type of its value.
-            let isWhole = filled != text && Template(text).wholeName != nil
-            return LocatedNode(.scalar(filled, isPlain: isPlain || isWhole), location)
+            let isWholeTemplate = filled != text && Template(text).wholeName != nil
+            return LocatedNode(.scalar(filled, isPlain: isPlain || isWholeTemplate), location)
         case .sequence(let elements):
             return LocatedNode(.sequence(elements.map { $0.replacingAxes(axes) }), location)
         case .mapping(let entries):

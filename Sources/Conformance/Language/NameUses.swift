@@ -82,12 +82,14 @@ package struct NameUses: Hashable, Sendable {
     }
 
     private func errors(of kind: Kind, _ unknownUsers: [String]) -> [ContractError] {
-        let all = uses.filter { $0.kind == kind }
+        let usesOfKind = uses.filter { $0.kind == kind }
         let introducedNames = Self.unique(
-            unknownUsers + all.filter { $0.role == .introduces }.map(\.name)
+            unknownUsers + usesOfKind.filter { $0.role == .introduces }.map(\.name)
         )
-        let known = Self.unique(introducedNames + all.filter { $0.role == .mentions }.map(\.name))
-        return all.compactMap { use -> ContractError? in
+        let known = Self.unique(
+            introducedNames + usesOfKind.filter { $0.role == .mentions }.map(\.name)
+        )
+        return usesOfKind.compactMap { use -> ContractError? in
             guard !introducedNames.contains(use.name) else { return nil }
             switch use.role {
             case .introduces: return nil
@@ -95,7 +97,11 @@ package struct NameUses: Hashable, Sendable {
                 guard !known.contains(use.name) else { return nil }
                 return error(use, known: known)
             case .mentions:
-                let likelyIntendedNames = likelyIntendedNames(of: use, among: all, introducedNames)
+                let likelyIntendedNames = likelyIntendedNames(
+                    of: use,
+                    among: usesOfKind,
+                    introducedNames
+                )
                 return likelyIntendedNames.isEmpty ? nil : error(use, known: likelyIntendedNames)
             }
         }
@@ -112,15 +118,15 @@ package struct NameUses: Hashable, Sendable {
     /// introduces; empty when no name is similar.
     private func likelyIntendedNames(
         of use: NameUse,
-        among all: [NameUse],
+        among usesOfKind: [NameUse],
         _ introducedNames: [String]
     )
         -> [String]
     {
         func count(_ name: String) -> Int {
-            all.count { $0.name == name && $0.role != .refers }
+            usesOfKind.count { $0.name == name && $0.role != .refers }
         }
-        let others = all.filter { $0.role == .mentions && count($0.name) > count(use.name) }
+        let others = usesOfKind.filter { $0.role == .mentions && count($0.name) > count(use.name) }
         return Self.unique(introducedNames + others.map(\.name))
             .filter { Self.isMisspelling(use.name, of: $0) }
     }
@@ -148,7 +154,7 @@ package struct NameUses: Hashable, Sendable {
     }
 
     private static func unique(_ names: [String]) -> [String] {
-        var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }
+        var seenNames: Set<String> = []
+        return names.filter { seenNames.insert($0).inserted }
     }
 }

@@ -15,7 +15,7 @@ package enum ReferencePage: CaseIterable, Sendable {
         let body =
             switch self {
             case .clauses: Self.clauses(contracts)
-            case .findingCodes: Self.codes
+            case .findingCodes: Self.findingCodeLines
             }
         return body.joined(separator: "\n") + "\n"
     }
@@ -37,20 +37,22 @@ package enum ReferencePage: CaseIterable, Sendable {
             lines += [
                 "", "Correct design: \(clause.correctDesign)", "", "Source: \(clause.source)", "",
             ]
-            lines += list("Contracts", contracts.filter { $0.clause == clause.name })
+            lines += contractLines("Contracts", contracts.filter { $0.clause == clause.name })
         }
-        let known = Set(Clause.all.map(\.name))
-        let others = unique(contracts.map(\.clause)).filter { !known.contains($0) }
-        for name in others {
+        let knownClauseNames = Set(Clause.all.map(\.name))
+        let unknownClauseNames = unique(contracts.map(\.clause)).filter {
+            !knownClauseNames.contains($0)
+        }
+        for name in unknownClauseNames {
             lines += ["## \(name)", "", "`assay explain source \(name)` shows the source.", ""]
-            lines += list("Contracts", contracts.filter { $0.clause == name })
+            lines += contractLines("Contracts", contracts.filter { $0.clause == name })
         }
         return lines.dropLast()
     }
 
     // MARK: Finding codes
 
-    private static var codes: [String] {
+    private static var findingCodeLines: [String] {
         var lines = [
             "# Findings", "",
             "The meaning, usual cause and remedy of each code. Codes from E901 on report no fault "
@@ -68,7 +70,7 @@ package enum ReferencePage: CaseIterable, Sendable {
 
     // MARK: Parts
 
-    private static func list(_ title: String, _ contracts: [ContractHeading]) -> [String] {
+    private static func contractLines(_ title: String, _ contracts: [ContractHeading]) -> [String] {
         guard !contracts.isEmpty else { return [] }
         var lines = ["\(title):", ""]
         var listedIDs: Set<String> = []
@@ -80,7 +82,7 @@ package enum ReferencePage: CaseIterable, Sendable {
     }
 
     private static func unique(_ names: [String]) -> [String] {
-        var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }
+        var seenNames: Set<String> = []
+        return names.filter { seenNames.insert($0).inserted }
     }
 }

@@ -31,7 +31,7 @@ package enum RenamedWord {
     ]
 
     /// The old words that were renamed.
-    package static var all: [String] { currentNamesByOldName.keys.sorted() }
+    package static var allOldNames: [String] { currentNamesByOldName.keys.sorted() }
 
     /// Returns the current name of a renamed key or value.
     ///

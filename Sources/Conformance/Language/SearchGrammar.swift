@@ -52,11 +52,11 @@ extension Field where Owner == Contract {
     }
 
     static var orders: Field {
-        let sizes = 2...200
-        let syntax = Syntax<Int>(
-            .either([.words(["every"]), .count(sizes)]),
+        let sampleSizeRange = 2...200
+        let sampleSizeSyntax = Syntax<Int>(
+            .either([.words(["every"]), .count(sampleSizeRange)]),
             read: { node, reader in
-                if node.json.int64 != nil { return reader.count(node, in: sizes) }
+                if node.json.int64 != nil { return reader.count(node, in: sampleSizeRange) }
                 return reader.word(node, "value of 'orders' (or a number)", among: ["every"])
                     .map { _ in Search.defaultSampleSize }
             },
@@ -65,7 +65,7 @@ extension Field where Owner == Contract {
         return .choice(
             "orders",
             \.search,
-            syntax,
+            sampleSizeSyntax,
             embed: { Search.orders(sampleSize: $0) },
             extract: { if case .orders(let size) = $0 { size } else { nil } },
             "Delivers the events of `steps` in every order. With more than five events, only a "

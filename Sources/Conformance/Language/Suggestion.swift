@@ -11,10 +11,10 @@ package enum Suggestion {
     package static func nearest(to word: String, among candidates: [String]) -> String? {
         let count = word.count
         let distanceMax = max(count > 4 ? 2 : 1, count / 3)
-        let best = candidates.filter { abs($0.count - count) <= distanceMax }
+        let closestCandidate = candidates.filter { abs($0.count - count) <= distanceMax }
             .map { (editDistance(word, $0), $0) }.min { $0.0 < $1.0 }
-        guard let best, best.0 <= distanceMax else { return nil }
-        return best.1
+        guard let closestCandidate, closestCandidate.0 <= distanceMax else { return nil }
+        return closestCandidate.1
     }
 
     private static func editDistance(_ left: String, _ right: String) -> Int {
@@ -24,9 +24,9 @@ package enum Suggestion {
             var diagonal = row[0]
             row[0] = index + 1
             for (position, other) in right.enumerated() {
-                let replaced = diagonal + (letter == other ? 0 : 1)
+                let replacementDistance = diagonal + (letter == other ? 0 : 1)
                 diagonal = row[position + 1]
-                row[position + 1] = min(replaced, diagonal + 1, row[position] + 1)
+                row[position + 1] = min(replacementDistance, diagonal + 1, row[position] + 1)
             }
         }
         return row[right.count]

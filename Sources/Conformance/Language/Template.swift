@@ -113,9 +113,12 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
     /// Returns the value of the template's only name in a string that matches the template; nil
     /// when the string does not match.
     package func value(of name: String, in text: Substring) -> Substring? {
-        let sides = pieces.split(separator: .name(name), omittingEmptySubsequences: false)
-        guard sides.count == 2, names.count == 1 else { return nil }
-        let texts = sides.map { side in
+        let piecesAroundName = pieces.split(
+            separator: .name(name),
+            omittingEmptySubsequences: false
+        )
+        guard piecesAroundName.count == 2, names.count == 1 else { return nil }
+        let texts = piecesAroundName.map { side in
             side.map { if case .text(let text) = $0 { text } else { "" } }.joined()
         }
         guard text.count >= texts[0].count + texts[1].count, text.hasPrefix(texts[0]),
@@ -170,7 +173,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
             let nameStart = bytes.index(runEnd, offsetBy: opensName ? -2 : 0)
             add(.text(text[position..<brace] + literal), until: nameStart)
             guard opensName else { continue }
-            guard let close = closing(bytes, after: runEnd) else {
+            guard let close = closingBraces(bytes, after: runEnd) else {
                 add(.unclosed, until: runEnd)
                 continue
             }
@@ -183,7 +186,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the position of the `}}` that closes a name; nil when no brace follows, or a
     /// different brace comes first.
-    private static func closing(
+    private static func closingBraces(
         _ bytes: String.UTF8View,
         after start: String.Index
     ) -> String.Index? {

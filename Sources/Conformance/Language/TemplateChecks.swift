@@ -4,7 +4,7 @@
 /// that the caret in an error points at the template itself. At every place that uses an axis, all
 /// values of the axis are checked.
 package struct TemplateChecks {
-    private let finder: TemplateFinder
+    private let errorFinder: TemplateErrorFinder
     private var names = TemplateNames()
     private var axisNodes: [String: [LocatedNode]] = [:]
     package private(set) var errors: [ContractError] = []
@@ -16,7 +16,7 @@ package struct TemplateChecks {
     ///     templates.
     ///   - lines: The lines of the file; empty when the tree does not come from a file.
     package init(contract root: LocatedNode, lines: [String]) {
-        finder = TemplateFinder(lines: lines)
+        errorFinder = TemplateErrorFinder(lines: lines)
         let collector = ContractNames(root)
         names = collector.names
         axisNodes = collector.axisNodes
@@ -27,7 +27,7 @@ package struct TemplateChecks {
     ///   - root: The tree of a profile.
     ///   - lines: The lines of the file.
     package init(profile root: LocatedNode, lines: [String]) {
-        finder = TemplateFinder(lines: lines)
+        errorFinder = TemplateErrorFinder(lines: lines)
         check(root, Profile.grammar.shape, ignoring: [])
     }
 
@@ -55,7 +55,7 @@ package struct TemplateChecks {
 
     private mutating func check(_ node: LocatedNode, _ scope: TemplateScope) {
         guard let text = node.scalar else { return }
-        let found = finder.errors(in: text, at: node.location, scope)
+        let found = errorFinder.errors(in: text, at: node.location, scope)
         guard !found.isEmpty else { return }
         sourceLocations.insert(node.location)
         for error in found where !errors.contains(error) { errors.append(error) }
@@ -63,7 +63,7 @@ package struct TemplateChecks {
 }
 
 /// Finds the locations of unknown templates in a file.
-struct TemplateFinder {
+struct TemplateErrorFinder {
     /// The lines of the file; when empty, the caret in an error points at the whole string instead
     /// of the template.
     var lines: [String] = []
@@ -103,12 +103,12 @@ struct TemplateFinder {
         in text: String,
         at location: SourceLocation
     ) -> SourceLocation {
-        let spelling = String(text.dropFirst(problem.offset).prefix(problem.length))
-        var occurrencesToSkip = Self.count(of: spelling, in: text.prefix(problem.offset))
+        let problemText = String(text.dropFirst(problem.offset).prefix(problem.length))
+        var occurrencesToSkip = Self.count(of: problemText, in: text.prefix(problem.offset))
         let lines = self.lines.isEmpty ? [] : self.lines[min(location.line, self.lines.count)...]
         for (index, line) in ([location.text] + lines).enumerated() {
             var rest = line.dropFirst(index == 0 ? location.column - 1 : 0)
-            while let found = rest.firstRange(of: spelling) {
+            while let found = rest.firstRange(of: problemText) {
                 rest = rest[found.upperBound...]
                 if occurrencesToSkip == 0 {
                     return SourceLocation(
@@ -125,10 +125,10 @@ struct TemplateFinder {
         return location
     }
 
-    private static func count(of spelling: String, in text: Substring) -> Int {
+    private static func count(of problemText: String, in text: Substring) -> Int {
         var count = 0
         var rest = text
-        while let found = rest.firstRange(of: spelling) {
+        while let found = rest.firstRange(of: problemText) {
             count += 1
             rest = rest[found.upperBound...]
         }

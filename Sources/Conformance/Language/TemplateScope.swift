@@ -165,13 +165,13 @@ package struct TemplateScope: Hashable, Sendable {
             }
         }
         // The offset does not count when names are compared.
-        let letters = Array(name)
-        let cut = letters.indices.dropLast().first {
-            "+-".contains(letters[$0]) && letters[$0 + 1].isNumber
+        let characters = Array(name)
+        let offsetStart = characters.indices.dropLast().first {
+            "+-".contains(characters[$0]) && characters[$0 + 1].isNumber
         }
-        let head = String(letters[..<(cut ?? letters.endIndex)])
-        let similarName = Suggestion.nearest(to: head, among: known).map {
-            $0 + name.dropFirst(head.count)
+        let nameWithoutOffset = String(characters[..<(offsetStart ?? characters.endIndex)])
+        let similarName = Suggestion.nearest(to: nameWithoutOffset, among: known).map {
+            $0 + name.dropFirst(nameWithoutOffset.count)
         }
         return similarName == name ? nil : similarName
     }

@@ -38,7 +38,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         /// The value in the response; nil when the response does not contain the location.
         package let actual: String?
         /// The location in the pattern as written in the contract; its keys may contain templates.
-        package var written = JSONPointer()
+        package var pointerInContract = JSONPointer()
         /// The unredacted value in the response, including secrets; nil when the response does not
         /// contain the location.
         package var found: JSONValue?
@@ -135,9 +135,10 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         switch name.prefix(while: \.isLetter) {
         case "email": .string("\(name)-\(namespace.hex("some", name, count: 8))@example.com")
         case "device", "uuid": .string(namespace.installID(of: "some " + name))
-        case "phone": .string("+49151" + digits("some " + name, count: 8))
+        case "phone": .string("+49151" + generatedDigits("some " + name, count: 8))
         case "card": .string("4242424242424242")
-        case "address": .string("203.0.113.\(1 + (Int(digits(name, count: 3)) ?? 0) % 254)")
+        case "address":
+            .string("203.0.113.\(1 + (Int(generatedDigits(name, count: 3)) ?? 0) % 254)")
         // Strict backends require letters of both cases, a digit and a symbol.
         case "password": .string("Pw-\(name)-\(namespace.hex("some", name, count: 16))")
         case "number":
@@ -147,7 +148,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     }
 
     /// Returns pseudorandom decimal digits, of which the first is not zero.
-    private func digits(_ name: String, count: Int) -> String {
+    private func generatedDigits(_ name: String, count: Int) -> String {
         let hex = namespace.hex("some digits", name, count: count)
         return String(
             hex.utf8.enumerated().map { index, byte in
@@ -168,13 +169,13 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         for field in pattern.fields {
             let actual = response[field: field.name]
             found += match(.string(field.value), .string(actual ?? "")).map { inner in
-                let place = JSONPointer(tokens: ["headers", field.name])
+                let responsePointer = JSONPointer(tokens: ["headers", field.name])
                 var mismatch = Mismatch(
-                    pointer: place,
+                    pointer: responsePointer,
                     expected: inner.expected,
                     actual: actual.map { JSONValue.string($0).text }
                 )
-                (mismatch.written, mismatch.names) = (place, inner.names)
+                (mismatch.pointerInContract, mismatch.names) = (responsePointer, inner.names)
                 mismatch.found = actual.map(JSONValue.string)
                 return mismatch
             }
@@ -207,18 +208,18 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         _ actual: JSONValue,
         at pointer: JSONPointer = JSONPointer()
     ) -> [Mismatch] {
-        match(pattern, actual, at: pointer, written: pointer)
+        match(pattern, actual, at: pointer, pointerInContract: pointer)
     }
 
     private mutating func match(
         _ pattern: JSONValue,
         _ actual: JSONValue,
         at pointer: JSONPointer,
-        written: JSONPointer
+        pointerInContract: JSONPointer
     ) -> [Mismatch] {
         func mismatch(_ expected: String, _ text: String) -> Mismatch {
             var mismatch = Mismatch(pointer: pointer, expected: expected, actual: text)
-            (mismatch.written, mismatch.found) = (written, actual)
+            (mismatch.pointerInContract, mismatch.found) = (pointerInContract, actual)
             return mismatch
         }
         switch (pattern, actual) {
@@ -226,14 +227,19 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             var mismatches: [Mismatch] = []
             for member in wanted.members {
                 let key = fill(member.key)
-                let place = pointer.appending(key)
-                let written = written.appending(member.key)
+                let responsePointer = pointer.appending(key)
+                let pointerInContract = pointerInContract.appending(member.key)
                 if let value = found[key] {
-                    mismatches += match(member.value, value, at: place, written: written)
+                    mismatches += match(
+                        member.value,
+                        value,
+                        at: responsePointer,
+                        pointerInContract: pointerInContract
+                    )
                 } else {
-                    let text = Self.messageText(member.value, at: place)
-                    var missing = Mismatch(pointer: place, expected: text, actual: nil)
-                    missing.written = written
+                    let text = Self.redactedText(member.value, at: responsePointer)
+                    var missing = Mismatch(pointer: responsePointer, expected: text, actual: nil)
+                    missing.pointerInContract = pointerInContract
                     mismatches.append(missing)
                 }
             }
@@ -244,10 +250,15 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             }
             var mismatches: [Mismatch] = []
             for (index, pair) in zip(wanted, found).enumerated() {
-                let (place, written) = (
-                    pointer.appending(String(index)), written.appending(String(index))
+                let (responsePointer, pointerInContract) = (
+                    pointer.appending(String(index)), pointerInContract.appending(String(index))
                 )
-                mismatches += match(pair.0, pair.1, at: place, written: written)
+                mismatches += match(
+                    pair.0,
+                    pair.1,
+                    at: responsePointer,
+                    pointerInContract: pointerInContract
+                )
             }
             return mismatches
         case (.string(let text), _):
@@ -256,8 +267,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             let filled = copy.fill(JSONValue.string(text))
             let meaning = filled == .string(text) ? "" : " (\(text))"
             var found = mismatch(
-                Self.messageText(filled, at: pointer) + meaning,
-                Self.messageText(actual, at: pointer)
+                Self.redactedText(filled, at: pointer) + meaning,
+                Self.redactedText(actual, at: pointer)
             )
             found.names = known(text)
             return [found]
@@ -265,8 +276,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             if pattern == actual { return [] }
             return [
                 mismatch(
-                    Self.messageText(pattern, at: pointer),
-                    Self.messageText(actual, at: pointer)
+                    Self.redactedText(pattern, at: pointer),
+                    Self.redactedText(actual, at: pointer)
                 )
             ]
         }
@@ -288,11 +299,14 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     ///
     /// Returns whether the string matched the template.
     private mutating func learn(_ template: Template, from actual: String) -> Bool {
-        let open = template.pieces.indices.filter { valueName(template.pieces[$0]) != nil }
-        guard open.count == 1, let name = valueName(template.pieces[open[0]]), !hasValue(name)
+        let unknownNameIndices = template.pieces.indices.filter {
+            valueName(template.pieces[$0]) != nil
+        }
+        guard unknownNameIndices.count == 1,
+            let name = valueName(template.pieces[unknownNameIndices[0]]), !hasValue(name)
         else { return false }
-        let before = fill(template.pieces[..<open[0]])
-        let after = fill(template.pieces[(open[0] + 1)...])
+        let before = fill(template.pieces[..<unknownNameIndices[0]])
+        let after = fill(template.pieces[(unknownNameIndices[0] + 1)...])
         guard actual.utf8.count >= before.utf8.count + after.utf8.count,
             actual.hasPrefix(before), actual.hasSuffix(after)
         else { return false }
@@ -386,7 +400,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// Returns a JSON value on one line for messages, truncated to 60 characters.
     ///
     /// The value is hidden when its key is the name of a secret.
-    private static func messageText(_ value: JSONValue, at pointer: JSONPointer) -> String {
+    private static func redactedText(_ value: JSONValue, at pointer: JSONPointer) -> String {
         let names = pointer.tokens.map(SecretNames.normal).compactMap {
             SecretNames.member($0) ?? SecretNames.header($0)
         }

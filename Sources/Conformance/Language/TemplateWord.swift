@@ -157,12 +157,12 @@ package struct TemplateWord: Hashable, Sendable {
     /// Returns the templates with this word as written in a file, one for each name of the contract
     /// that can follow the word.
     package func examples(_ names: TemplateNames) -> [String] {
-        func members(_ list: [String]) -> [String] { list.map { "\(word).\($0)" } }
+        func memberNames(_ list: [String]) -> [String] { list.map { "\(word).\($0)" } }
         return switch form {
         case .exactWord, .timeOffset: [word]
-        case .user: members(names.users)
-        case .delivery: members(names.deliveries)
-        case .account: members(names.accounts)
+        case .user: memberNames(names.users)
+        case .delivery: memberNames(names.deliveries)
+        case .account: memberNames(names.accounts)
         case .freeName: ["\(word).NAME"]
         case .count: ["\(word).101"]
         case .memberOfCall: names.calls.map { "\($0).\(word)" }

@@ -9,7 +9,7 @@ struct TextMatch {
         case matcher(Matcher)
         /// A template name whose value is not known yet and is learned from the string; the value
         /// is not empty.
-        case capturing(String)
+        case capture(String)
     }
 
     private enum Matcher: String {
@@ -73,7 +73,7 @@ struct TextMatch {
             if let matcher = Matcher(rawValue: name) { return .matcher(matcher) }
             if let text = known(piece) { return .exact(Array(text.utf8)) }
             // The second use of an unknown name matches any text: real patterns do not repeat one.
-            return unknownNames.insert(name).inserted ? .capturing(name) : .matcher(.text)
+            return unknownNames.insert(name).inserted ? .capture(name) : .matcher(.text)
         }
     }
 
@@ -81,14 +81,14 @@ struct TextMatch {
     /// when the string does not match.
     func captures(in text: String) -> [(name: String, text: String)]? {
         let bytes = Array(text.utf8)
-        var search = Search(parts: parts, bytes: bytes)
+        var search = MatchSearch(parts: parts, bytes: bytes)
         guard search.matches(0, at: 0) else { return nil }
         return search.capturedRanges.map {
             ($0.name, String(decoding: bytes[$0.range], as: UTF8.self))
         }
     }
 
-    private struct Search {
+    private struct MatchSearch {
         let parts: [Part]
         let bytes: [UInt8]
         var capturedRanges: [(name: String, range: Range<Int>)] = []
@@ -106,13 +106,13 @@ struct TextMatch {
         mutating func matches(_ index: Int, at start: Int) -> Bool {
             guard index < parts.count else { return start == bytes.count }
             switch parts[index] {
-            case .exact(let wanted):
-                let end = start + wanted.count
-                return end <= bytes.count && bytes[start..<end].elementsEqual(wanted)
+            case .exact(let exactBytes):
+                let end = start + exactBytes.count
+                return end <= bytes.count && bytes[start..<end].elementsEqual(exactBytes)
                     && matches(index + 1, at: end)
             case .matcher(let matcher):
                 return matches(index, from: start, lengthMin: 0, matcher) { _, _ in }
-            case .capturing(let name):
+            case .capture(let name):
                 return matches(index, from: start, lengthMin: 1, .text) { search, range in
                     search.capturedRanges.insert((name, range), at: 0)
                 }
@@ -124,7 +124,7 @@ struct TextMatch {
             from start: Int,
             lengthMin: Int,
             _ matcher: Matcher,
-            _ store: (inout Search, Range<Int>) -> Void
+            _ store: (inout MatchSearch, Range<Int>) -> Void
         ) -> Bool {
             let matchesAnyText = matcher.lengthMax == .max
             if matchesAnyText, let failurePosition = firstFailingPositions[index],

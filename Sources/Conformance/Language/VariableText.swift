@@ -14,12 +14,14 @@ package enum VariableText {
             let close = rest[open.upperBound...].firstIndex(of: "}")
         {
             parts.append(.plain(String(rest[..<open.lowerBound])))
-            let inner = rest[open.upperBound..<close]
-            let separator = inner.firstRange(of: ":-")
+            let variableExpression = rest[open.upperBound..<close]
+            let separator = variableExpression.firstRange(of: ":-")
             parts.append(
                 .variable(
-                    name: String(separator.map { inner[..<$0.lowerBound] } ?? inner),
-                    fallback: separator.map { String(inner[$0.upperBound...]) }
+                    name: String(
+                        separator.map { variableExpression[..<$0.lowerBound] } ?? variableExpression
+                    ),
+                    fallback: separator.map { String(variableExpression[$0.upperBound...]) }
                 )
             )
             rest = rest[rest.index(after: close)...]

@@ -56,38 +56,38 @@ package indirect enum YAMLNode: Hashable, Sendable {
         after firstLinePrefix: String? = nil,
         to text: inout String
     ) {
-        let space = String(repeating: " ", count: indent)
-        let start = (firstLinePrefix ?? space) + key(entry.key) + ":"
+        let indentation = String(repeating: " ", count: indent)
+        let keyPrefix = (firstLinePrefix ?? indentation) + key(entry.key) + ":"
         switch entry.value {
-        case .plain, .text, .quoted, .row, .flow: text += "\(start) \(entry.value.line)\n"
+        case .plain, .text, .quoted, .row, .flow: text += "\(keyPrefix) \(entry.value.line)\n"
         case .json(let value):
-            let short = "\(start) \(entry.value.line)"
+            let oneLineText = "\(keyPrefix) \(entry.value.line)"
             // Every character has at least one byte, so the byte count is an upper bound.
-            if short.utf8.count <= lineWidth || short.count <= lineWidth {
-                text += short + "\n"
+            if oneLineText.utf8.count <= lineWidth || oneLineText.count <= lineWidth {
+                text += oneLineText + "\n"
                 return
             }
-            text += start + "\n"
+            text += keyPrefix + "\n"
             for line in escapedForYAML(value.prettyText).parts(between: "\n") {
-                text += "\(space)  \(line)\n"
+                text += "\(indentation)  \(line)\n"
             }
         case .block(let entries):
-            text += entries.isEmpty ? start + " {}\n" : start + "\n"
+            text += entries.isEmpty ? keyPrefix + " {}\n" : keyPrefix + "\n"
             for entry in entries { write(entry, indent: indent + 2, to: &text) }
         case .list(let elements):
-            text += elements.isEmpty ? start + " []\n" : start + "\n"
+            text += elements.isEmpty ? keyPrefix + " []\n" : keyPrefix + "\n"
             for element in elements { write(element, indent: indent + 2, to: &text) }
         }
     }
 
     private static func write(_ element: YAMLNode, indent: Int, to text: inout String) {
-        let dash = String(repeating: " ", count: indent) + "- "
+        let elementPrefix = String(repeating: " ", count: indent) + "- "
         guard case .block(let entries) = element, !entries.isEmpty else {
-            text += dash + element.line + "\n"
+            text += elementPrefix + element.line + "\n"
             return
         }
         for (index, entry) in entries.enumerated() {
-            write(entry, indent: indent + 2, after: index == 0 ? dash : nil, to: &text)
+            write(entry, indent: indent + 2, after: index == 0 ? elementPrefix : nil, to: &text)
         }
     }
 

@@ -23,7 +23,9 @@ package enum Baseline {
 
     /// Returns the number of steps at the beginning of the baseline run that only prepare the case;
     /// nil when they are mixed with the other steps.
-    static func givenCount(of contract: Contract, _ relation: Expectation.Relation) -> Int? {
+    static func preparationStepCount(of contract: Contract, _ relation: Expectation.Relation)
+        -> Int?
+    {
         let given = faultFreeForm(contract.given)
         return switch relation {
         case .before, .faultFree: given.count

@@ -1,7 +1,7 @@
 /// The plan of one case: the run that is judged, and the baseline run (the same case without
 /// faults) to compare it with.
 package struct CasePlan: Hashable, Codable, Sendable {
-    @Boxed package private(set) var contract: Contract
+    @IndirectlyStored package private(set) var contract: Contract
     package private(set) var subject: RunPlan
     package private(set) var baseline: RunPlan?
 
@@ -19,20 +19,20 @@ package struct CasePlan: Hashable, Codable, Sendable {
         subject = RunPlan(
             steps: allSteps,
             users: users,
-            observes: contract.expectation.requiresSettling,
-            watchDuration: contract.expectation.watchDuration
+            observesFinalState: contract.expectation.requiresSettling,
+            extraObservationTime: contract.expectation.extraObservationTime
         )
         subject.countsKeyFetches = contract.expectation.keyFetchCountMax != nil
         subject.values = contract.values
-        subject.givenCount = contract.given.count + given.count
+        subject.preparationStepCount = contract.given.count + given.count
         baseline = contract.expectation.relation.map {
             var plan = RunPlan(
                 steps: periods.applied(to: Baseline.steps(of: contract, $0)),
                 users: users,
-                observes: true
+                observesFinalState: true
             )
             plan.values = contract.values
-            plan.givenCount = Baseline.givenCount(of: contract, $0)
+            plan.preparationStepCount = Baseline.preparationStepCount(of: contract, $0)
             return plan
         }
     }

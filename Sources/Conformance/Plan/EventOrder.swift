@@ -1,7 +1,7 @@
 /// The orders in which the events of a case may arrive.
 package enum EventOrder {
     /// Returns the number of pairs of events that are in reverse order; 0 for the original order.
-    package static func inversions(_ order: [Int]) -> Int {
+    package static func inversionCount(_ order: [Int]) -> Int {
         order.indices.reduce(0) { sum, left in
             sum + order[(left + 1)...].count { order[left] > $0 }
         }
@@ -35,15 +35,15 @@ package enum EventOrder {
             }
         }
         return eventOrders.filter { $0 != originalOrder }
-            .sorted { (inversions($0), $0.description) < (inversions($1), $1.description) }
+            .sorted { (inversionCount($0), $0.description) < (inversionCount($1), $1.description) }
     }
 
     private static func permutations(_ items: [Int]) -> [[Int]] {
         guard items.count > 1 else { return [items] }
         return items.indices.flatMap { index -> [[Int]] in
-            var rest = items
-            let item = rest.remove(at: index)
-            return permutations(rest).map { [item] + $0 }
+            var remainingItems = items
+            let item = remainingItems.remove(at: index)
+            return permutations(remainingItems).map { [item] + $0 }
         }
     }
 

@@ -24,13 +24,13 @@ package enum Executor: Hashable, Sendable {
         case .step(let kind): supports(kind)
         case .userAction(let name): supports(name)
         case .modifier(let modifier, let name): supports(modifier, of: name)
-        case .change(let act): supports(act)
+        case .change(let action): supports(action)
         case .kind, .property, .bridge: runsOnDespia
         case .answer(let answer): supports(answer)
         case .unreportedPurchases: usesBackendModel
         case .storeAction: self == .store
         case .app(let expected): supports(expected)
-        case .promise(let promise): supports(promise)
+        case .appInvariant(let invariant): supports(invariant)
         case .backend: self == .backend
         }
     }
@@ -55,8 +55,8 @@ package enum Executor: Hashable, Sendable {
         self == .backend || kind.isSupportedByAllTargets && runsOnDespia
     }
 
-    private func supports(_ act: AppAction.Name) -> Bool {
-        switch act {
+    private func supports(_ action: AppAction.Name) -> Bool {
+        switch action {
         case .launch, .restore, .logout, .refresh: runsOnDespia || self == .accountApp
         // A page's own backend does not learn about purchases made in the browser.
         case .purchase:
@@ -68,22 +68,22 @@ package enum Executor: Hashable, Sendable {
         }
     }
 
-    private func supports(_ modifier: RequiredCapability.ActionModifier, of act: AppAction.Name)
+    private func supports(_ modifier: RequiredCapability.ActionModifier, of action: AppAction.Name)
         -> Bool
     {
-        guard modifier.modifies(act), supports(act) else { return false }
+        guard modifier.modifies(action), supports(action) else { return false }
         return switch modifier {
         case .account, .anonymous, .product: true
         // A model of a backend checks no passwords; the contract plans its responses.
         case .wrongPassword: self == .accountApp || !usesBackendModel
         // The account app starts each action only after the response to the previous one.
-        case .agrees, .atOnce, .argument, .time, .killedAt: runsOnDespia
+        case .agrees, .atOnce, .argument, .time, .killPoint: runsOnDespia
         case .despia: runsOnDespia
         }
     }
 
-    private func supports(_ act: PhoneChange.OwnerAction) -> Bool {
-        switch act {
+    private func supports(_ action: PhoneChange.OwnerAction) -> Bool {
+        switch action {
         case .reinstall, .secondPhone: runsOnDespia || self == .accountApp
         case .cloned, .loseID, .complete, .cancel, .fail: runsOnDespia
         }

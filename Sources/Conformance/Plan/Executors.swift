@@ -73,9 +73,12 @@ package struct Executors: Hashable, Sendable {
         var supportCheck = ContractSupportCheck(executorSet: self, contract: contract)
         let steps = contract.given + contract.steps
         for (index, step) in steps.enumerated() {
-            supportCheck.read(step, at: contract.sourceLocations[index] ?? contract.location)
+            supportCheck.checkSupport(
+                step,
+                at: contract.sourceLocations[index] ?? contract.location
+            )
         }
-        supportCheck.readExpectations()
+        supportCheck.checkExpectations()
         return supportCheck.unsupportedElements
     }
 }
@@ -107,28 +110,28 @@ private struct ContractSupportCheck {
         executorSet.apps[action.app] == nil ? executorSet.apps.keys.first ?? action.app : action.app
     }
 
-    mutating func read(_ step: Step, at location: SourceLocation) {
+    mutating func checkSupport(_ step: Step, at location: SourceLocation) {
         if let kind = step.traits.kind {
             let isForApps = executorSet.apps.values.contains { $0.supports(.step(kind)) }
             if !(kind.isSupportedByAllTargets && isForApps) {
-                require(executorSet.backend, .step(kind), at: location)
+                requireSupport(executorSet.backend, .step(kind), at: location)
             }
         }
         guard case .phone(let step) = step else { return }
         switch step {
-        case .app(let action): read(action, at: location)
+        case .app(let action): checkSupport(action, at: location)
         case .phone(let change):
-            require(change.requiredCapabilities, of: change.phone, at: location)
-        case .bridge: requireNative([.bridge], at: location)
-        case .backend(let plan): requireNative(plan.requiredCapabilities, at: location)
-        case .store: require(executorSet.store, .storeAction, at: location)
+            requireSupport(change.requiredCapabilities, of: change.phone, at: location)
+        case .bridge: requireDespiaSupport([.bridge], at: location)
+        case .backend(let plan): requireDespiaSupport(plan.requiredCapabilities, at: location)
+        case .store: requireSupport(executorSet.store, .storeAction, at: location)
         }
     }
 
-    private mutating func read(_ action: AppAction, at location: SourceLocation) {
+    private mutating func checkSupport(_ action: AppAction, at location: SourceLocation) {
         for case .modifier(let modifier, let act) in action.requiredCapabilities
         where !modifier.modifies(act) {
-            reject(
+            addUnsupportedElement(
                 "'\(modifier.rawValue)' has no meaning for 'app: \(act.rawValue)'",
                 "Remove '\(modifier.rawValue)'.",
                 at: location
@@ -136,7 +139,7 @@ private struct ContractSupportCheck {
         }
         if action.name.isLaunch { runningApps[action.phone] = Self.app(action, executorSet) }
         guard let app = runningApps[action.phone], let executor = executorSet.apps[app] else {
-            return reject(
+            return addUnsupportedElement(
                 "no app is running on \(action.phone) at 'app: \(action.name.rawValue)'",
                 "Add 'app: launch' for \(action.phone) before this step.",
                 at: location
@@ -146,13 +149,13 @@ private struct ContractSupportCheck {
             if case .modifier(let modifier, let act) = capability, !modifier.modifies(act) {
                 continue
             }
-            require(executor, capability, at: location)
+            requireSupport(executor, capability, at: location)
         }
     }
 
     /// Checks the required capabilities for a step on a phone against the apps that run on the
     /// phone.
-    private mutating func require(
+    private mutating func requireSupport(
         _ requiredCapabilities: [RequiredCapability],
         of phone: String,
         at location: SourceLocation
@@ -172,7 +175,7 @@ private struct ContractSupportCheck {
             let unsupportingApps = appsToCheck.subtracting(supportingApps).sorted {
                 $0.rawValue < $1.rawValue
             }
-            require(
+            requireSupport(
                 unsupportingApps.first.flatMap { executorSet.apps[$0] },
                 capability,
                 at: location
@@ -182,7 +185,7 @@ private struct ContractSupportCheck {
 
     /// Checks required capabilities of a phone's native side, which need an app that uses the
     /// bridge.
-    private mutating func requireNative(
+    private mutating func requireDespiaSupport(
         _ requiredCapabilities: [RequiredCapability],
         at location: SourceLocation
     ) {
@@ -190,20 +193,20 @@ private struct ContractSupportCheck {
         let executors = apps.compactMap { executorSet.apps[$0] }
         let nativeExecutor = executors.first { $0.runsOnDespia }
         for capability in requiredCapabilities {
-            require(nativeExecutor ?? executors.first, capability, at: location)
+            requireSupport(nativeExecutor ?? executors.first, capability, at: location)
         }
     }
 
-    mutating func readExpectations() {
+    mutating func checkExpectations() {
         for capability in contract.backendCapabilities {
-            require(executorSet.backend, .backend(capability), at: contract.location)
+            requireSupport(executorSet.backend, .backend(capability), at: contract.location)
         }
         for (capability, location) in contract.expectation.app?.requiredCapabilities ?? [] {
-            requireNative([capability], at: location)
+            requireDespiaSupport([capability], at: location)
         }
     }
 
-    private mutating func require(
+    private mutating func requireSupport(
         _ executor: Executor?,
         _ capability: RequiredCapability,
         at location: SourceLocation
@@ -214,7 +217,7 @@ private struct ContractSupportCheck {
             executor == nil
             ? "\(executorName) does not run \(capability)"
             : "\(executorName) does not support \(capability)"
-        reject(problem, remedy(capability, executor), at: location)
+        addUnsupportedElement(problem, remedy(capability, executor), at: location)
     }
 
     /// Returns the remedy for an unsupported capability: another executor, or another change of the
@@ -242,7 +245,7 @@ private struct ContractSupportCheck {
         return "Remove \(capability)."
     }
 
-    private mutating func reject(
+    private mutating func addUnsupportedElement(
         _ problem: String,
         _ remedy: String,
         at location: SourceLocation
@@ -267,7 +270,7 @@ extension RequiredCapability {
         case .kind, .property: true
         case .step, .userAction, .modifier, .change, .bridge, .answer, .unreportedPurchases,
             .storeAction, .app,
-            .promise, .backend:
+            .appInvariant, .backend:
             false
         }
     }

@@ -30,8 +30,12 @@ package struct Namespace: Hashable, Codable, Sendable {
             return String(UInt32.random(in: 1_000_000_000..<2_147_483_647, using: &generator))
         case .firebase:
             var generator = seededGenerator("user", user)
-            let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
-            return String((0..<28).map { _ in letters.randomElement(using: &generator) ?? "A" })
+            let idCharacters = Array(
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+            )
+            return String(
+                (0..<28).map { _ in idCharacters.randomElement(using: &generator) ?? "A" }
+            )
         }
     }
 
@@ -65,14 +69,14 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     package func hex(_ purpose: String, _ text: String, count: Int) -> String {
         var generator = seededGenerator(purpose, text)
-        let digits = Array("0123456789abcdef".utf8)
+        let hexDigits = Array("0123456789abcdef".utf8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
-        var word: UInt64 = 0
+        var randomBits: UInt64 = 0
         for position in 0..<count {
-            if position % 16 == 0 { word = generator.next() }
-            bytes.append(digits[Int(word & 0xf)])
-            word >>= 4
+            if position % 16 == 0 { randomBits = generator.next() }
+            bytes.append(hexDigits[Int(randomBits & 0xf)])
+            randomBits >>= 4
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -5,10 +5,10 @@
 extension RunPlan {
     /// The default time from the start of a run to the end of a period that the contract calls
     /// `soon`.
-    package static let soonDefault: Duration = .seconds(3)
+    package static let soonPeriodDefault: Duration = .seconds(3)
     /// The maximum time from the start of a run to the end of a period that the contract calls
     /// `soon`.
-    package static let soonMax: Duration = .seconds(60)
+    package static let soonPeriodMax: Duration = .seconds(60)
 
     /// Whether a subscription period or a grace period in the plan ends `soon`, that is, while the
     /// run lasts.
@@ -24,9 +24,9 @@ extension RunPlan {
     /// - Parameter start: The start of the run, relative to the time from which its dates are
     ///   counted.
     /// - Returns: The plan with fixed times, which can be run now.
-    package func withFixedTimes(from start: Duration) -> RunPlan {
+    package func withFixedPeriodEnd(from start: Duration) -> RunPlan {
         guard hasPeriodEndingSoon else { return self }
-        let end = start + (soon ?? Self.soonDefault)
+        let end = start + (soon ?? Self.soonPeriodDefault)
         var plan = self
         plan.steps = steps.map { step in
             guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject

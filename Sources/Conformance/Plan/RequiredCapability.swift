@@ -25,33 +25,33 @@ package enum RequiredCapability: Hashable, Sendable {
     /// The contract contains an action of the store without the app, such as a renewal.
     case storeAction
     case app(AppExpectationKind)
-    case promise(AppInvariant)
+    case appInvariant(AppInvariant)
     /// The contract has the expectation of the backend, or the search, that has this key.
     case backend(String)
 
     /// A modifier of a user action in a contract; the raw value is its key.
     package enum ActionModifier: String, Hashable, Sendable, CaseIterable {
         case account, anonymous = "as", wrongPassword = "password", product, agrees
-        case atOnce = "at-once", argument = "with", time = "for", killedAt = "killed-at"
+        case atOnce = "at-once", argument = "with", time = "for", killPoint = "killed-at"
         /// The launch of an app names another kind of app than the default.
         case despia = "runs"
 
         /// Whether the modifier has a meaning for an action.
-        package func modifies(_ act: AppAction.Name) -> Bool {
+        package func modifies(_ action: AppAction.Name) -> Bool {
             switch self {
             // The same scenario may run with several sign-in methods, of which one needs an
             // account.
             case .account:
-                [.launch, .login, .logout, .restore].contains(act) || act.needsAccounts
-            case .wrongPassword: act == .login || act.needsAccounts
-            case .anonymous: ![.kill, .wait].contains(act)
-            case .product: act == .purchase
-            case .agrees: [.login, .logout, .restore].contains(act)
-            case .atOnce: !act.needsAccounts
-            case .argument: act == .callback
-            case .time: act == .wait
-            case .killedAt: ![.kill, .wait].contains(act) && !act.needsAccounts
-            case .despia: act == .launch
+                [.launch, .login, .logout, .restore].contains(action) || action.needsAccounts
+            case .wrongPassword: action == .login || action.needsAccounts
+            case .anonymous: ![.kill, .wait].contains(action)
+            case .product: action == .purchase
+            case .agrees: [.login, .logout, .restore].contains(action)
+            case .atOnce: !action.needsAccounts
+            case .argument: action == .callback
+            case .time: action == .wait
+            case .killPoint: ![.kill, .wait].contains(action) && !action.needsAccounts
+            case .despia: action == .launch
             }
         }
     }
@@ -61,12 +61,12 @@ package enum RequiredCapability: Hashable, Sendable {
     }
 
     /// The kind of a response that the app's backend is planned to send, as in
-    /// `AppBackendPlan.Answer`.
+    /// `AppBackendPlan.PlannedResponse`.
     package enum BackendResponse: String, Hashable, Sendable, CaseIterable {
         case ok, status, reset, never, slow, otherID = "other-id", claimed, recovered
         case noID = "no-id", nullID = "null-id", undefinedID = "undefined-id"
 
-        init(_ answer: AppBackendPlan.Answer) {
+        init(_ answer: AppBackendPlan.PlannedResponse) {
             self =
                 switch answer {
                 case .ok: .ok
@@ -103,7 +103,7 @@ package enum RequiredCapability: Hashable, Sendable {
             .unreportedPurchases, .storeAction,
         ]
         + AppExpectationKind.allCases.map(RequiredCapability.app)
-        + AppInvariant.allCases.map(RequiredCapability.promise)
+        + AppInvariant.allCases.map(RequiredCapability.appInvariant)
         + (Expectation.grammar.shape.keys.filter { !$0.isSupportedByAllTargets }.map(\.key)
         + Search.keys)
         .map(RequiredCapability.backend)
@@ -117,7 +117,7 @@ extension RequiredCapability: CustomStringConvertible {
         case .step(let kind): "'\(kind.rawValue)'"
         case .userAction(let name): "'app: \(name.rawValue)'"
         case .modifier(let modifier, let name): "'\(modifier.rawValue)' of 'app: \(name.rawValue)'"
-        case .change(let act): "'phone: \(act.rawValue)'"
+        case .change(let action): "'phone: \(action.rawValue)'"
         case .kind(let kind): "'phone: {kind: \(kind.rawValue)}'"
         case .property(let property): "'phone: {\(property.rawValue): …}'"
         case .bridge: "'bridge'"
@@ -125,7 +125,7 @@ extension RequiredCapability: CustomStringConvertible {
         case .unreportedPurchases: "'backend: {learns-purchases: false}'"
         case .storeAction: "'store'"
         case .app(let capability): "'expect: app: \(capability.rawValue)'"
-        case .promise(let promise): "the invariant '\(promise.rawValue)'"
+        case .appInvariant(let invariant): "the invariant '\(invariant.rawValue)'"
         case .backend(let capability): "'\(capability)' of a backend"
         }
     }

@@ -8,13 +8,13 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// The number of steps at the beginning that only prepare the case.
     ///
     /// Nil in older saved runs, and when preparing and other steps are mixed.
-    package var givenCount: Int?
+    package var preparationStepCount: Int?
     /// Whether, at its end, the run waits until the backend has finished its work, and sends
     /// probes.
-    package var observes: Bool
+    package var observesFinalState: Bool
     /// The real time for which further exchanges are recorded after the backend has finished its
     /// work; nil for none.
-    package var watchDuration: Duration?
+    package var extraObservationTime: Duration?
     /// Whether the run counts calls that carry no user ID, such as fetches of Firebase's keys.
     package var countsKeyFetches = false
     /// Whether the run skips the sentinel at its end: the purchase of another user, which shows
@@ -34,11 +34,16 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// The values that the contract defines for templates `{{some.NAME}}`, by name.
     package var values: [String: JSONValue] = [:]
 
-    package init(steps: [Step], users: [String], observes: Bool, watchDuration: Duration? = nil) {
+    package init(
+        steps: [Step],
+        users: [String],
+        observesFinalState: Bool,
+        extraObservationTime: Duration? = nil
+    ) {
         self.steps = steps
         self.users = users
-        self.observes = observes
-        self.watchDuration = watchDuration
+        self.observesFinalState = observesFinalState
+        self.extraObservationTime = extraObservationTime
     }
 
     package var deliveries: [Delivery] {
@@ -100,11 +105,13 @@ package struct RunPlan: Hashable, Codable, Sendable {
 
     /// The number of concurrent copies at which a backend may run out of resources that all users
     /// share, such as database connections.
-    private static let concurrentBurstMin = 10
+    private static let concurrentBurstSizeMin = 10
 
     /// Whether the plan sends enough requests at once to slow down cases that run in parallel.
     package var sendsRequestBurst: Bool {
-        deliveries.contains { $0.sendsCopiesConcurrently && $0.times >= Self.concurrentBurstMin }
+        deliveries.contains {
+            $0.sendsCopiesConcurrently && $0.times >= Self.concurrentBurstSizeMin
+        }
     }
 
     /// Whether the result of the run depends on exact timing that cannot be controlled.
@@ -124,12 +131,12 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var affectsAllUsers: Bool { calls.contains { $0.route == .reconcile } }
 
     /// The number of refused logins after which a backend may refuse every login for a while.
-    private static let refusedLoginMin = 10
+    private static let refusedLoginCountMin = 10
 
     /// Whether the run tries passwords until the backend limits the rate of logins (clause S-25),
     /// so that later logins fail.
     private var exhaustsLoginLimit: Bool {
-        calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusedLoginMin
+        calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusedLoginCountMin
     }
 
     /// Whether the run leaves many calls of the backend without a response, so that the backend may
@@ -137,7 +144,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
     ///
     /// The backend recovers when the calls without a response time out.
     private var exhaustsCallCapacity: Bool {
-        leavesCallsWithoutResponse && deliveries.count >= Self.concurrentBurstMin
+        leavesCallsWithoutResponse && deliveries.count >= Self.concurrentBurstSizeMin
     }
 
     /// Whether the plan leaves some calls of the backend without a response, so that the backend

@@ -10,7 +10,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case sentinel(quiet: Duration)
         /// No sentinel was sent, because the backend shows every effect at once; the journal got no
         /// new entry for this time.
-        case atOnce(quiet: Duration)
+        case effectsVisibleAtOnce(quiet: Duration)
         /// No effect of the sentinel, a last event, was seen; the journal got no new entry for this
         /// time.
         case window(Duration)
@@ -20,7 +20,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
             case .notNeeded: "not needed"
             case .sentinel(let quiet):
                 "sentinel event seen, then no activity for \(quiet.milliseconds) ms"
-            case .atOnce(let quiet):
+            case .effectsVisibleAtOnce(let quiet):
                 "backend applies events at once; no activity for \(quiet.milliseconds) ms"
             case .window(let quiet):
                 "no sentinel event seen; no activity for \(quiet.milliseconds) ms"
@@ -36,7 +36,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case restartFailed(String)
         case probeFailed(String)
         /// A planned fault never took effect; the string describes the call that was missing.
-        case faultMissed(String)
+        case faultNotApplied(String)
         /// An action of the app or the store did not end as planned; the string describes the
         /// action.
         case actionFailed(String)
@@ -93,7 +93,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
     package var settleEvidence: SettleEvidence
     package var runProblem: RunProblem?
     /// The reason why the backend process exited during the run; nil when it kept running.
-    package var backendExit: String?
+    package var backendExitReason: String?
     /// Whether the backend serves one request at a time: it answered no request while incomplete
     /// requests were open.
     package var servesOneRequestAtATime = false
@@ -146,7 +146,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         exchanges: [Exchange],
         settleEvidence: SettleEvidence,
         runProblem: RunProblem? = nil,
-        backendExit: String? = nil
+        backendExitReason: String? = nil
     ) {
         self.plan = plan
         self.namespace = namespace
@@ -156,7 +156,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         self.exchanges = exchanges
         self.settleEvidence = settleEvidence
         self.runProblem = runProblem
-        self.backendExit = backendExit
+        self.backendExitReason = backendExitReason
     }
 
     /// The results of a purchase that can be observed with this backend.
@@ -164,7 +164,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// Two plain purchases before the first case find them out.
     package struct Observability: Hashable, Codable, Sendable {
         /// Whether a plain purchase made the backend send a request to RevenueCat's REST API.
-        package var readsSubscribers = false
+        package var readsRevenueCatSubscribers = false
         /// Whether a plain purchase caused a push that a fake received.
         package var arePushesObservable: Bool
         /// Whether a plain purchase changed the response of a probe.

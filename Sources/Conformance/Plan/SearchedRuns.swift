@@ -40,7 +40,10 @@ extension CasePlan {
         contract.variant = [contract.variant, point.name].filter { !$0.isEmpty }
             .joined(separator: ",")
         contract.search = nil
-        let usualResponses = [ProviderPlan.Answer](repeating: .asUsual, count: point.position - 1)
+        let usualResponses = [ProviderPlan.PlannedResponse](
+            repeating: .asUsual,
+            count: point.position - 1
+        )
         let plan = ProviderPlan(
             provider: point.party,
             answers: usualResponses + [point.fault.answer],

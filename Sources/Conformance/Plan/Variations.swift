@@ -8,14 +8,14 @@ package struct VariationGenerator: Sendable {
     /// The body of the event's webhook before any edit.
     private let body: JSONValue
     /// The JSON path of the event in the webhook's body.
-    private let root: JSONPointer
+    private let eventPointer: JSONPointer
     private var random: SeededGenerator
 
     package init(_ variation: Variation, body: JSONValue, random: SeededGenerator) {
         self.variation = variation
         self.body = body
         self.random = random
-        root = body["event"] == nil ? JSONPointer() : JSONPointer(tokens: ["event"])
+        eventPointer = body["event"] == nil ? JSONPointer() : JSONPointer(tokens: ["event"])
     }
 
     /// Returns the edits for the next variation of the event, and whether its keys are reordered.
@@ -23,18 +23,19 @@ package struct VariationGenerator: Sendable {
         switch variation {
         case .unknownTypes: ([edit(typeKey, .string(unknownType()))], false)
         case .unknownFields: (unknownFields(), false)
-        case .enumValues: (some(of: enumKeys, 1...3) { .string($0.unknownWord()) }, false)
-        case .nulls: (some(of: nullableKeys, 1...6) { _ in .null }, false)
-        case .numbers: (some(of: numberKeys, 1...4) { $0.edgeNumber() }, false)
+        case .enumValues:
+            (randomEdits(of: enumKeys, 1...3) { .string($0.unknownEnumValue()) }, false)
+        case .nulls: (randomEdits(of: nullableKeys, 1...6) { _ in .null }, false)
+        case .numbers: (randomEdits(of: numberKeys, 1...4) { $0.boundaryNumber() }, false)
         case .sizes: (sizes(), false)
-        case .unicode: (some(of: textKeys, 1...3) { .string($0.unusualText()) }, false)
+        case .unicode: (randomEdits(of: textKeys, 1...3) { .string($0.unusualText()) }, false)
         case .keyOrder: ([], true)
         }
     }
 
     // MARK: Paths
 
-    private var hasEventAtTopLevel: Bool { root.tokens.isEmpty }
+    private var hasEventAtTopLevel: Bool { eventPointer.tokens.isEmpty }
     private var typeKey: String { hasEventAtTopLevel ? "event_name" : "type" }
     private var enumKeys: [String] {
         hasEventAtTopLevel
@@ -69,10 +70,13 @@ package struct VariationGenerator: Sendable {
 
     private func edit(_ key: String, _ value: JSONValue) -> Delivery.Edit {
         let tokens = key.split(separator: "/").map(String.init)
-        return Delivery.Edit(pointer: JSONPointer(tokens: root.tokens + tokens), value: value)
+        return Delivery.Edit(
+            pointer: JSONPointer(tokens: eventPointer.tokens + tokens),
+            value: value
+        )
     }
 
-    private mutating func some(
+    private mutating func randomEdits(
         of keys: [String],
         _ range: ClosedRange<Int>,
         _ value: (inout VariationGenerator) -> JSONValue
@@ -98,7 +102,7 @@ package struct VariationGenerator: Sendable {
         }
     }
 
-    private mutating func unknownWord() -> String {
+    private mutating func unknownEnumValue() -> String {
         let words = ["FUTURE", "NEW_KIND", "future-kind", "Zukunft", "X"]
         return words.randomElement(using: &random) ?? "FUTURE"
     }
@@ -107,10 +111,10 @@ package struct VariationGenerator: Sendable {
         var edits: [Delivery.Edit] = []
         for number in 0..<Int.random(in: 1...5, using: &random) {
             let value = randomValue(depth: 0)
-            let key = "future_\(number)_\(unknownWord().lowercased())"
-            let atRoot = Int.random(in: 0..<4, using: &random) == 0
+            let key = "future_\(number)_\(unknownEnumValue().lowercased())"
+            let addsFieldAtTopLevel = Int.random(in: 0..<4, using: &random) == 0
             edits.append(
-                atRoot
+                addsFieldAtTopLevel
                     ? Delivery.Edit(pointer: JSONPointer(tokens: [key]), value: value)
                     : edit(key, value)
             )
@@ -122,7 +126,7 @@ package struct VariationGenerator: Sendable {
         switch Int.random(in: 0..<(depth < 3 ? 8 : 6), using: &random) {
         case 0: .null
         case 1: .bool(Bool.random(using: &random))
-        case 2: edgeNumber()
+        case 2: boundaryNumber()
         case 3, 4: .string(unusualText())
         case 5: .string("")
         case 6:
@@ -141,7 +145,7 @@ package struct VariationGenerator: Sendable {
         }
     }
 
-    private mutating func edgeNumber() -> JSONValue {
+    private mutating func boundaryNumber() -> JSONValue {
         let texts = [
             "0", "-0.0", "0.1", "1e-7", "-9.99", "9007199254740993", "2147483648", "1e300",
             "0.30000000000000004", "99999999.99", "12.50",

@@ -109,9 +109,9 @@ struct CommandSecrets {
         var quote: UInt8?
         var index = 0
         func endWord() {
-            if var done = word {
-                done.end = index
-                words.append(done)
+            if var finishedWord = word {
+                finishedWord.end = index
+                words.append(finishedWord)
             }
             word = nil
         }

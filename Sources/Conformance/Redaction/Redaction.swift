@@ -223,8 +223,8 @@ package struct Redaction {
             guard words.count == 2 else { return masked(kind, field.value) }
             return words[0] + " " + masked(kind, words[1])
         case "cookie":
-            let isSet = SecretNames.normal(field.name) == "setcookie"
-            return cookies(field.value, hasAttributes: isSet)
+            let isSetCookieField = SecretNames.normal(field.name) == "setcookie"
+            return cookies(field.value, hasAttributes: isSetCookieField)
         default: return masked(kind, field.value)
         }
     }
@@ -235,10 +235,10 @@ package struct Redaction {
     /// like an IP address.
     private static func isDigest(_ name: String) -> Bool {
         let normal = SecretNames.normal(name)
-        return digests.contains { normal.hasSuffix($0) }
+        return digestFieldNames.contains { normal.hasSuffix($0) }
     }
 
-    private static let digests = [
+    private static let digestFieldNames = [
         "etag", "ifnonematch", "ifmatch", "digest", "sha256", "sha1", "sha512", "md5", "checksum",
         "integrity", "version", "build",
     ]
@@ -345,9 +345,9 @@ package struct Redaction {
         let isCredential = ["password", "key", "token", "secret"].contains(context.kind)
         // RevenueCat's attributes have their value in a member `value`. Everything inside a member
         // that is a credential is secret.
-        let inherited = isCredential || key == "value" ? context.kind : nil
+        let inheritedKind = isCredential || key == "value" ? context.kind : nil
         return MemberContext(
-            kind: kind(key, isText ? .leaves : .members) ?? inherited,
+            kind: kind(key, isText ? .leaves : .members) ?? inheritedKind,
             isErrorDescription: context.isErrorDescription
                 || SecretNames.errorMemberNames.contains(SecretNames.normal(key)),
             isNumber: ["id", "Id", "ID"].contains { key.hasSuffix($0) },

@@ -85,7 +85,7 @@ package struct SecretDeclaration: Hashable, Sendable {
     /// Returns the range of the password in the first URL of the bytes; nil when no URL contains a
     /// password.
     static func passwordRange(in bytes: [UInt8]) -> Range<Int>? {
-        guard let scheme = bytes.place(of: Array("://".utf8)) else { return nil }
+        guard let scheme = bytes.position(of: Array("://".utf8)) else { return nil }
         let start = scheme + 3
         let authorityEndBytes = Set("/?#\"'<> \t\r\n".utf8)
         let end = bytes[start...].firstIndex(where: authorityEndBytes.contains) ?? bytes.count

@@ -357,15 +357,15 @@ package enum SecretPatterns {
             (65...90).contains(bytes[start]), (65...90).contains(bytes[start + 1]),
             (48...57).contains(bytes[start + 2]), (48...57).contains(bytes[start + 3])
         else { return nil }
-        var plain: [UInt8] = []
+        var ibanBytes: [UInt8] = []
         var found: Int?
         var index = start
-        while index < bytes.count, plain.count <= 34 {
+        while index < bytes.count, ibanBytes.count <= 34 {
             if (48...57).contains(bytes[index]) || (65...90).contains(bytes[index]) {
-                plain.append(bytes[index])
+                ibanBytes.append(bytes[index])
                 index += 1
                 let isEnd = index == bytes.count || !isKeyByte(bytes[index])
-                if isEnd, isIBAN(plain[...]) { found = index }
+                if isEnd, isIBAN(ibanBytes[...]) { found = index }
             } else if bytes[index] == 0x20 {
                 index += 1
             } else {
@@ -405,17 +405,20 @@ package enum SecretPatterns {
     private static func isLegacyKey(_ word: ArraySlice<UInt8>) -> Bool {
         guard word.count == 48 else { return false }
         var text: [UInt8] = []
-        var bits = 0
+        var bitBuffer = 0
         for (index, byte) in word.enumerated() {
             switch byte {
-            case 65...90: bits = bits << 6 | Int(byte) - 65
-            case 97...122: bits = bits << 6 | Int(byte) - 71
-            case 48...57: bits = bits << 6 | Int(byte) + 4
+            case 65...90: bitBuffer = bitBuffer << 6 | Int(byte) - 65
+            case 97...122: bitBuffer = bitBuffer << 6 | Int(byte) - 71
+            case 48...57: bitBuffer = bitBuffer << 6 | Int(byte) + 4
             default: return false
             }
             guard index % 4 == 3 else { continue }
-            text += [UInt8(bits >> 16 & 0xff), UInt8(bits >> 8 & 0xff), UInt8(bits & 0xff)]
-            bits = 0
+            text += [
+                UInt8(bitBuffer >> 16 & 0xff), UInt8(bitBuffer >> 8 & 0xff),
+                UInt8(bitBuffer & 0xff),
+            ]
+            bitBuffer = 0
         }
         return text.enumerated().allSatisfy { index, byte in
             [8, 13, 18, 23].contains(index)

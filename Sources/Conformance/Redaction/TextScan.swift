@@ -239,8 +239,8 @@ struct TextScan {
         guard let footerRange = rest.firstRange(of: Array("-----END ".utf8)) else {
             return start..<bytes.count
         }
-        let dashes = bytes[footerRange.upperBound...].firstRange(of: Array("-----".utf8))
-        return start..<(dashes?.upperBound ?? bytes.count)
+        let closingDashes = bytes[footerRange.upperBound...].firstRange(of: Array("-----".utf8))
+        return start..<(closingDashes?.upperBound ?? bytes.count)
     }
 
     /// Returns the secrets in and after a markup element that begins at this position.
@@ -282,8 +282,8 @@ struct TextScan {
             valueEnd = bytes[start...].firstRange(of: Array("]]>".utf8))?.lowerBound ?? bytes.count
         } else if bytes[start..<valueEnd].allSatisfy({ $0 <= 0x20 }) {
             // Everything inside a markup element with the name of a secret is secret.
-            let close = Array("</".utf8) + bytes[(index + 1)..<nameEnd]
-            valueEnd = bytes[start...].firstRange(of: close)?.lowerBound ?? start
+            let closingTag = Array("</".utf8) + bytes[(index + 1)..<nameEnd]
+            valueEnd = bytes[start...].firstRange(of: closingTag)?.lowerBound ?? start
         }
         if start < valueEnd, SecretMark.end(in: bytes, at: start) == nil,
             !bytes[start..<valueEnd].allSatisfy({ $0 <= 0x20 })
@@ -558,11 +558,11 @@ private struct TextPair {
             return start..<min(index, bytes.count)
         }
 
-        private static let endsAfterEqualsSign = Set("&;,\"'<>)]} \t\r\n".utf8)
-        private static let endsAfterColon = Set(";,\"'<>]} \t\r\n".utf8)
-        private static let lineEnds = Set("\r\n".utf8)
-        private static let phraseEnds = Set(";,\"'\r\n".utf8)
-        private static let listEnds = Set("\"' \t\r\n".utf8)
+        private static let valueEndBytesAfterEqualsSign = Set("&;,\"'<>)]} \t\r\n".utf8)
+        private static let valueEndBytesAfterColon = Set(";,\"'<>]} \t\r\n".utf8)
+        private static let lineEndBytes = Set("\r\n".utf8)
+        private static let phraseEndBytes = Set(";,\"'\r\n".utf8)
+        private static let listEndBytes = Set("\"' \t\r\n".utf8)
 
         private mutating func unquotedValue(_ kind: String, isFollowedByEqualsSign: Bool) -> Range<
             Int
@@ -570,10 +570,12 @@ private struct TextPair {
             let start = index
             let ends: Set<UInt8> =
                 switch kind {
-                case "cookie": Self.lineEnds
-                case "password" where !isFollowedByEqualsSign: Self.phraseEnds
-                case "signature" where !isFollowedByEqualsSign: Self.listEnds
-                default: isFollowedByEqualsSign ? Self.endsAfterEqualsSign : Self.endsAfterColon
+                case "cookie": Self.lineEndBytes
+                case "password" where !isFollowedByEqualsSign: Self.phraseEndBytes
+                case "signature" where !isFollowedByEqualsSign: Self.listEndBytes
+                default:
+                    isFollowedByEqualsSign
+                        ? Self.valueEndBytesAfterEqualsSign : Self.valueEndBytesAfterColon
                 }
             skip { !ends.contains($0) }
             // A comma at the end belongs to the sentence and not to the signature.

@@ -53,7 +53,7 @@ extension PhoneModel {
         switch access {
         case .no: expectScreen(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
         // In another form, such as without decoding, a user ID is another user for RevenueCat.
-        case .yes where areValuesKeptRaw && hasSpecialCharacterIDs: break
+        case .yes where areVaultValuesKeptRaw && hasSpecialCharacterIDs: break
         case .yes: expectScreen("C-23", [(.access, true, false)])
         case .undetermined: break
         }
@@ -63,10 +63,10 @@ extension PhoneModel {
             expectScreen("C-25", [(.status, "active", false), (.product, .string(product), false)])
         case nil: break
         }
-        if let count = paywallCount, count > 0 {
+        if let count = shownPaywallCount, count > 0 {
             expectCommand(
                 "C-16",
-                command(BridgeCommand.salesScheme, at: count, nil, sourceLocation)
+                command(BridgeCommand.revenueCatScheme, at: count, nil, sourceLocation)
             )
         }
         if hasRestoredHistoryID, !mayEffectsBeMissing, !areAllRegistrationsFailing {
@@ -82,16 +82,16 @@ extension PhoneModel {
 
     /// The IDs of the contract clauses that the history of a phone can test.
     static var clauses: [String] {
-        let commandClauses =
+        let allInvariants =
             requiredInvariants + [
                 .silent, .writesLockBeforeRegistering, .unguessable, .definesNativeCallbacks,
                 .registersSameUserID, .registrationPausesGrow,
             ]
-        let others = [
+        let otherClauses = [
             "C-02", "C-05", "C-06", "C-16", "C-20", "C-23", "C-25", "C-26", "C-27", "C-28", "C-30",
             "C-31", "C-34",
         ]
-        return Set(commandClauses.map(\.clause) + others).sorted()
+        return Set(allInvariants.map(\.clause) + otherClauses).sorted()
     }
 
     private func command(
@@ -108,8 +108,8 @@ extension PhoneModel {
         )
     }
 
-    private func clause(of promise: AppInvariant) -> String {
-        promise == .unchanged && ineffectiveUserAction == .login ? "C-27" : promise.clause
+    private func clause(of invariant: AppInvariant) -> String {
+        invariant == .unchanged && ineffectiveUserAction == .login ? "C-27" : invariant.clause
     }
 
     private func identityClause(_ wanted: AppExpectation.Identity.IdentityCondition) -> String {
@@ -163,7 +163,7 @@ extension PhoneModel {
             return Self.failedRegistrationInvariants
                 + (hadTimeForRetry ? [.registrationPausesGrow] : [])
         }
-        let areIDsStoredInAnotherForm = areValuesKeptRaw && hasSpecialCharacterIDs
+        let areIDsStoredInAnotherForm = areVaultValuesKeptRaw && hasSpecialCharacterIDs
         var requiredInvariants =
             areIDsStoredInAnotherForm ? Self.rawValueInvariants : Self.requiredInvariants
         // The device ID is the install ID of the phone, which has changed.

@@ -40,7 +40,7 @@ package struct PhoneGenerator: Sendable {
                 // The values are added in sorted order, because floating-point sums depend on the
                 // order.
                 let noveltyScores = Set(script.features.map(\.text)).sorted()
-                    .map { 1 / Double(1 + (coverage.counts[$0] ?? 0)) }
+                    .map { 1 / Double(1 + (coverage.countByFeature[$0] ?? 0)) }
                 let score = noveltyScores.reduce(0, +) / Double(script.history.steps.count)
                 if bestCandidate.map({ $0.score < score }) ?? true {
                     bestCandidate = (score, script)
@@ -73,17 +73,17 @@ package struct PhoneGenerator: Sendable {
             model = after
             steps.append(step)
         }
-        var ids = occursOncePer(4, &random) ? ids(&random) : [:]
+        var idByUser = occursOncePer(4, &random) ? idByUser(&random) : [:]
         switch Int.random(in: 0..<40, using: &random) {
         case 0...1: for step in logoutSteps(&random) { add(step) }
         case 2: for step in restoreSteps(&random) { add(step) }
         case 3:
-            ids = self.ids(&random)
+            idByUser = self.idByUser(&random)
             for step in undecodedVaultSteps() { add(step) }
         default:
-            if !occursOncePer(5, &random) { add(.phone(initialPhoneData(&random))) }
+            if !occursOncePer(5, &random) { add(.phone(initialPhoneChange(&random))) }
         }
-        if occursOncePer(6, &random) { add(.bridge(bridgeVariant(&random))) }
+        if occursOncePer(6, &random) { add(.bridge(randomBridgePlan(&random))) }
         if occursOncePer(10, &random) { add(.app(AppAction(.launchTwice))) }
         let count = min(
             Int.random(in: 1...Self.stepsMax, using: &random),
@@ -91,19 +91,19 @@ package struct PhoneGenerator: Sendable {
         )
         for _ in 0..<count {
             if occursOncePer(8, &random) { add(.bridge(faults(&random))) }
-            if occursOncePer(8, &random) { add(.backend(registrationFailures(&random))) }
+            if occursOncePer(8, &random) { add(.backend(failingRegistrationPlan(&random))) }
             if model.isPaymentSheetUncertain {
-                let ends = [
+                let endings = [
                     AppAction(.kill), AppAction(.reload), AppAction(.launch), waitAction(&random),
                 ]
-                if let action = ends.randomElement(using: &random) { add(.app(action)) }
+                if let action = endings.randomElement(using: &random) { add(.app(action)) }
             } else if model.hasPaymentSheet {
-                let ends: [PhoneChange.OwnerAction] = [.complete, .cancel, .fail]
+                let endings: [PhoneChange.OwnerAction] = [.complete, .cancel, .fail]
                 var change = PhoneChange()
-                change.act = ends.randomElement(using: &random)
+                change.act = endings.randomElement(using: &random)
                 add(.phone(change))
             } else if model.isPageOpen {
-                for step in userAction(&random) { add(step) }
+                for step in userActionSteps(&random) { add(step) }
             } else {
                 let isFirstLaunch = !steps.contains(where: \.isLaunch)
                 if !isFirstLaunch, occursOncePer(6, &random) {
@@ -120,7 +120,7 @@ package struct PhoneGenerator: Sendable {
         }
         if !model.isPageOpen { add(.app(AppAction(.launch))) }
         if occursOncePer(6, &random) { add(.app(AppAction(.status))) }
-        return PhoneHistory(steps, ids: ids)
+        return PhoneHistory(steps, idByUser: idByUser)
     }
 
     // The following sequences of steps are too long to arise by chance.
@@ -179,7 +179,7 @@ package struct PhoneGenerator: Sendable {
     /// history.
     ///
     /// The ID in the vault is not changed.
-    private func ids(_ random: inout SeededGenerator) -> [String: String] {
+    private func idByUser(_ random: inout SeededGenerator) -> [String: String] {
         // An ID with a percent sign would be ambiguous, because the native side may or may not
         // decode it (C-22). No such ID is used.
         let specialCharacterIDs = ["a&locked=true", "x#y", "s p", "plus+sign", "über", "colon:one"]
@@ -198,7 +198,7 @@ package struct PhoneGenerator: Sendable {
     }
 
     /// Returns random data that is on the phone before the first launch of the app.
-    private func initialPhoneData(_ random: inout SeededGenerator) -> PhoneChange {
+    private func initialPhoneChange(_ random: inout SeededGenerator) -> PhoneChange {
         var change = PhoneChange()
         if occursOncePer(4, &random) {
             let kinds: [PhoneChange.Kind] = [.ipad, .android, .ipadDesktop, .unknown, .browser]
@@ -228,7 +228,7 @@ package struct PhoneGenerator: Sendable {
     }
 
     /// Returns a random variant of the native side's responses that Despia's documentation allows.
-    private func bridgeVariant(_ random: inout SeededGenerator) -> BridgePlan {
+    private func randomBridgePlan(_ random: inout SeededGenerator) -> BridgePlan {
         var plan = BridgePlan()
         switch Int.random(in: 0..<5, using: &random) {
         case 0:
@@ -273,50 +273,56 @@ package struct PhoneGenerator: Sendable {
 
     /// Returns random failures of the registrations at the app's backend, followed by a success or
     /// permanent.
-    private func registrationFailures(_ random: inout SeededGenerator) -> AppBackendPlan {
+    private func failingRegistrationPlan(_ random: inout SeededGenerator) -> AppBackendPlan {
         var plan = AppBackendPlan()
-        let failedResponses: [AppBackendPlan.Answer] = [
+        let failedResponses: [AppBackendPlan.PlannedResponse] = [
             .status(500), .status(503), .reset, .slow(.seconds(1)), .slow(.seconds(3)), .otherID,
         ]
         let count = Int.random(in: 1...2, using: &random)
         plan.answers["register"] =
             (0..<count).compactMap { _ in failedResponses.randomElement(using: &random) } + [.ok]
         if occursOncePer(4, &random) {
-            let ends: [AppBackendPlan.Answer] = [.status(500), .reset, .never]
-            plan.answers["register"] = ends.randomElement(using: &random).map { [$0] }
+            let endings: [AppBackendPlan.PlannedResponse] = [.status(500), .reset, .never]
+            plan.answers["register"] = endings.randomElement(using: &random).map { [$0] }
             plan.repeatsLastResponse = true
         }
         return plan
     }
 
-    private func userAction(_ random: inout SeededGenerator) -> [PhoneStep] {
-        let names: [AppAction.Name] = [
+    private func userActionSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
+        let userActionNames: [AppAction.Name] = [
             .launch, .launch, .reload, .kill, .upgrade, .upgrade, .upgradeTwice, .purchase,
             .restore, .login, .login, .login, .logout, .logout, .status, .callback, .wait,
         ]
-        guard let name = names.randomElement(using: &random) else { return [] }
+        guard let name = userActionNames.randomElement(using: &random) else { return [] }
         var action = AppAction(name)
         var steps: [PhoneStep] = []
         switch name {
         case .login:
             action.account = "acc"
             var plan = AppBackendPlan()
-            let answers: [AppBackendPlan.Answer] = [
+            let answers: [AppBackendPlan.PlannedResponse] = [
                 .claimed, .claimed, .recovered(user: "ben"), .recovered(user: "ben"),
                 .recovered(user: "cleo"), .status(401), .status(500), .reset, .noID, .nullID,
                 .undefinedID,
             ]
             plan.answers["login"] = [answers.randomElement(using: &random) ?? .claimed]
-            if occursOncePer(8, &random) { return steps + buyDuringSlowChange(action, plan) }
+            if occursOncePer(8, &random) {
+                return steps + stepsBuyingDuringSlowChange(action, plan)
+            }
             steps.append(.backend(plan))
             if occursOncePer(8, &random) {
-                action.killedAt = occursOncePer(2, &random) ? .loggedIn : .idWritten
+                action.killPoint = occursOncePer(2, &random) ? .loggedIn : .idWritten
             }
         case .logout:
-            if occursOncePer(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
-            if occursOncePer(10, &random) { action.killedAt = .idWritten }
+            if occursOncePer(8, &random) {
+                return stepsBuyingDuringSlowChange(action, AppBackendPlan())
+            }
+            if occursOncePer(10, &random) { action.killPoint = .idWritten }
         case .restore:
-            if occursOncePer(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
+            if occursOncePer(8, &random) {
+                return stepsBuyingDuringSlowChange(action, AppBackendPlan())
+            }
         case .upgrade, .purchase:
             if occursOncePer(8, &random) {
                 var plan = AppBackendPlan()
@@ -345,7 +351,9 @@ package struct PhoneGenerator: Sendable {
 
     /// Returns steps in which the user taps to buy while a slow change of the user ID is in
     /// progress (C-18).
-    private func buyDuringSlowChange(_ action: AppAction, _ plan: AppBackendPlan) -> [PhoneStep] {
+    private func stepsBuyingDuringSlowChange(_ action: AppAction, _ plan: AppBackendPlan)
+        -> [PhoneStep]
+    {
         var (action, plan) = (action, plan)
         action.isNextStepImmediate = true
         plan.answers["register"] = [.slow(.seconds(2))]

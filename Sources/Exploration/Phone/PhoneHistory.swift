@@ -7,17 +7,19 @@ package import Conformance
 package struct PhoneHistory: Hashable, Sendable {
     package var steps: [PhoneStep]
     /// User IDs, by the name of the user, that bridge commands must contain unchanged (C-21).
-    package var ids: [String: String] = [:]
+    package var idByUser: [String: String] = [:]
 
-    package init(_ steps: [PhoneStep], ids: [String: String] = [:]) {
+    package init(_ steps: [PhoneStep], idByUser: [String: String] = [:]) {
         self.steps = steps
-        self.ids = ids
+        self.idByUser = idByUser
     }
 
     /// The title of the history in words, such as `The app: launch, logout, launch`.
     package var title: String {
-        let names = ids.sorted { $0.key < $1.key }.map { "\($0.key) is '\($0.value)'" }
-        return "The app: " + (names + steps.map(\.words)).joined(separator: ", ")
+        let idDescriptions = idByUser.sorted { $0.key < $1.key }.map {
+            "\($0.key) is '\($0.value)'"
+        }
+        return "The app: " + (idDescriptions + steps.map(\.words)).joined(separator: ", ")
     }
 
     package var slug: String {
@@ -35,9 +37,9 @@ package struct PhoneHistory: Hashable, Sendable {
     package func failureID(_ failureSignature: FailureSignature) -> String {
         var lines: [String] = [failureSignature.words]
         for step in steps { lines.append(step.signature) }
-        if !ids.isEmpty { lines.append("ids") }
+        if !idByUser.isEmpty { lines.append("ids") }
         let text = lines.joined(separator: "\n")
-        return "\(slug)-\(CampaignInput.digits(of: text))"
+        return "\(slug)-\(CampaignInput.hexHash(of: text))"
     }
 
     /// Returns whether this history contains every step of the other history, in the same order.
@@ -55,18 +57,20 @@ package struct PhoneHistory: Hashable, Sendable {
     /// A variant may be an impossible history; the caller must check this.
     package var shorterVariants: [PhoneHistory] {
         var variants: [PhoneHistory] = []
-        let ends = [steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1]
-        for end in ends where end > 0 && end < steps.count {
-            variants.append(PhoneHistory(Array(steps.prefix(end)), ids: ids))
+        let prefixLengths = [
+            steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1,
+        ]
+        for end in prefixLengths where end > 0 && end < steps.count {
+            variants.append(PhoneHistory(Array(steps.prefix(end)), idByUser: idByUser))
         }
         for index in steps.indices where steps.count > 1 {
             var history = self
             history.steps.remove(at: index)
             variants.append(history)
         }
-        for user in ids.keys.sorted() {
+        for user in idByUser.keys.sorted() {
             var history = self
-            history.ids[user] = nil
+            history.idByUser[user] = nil
             variants.append(history)
         }
         for index in steps.indices {
@@ -85,7 +89,7 @@ extension PhoneStep {
     fileprivate var words: String {
         switch self {
         case .app(let action):
-            let kill = action.killedAt.map { ", killed after it has \($0.words)" } ?? ""
+            let kill = action.killPoint.map { ", killed after it has \($0.words)" } ?? ""
             return action.name.words + (action.isNextStepImmediate ? " without waiting" : "") + kill
         case .phone(let change):
             return change.act?.words ?? "on a phone with " + change.contentsText
@@ -100,7 +104,7 @@ extension PhoneStep {
         switch self {
         case .app(let action):
             action.name.rawValue + (action.isNextStepImmediate ? " at once" : "")
-                + (action.killedAt?.rawValue ?? "")
+                + (action.killPoint?.rawValue ?? "")
         case .phone(let change): change.act?.rawValue ?? "phone"
         case .bridge(let plan):
             "bridge " + plan.faults.map(\.kind.rawValue).joined()
@@ -117,8 +121,8 @@ extension PhoneStep {
     fileprivate var simplerVariants: [PhoneStep] {
         switch self {
         case .app(var action):
-            guard action.killedAt != nil || action.isNextStepImmediate else { return [] }
-            (action.killedAt, action.isNextStepImmediate) = (nil, false)
+            guard action.killPoint != nil || action.isNextStepImmediate else { return [] }
+            (action.killPoint, action.isNextStepImmediate) = (nil, false)
             return [.app(action)]
         case .phone(let change):
             var variants: [PhoneStep] = []
@@ -264,7 +268,7 @@ extension AppBackendPlan {
     }
 }
 
-extension AppBackendPlan.Answer {
+extension AppBackendPlan.PlannedResponse {
     fileprivate var phrase: String {
         switch self {
         case .ok: "succeeds"

@@ -99,7 +99,7 @@ struct PhoneModel: Sendable {
     /// Whether the app's backend may know of a purchase.
     private var mayBackendKnowPurchase = false
     /// The number of paywalls that must have opened so far; nil when the number is not predictable.
-    private(set) var paywallCount: Int? = 0
+    private(set) var shownPaywallCount: Int? = 0
     private(set) var hadPurchaseCallback = false
     /// Whether the app runs in a browser without the Despia runtime.
     private(set) var isBrowser = false
@@ -107,7 +107,7 @@ struct PhoneModel: Sendable {
     private(set) var hasNoInstallID = false
     /// Whether a fault of the bridge, or a kill during an operation, may have prevented effects.
     private(set) var mayEffectsBeMissing = false
-    private var lostWrites: Set<PhoneChange.VaultRole?> = []
+    private var lostVaultWriteRoles: Set<PhoneChange.VaultRole?> = []
     /// Whether any registration failed so far.
     private var hasFailedRegistration = false
     /// Whether all registrations fail permanently.
@@ -119,11 +119,11 @@ struct PhoneModel: Sendable {
     let hasSpecialCharacterIDs: Bool
     /// Whether the vault and the OneSignal alias keep values exactly as written, without decoding
     /// them (C-22).
-    private(set) var areValuesKeptRaw = false
+    private(set) var areVaultValuesKeptRaw = false
     private var plan = AppBackendPlan()
 
-    init(ids: [String: String] = [:]) {
-        hasSpecialCharacterIDs = !ids.isEmpty
+    init(idByUser: [String: String] = [:]) {
+        hasSpecialCharacterIDs = !idByUser.isEmpty
     }
 
     /// Whether all required effects must happen, because no fault can have prevented them.
@@ -148,7 +148,7 @@ struct PhoneModel: Sendable {
             // Without the result channel, a page is never notified that its payment sheet was
             // closed.
             if plan.switches["hasResultChannel"] == .bool(false) { receivesSheetResults = false }
-            if plan.switches["vaultDecode"]?.string == "raw" { areValuesKeptRaw = true }
+            if plan.switches["vaultDecode"]?.string == "raw" { areVaultValuesKeptRaw = true }
             return true
         case .backend(let plan):
             self.plan.add(plan)
@@ -166,9 +166,11 @@ struct PhoneModel: Sendable {
     /// No identity rule defines how many lost writes an app must survive. Therefore one step must
     /// contain all losses of the same vault entry.
     private mutating func acceptsFaults(_ faults: [BridgePlan.Fault]) -> Bool {
-        let losses = faults.filter { $0.kind == .drop && $0.scheme == "setvault" }.map(\.role)
-        guard lostWrites.isDisjoint(with: losses) else { return false }
-        lostWrites.formUnion(losses)
+        let droppedVaultRoles = faults.filter { $0.kind == .drop && $0.scheme == "setvault" }.map(
+            \.role
+        )
+        guard lostVaultWriteRoles.isDisjoint(with: droppedVaultRoles) else { return false }
+        lostVaultWriteRoles.formUnion(droppedVaultRoles)
         return true
     }
 
@@ -178,8 +180,8 @@ struct PhoneModel: Sendable {
         guard !hasTwoPages || Self.pageActions.contains(action.name) || action.name == .wait else {
             return false
         }
-        let isKillAfterIDWrite = action.name == .login && action.killedAt == .idWritten
-        if action.isNextStepImmediate || (action.killedAt != nil && !isKillAfterIDWrite) {
+        let isKillAfterIDWrite = action.name == .login && action.killPoint == .idWritten
+        if action.isNextStepImmediate || (action.killPoint != nil && !isKillAfterIDWrite) {
             mayEffectsBeMissing = true
         }
         if action.name != .wait {
@@ -188,7 +190,7 @@ struct PhoneModel: Sendable {
             if action.name != .callback { status = nil }
             if !Self.pageActions.contains(action.name) { hasOnlyPageActions = false }
         }
-        defer { if action.killedAt != nil { (isPageOpen, areAllPagesClosed) = (false, false) } }
+        defer { if action.killPoint != nil { (isPageOpen, areAllPagesClosed) = (false, false) } }
         switch action.name {
         case .launch, .launchTwice:
             launch()
@@ -215,7 +217,7 @@ struct PhoneModel: Sendable {
         case .login:
             guard isPageOpen, !hasPaymentSheet, action.account != nil else { return false }
             // A kill in the middle of a login requires a login that succeeds.
-            guard action.killedAt == nil || willLogIn(asOtherUser: isKillAfterIDWrite) else {
+            guard action.killPoint == nil || willLogIn(asOtherUser: isKillAfterIDWrite) else {
                 return false
             }
             logIn()
@@ -231,7 +233,7 @@ struct PhoneModel: Sendable {
         case .wait:
             if let first = plan.answers["register"]?.first, areAllRegistrationsFailing,
                 userActionCount == 1,
-                (action.time ?? .zero) >= Self.retryTime
+                (action.time ?? .zero) >= Self.retryTimeMin
             {
                 hadTimeForRetry = first.failsImmediately
             }
@@ -242,7 +244,7 @@ struct PhoneModel: Sendable {
 
     /// The minimum wait in which an app makes several registration attempts whose intervals can be
     /// compared.
-    private static let retryTime = Duration.seconds(3)
+    private static let retryTimeMin = Duration.seconds(3)
 
     private static let pageActions: Set<AppAction.Name> = [.launch, .launchTwice, .reload, .kill]
 
@@ -271,7 +273,7 @@ struct PhoneModel: Sendable {
         guard !isBrowser else { return }
         hasPaymentSheet = true
         isPaymentSheetUncertain = mayEffectsBeMissing || hasFailedRegistration || mayAssumeOpenSheet
-        paywallCount = isPaymentSheetUncertain ? nil : paywallCount.map { $0 + 1 }
+        shownPaywallCount = isPaymentSheetUncertain ? nil : shownPaywallCount.map { $0 + 1 }
     }
 
     /// Resets the state of the page, because a new page has no payment sheet and no unlocked
@@ -472,7 +474,7 @@ enum StoreHistoryUser: Hashable, Sendable {
     }
 }
 
-extension AppBackendPlan.Answer {
+extension AppBackendPlan.PlannedResponse {
     /// Whether a call to the app's backend fails as soon as the call arrives.
     fileprivate var failsImmediately: Bool {
         switch self {

@@ -147,8 +147,8 @@ package final class ControlAPI: Sendable {
             )
         }
         if let origin = request[field: "origin"] {
-            let own = "http://" + (request[field: "host"] ?? "")
-            guard origin == own else {
+            let expectedOrigin = "http://" + (request[field: "host"] ?? "")
+            guard origin == expectedOrigin else {
                 throw Refusal(
                     403,
                     "a web page of \(origin) may not call the control API",
@@ -201,7 +201,7 @@ package final class ControlAPI: Sendable {
         _ request: HTTPMessage.Request,
         _ path: [String]
     ) throws(Refusal) -> (route: ControlRoute, value: String) {
-        if let found = routes.match(request.method, path) { return found }
+        if let matchedRoute = routes.match(request.method, path) { return matchedRoute }
         let methods = routes.methods(of: path)
         guard methods.isEmpty else {
             throw Refusal(405, "\(request.path) accepts only \(methods.joined(separator: ", "))")
@@ -220,9 +220,14 @@ package final class ControlAPI: Sendable {
         _ route: ControlRoute,
         _ value: String
     ) throws(Refusal) -> Call {
-        let known = route.parameters.map(\.name) + ["namespace"]
-        if let other = request.query.first(where: { !known.contains($0.name) }) {
-            throw .unknown(other.name, "parameter", of: route.methodAndPath, among: known)
+        let knownParameterNames = route.parameters.map(\.name) + ["namespace"]
+        if let other = request.query.first(where: { !knownParameterNames.contains($0.name) }) {
+            throw .unknown(
+                other.name,
+                "parameter",
+                of: route.methodAndPath,
+                among: knownParameterNames
+            )
         }
         // An exported state contains deeply nested bodies.
         let (object, problem) = request.jsonObject(depthMax: 256)
@@ -298,9 +303,9 @@ package final class ControlAPI: Sendable {
         }
     }
 
-    func text(_ text: String, _ what: String) throws(Refusal) -> String {
+    func text(_ text: String, _ valueDescription: String) throws(Refusal) -> String {
         guard !text.isEmpty, text.utf8.count <= 200 else {
-            throw Refusal(400, "\(what) must have 1 to 200 characters")
+            throw Refusal(400, "\(valueDescription) must have 1 to 200 characters")
         }
         return text
     }

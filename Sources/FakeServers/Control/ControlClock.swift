@@ -73,9 +73,9 @@ extension ControlAPI {
 
     fileprivate func advance(_ call: Call) async throws(Refusal) -> JSONValue {
         let now = world.read(call.namespace) { $1 } ?? world.now
-        let target = try target(call, now)
-        if let target { try checkRenewalLimit(call.namespace, target) }
-        let advanceResult = await dispatcher.advance(call.namespace, to: target)
+        let targetTime = try targetTime(call, now)
+        if let targetTime { try checkRenewalLimit(call.namespace, targetTime) }
+        let advanceResult = await dispatcher.advance(call.namespace, to: targetTime)
         var clockState = clockSummary(call.namespace).object ?? JSONObject()
         clockState["attempts"] = .integer(Int64(advanceResult.attemptCount))
         clockState["settled"] = .bool(advanceResult.isSettled)
@@ -105,28 +105,32 @@ extension ControlAPI {
     /// Returns the time to which a call moves the clock.
     ///
     /// Nil means that the clock moves until no delivery is waiting any more.
-    private func target(_ call: Call, _ now: Instant) throws(Refusal) -> Instant? {
-        let given = ["by", "to", "until"].filter(call.hasMember)
-        guard let memberName = given.first else {
+    private func targetTime(_ call: Call, _ now: Instant) throws(Refusal) -> Instant? {
+        let givenMemberNames = ["by", "to", "until"].filter(call.hasMember)
+        guard let memberName = givenMemberNames.first else {
             throw Refusal(400, "the body needs 'by', 'to' or 'until': 'settled'")
         }
-        guard given.count == 1 else {
-            throw Refusal(400, "the body may have only one of \(given.joined(separator: ", "))")
+        guard givenMemberNames.count == 1 else {
+            throw Refusal(
+                400,
+                "the body may have only one of \(givenMemberNames.joined(separator: ", "))"
+            )
         }
         if memberName == "until" { return nil }
         if memberName == "to" {
-            guard let target = ControlMember.timestamp(call.body["to"]), target >= now else {
+            guard let targetTime = ControlMember.timestamp(call.body["to"]), targetTime >= now
+            else {
                 throw Refusal(
                     400,
                     "'to' is in the past; PUT /assay/v1/clock can move the clock back"
                 )
             }
-            return target
+            return targetTime
         }
         let text = call.body["by"]?.string ?? ""
-        guard let span = Duration(contractText: text), span > .zero else {
+        guard let advanceDuration = Duration(contractText: text), advanceDuration > .zero else {
             throw Refusal(400, "'by' is '\(text)', which is not a duration such as 5m or 30d")
         }
-        return now + span
+        return now + advanceDuration
     }
 }

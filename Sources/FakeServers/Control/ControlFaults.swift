@@ -95,11 +95,13 @@ extension ControlAPI {
         world.schedule(plan, namespace: call.namespace)
     }
 
-    private static func answers(_ body: JSONObject) throws(Refusal) -> [ProviderPlan.Answer] {
+    private static func answers(_ body: JSONObject) throws(Refusal) -> [ProviderPlan
+        .PlannedResponse]
+    {
         guard let list = body["responses"]?.array, !list.isEmpty else {
             throw Refusal(400, "'responses' takes a list, for example [500, \"ok\"]")
         }
-        var answers: [ProviderPlan.Answer] = []
+        var answers: [ProviderPlan.PlannedResponse] = []
         for item in list {
             guard let response = PlannedResponseJSON.response(item) else {
                 throw Refusal(

@@ -9,7 +9,7 @@ extension ControlRoute {
             "GET",
             "/journal",
             "Returns the exchanges of the journal in order, one page at a time.",
-            parameters: filters,
+            parameters: filterParameters,
             handler: .response { (api, call) async throws(ControlRefusal) in try api.journal(call) }
         ),
         ControlRoute(
@@ -17,12 +17,12 @@ extension ControlRoute {
             "GET",
             "/journal/stream",
             "Streams exchanges as they end, one JSON object per line.",
-            parameters: filters,
+            parameters: filterParameters,
             handler: .lines { (api, call) throws(ControlRefusal) in try api.stream(call) }
         ),
     ]
 
-    private static let filters = [
+    private static let filterParameters = [
         ControlParameter("after", "Only entries with a number higher than this one."),
         ControlParameter(
             "limit",
@@ -41,12 +41,12 @@ extension ControlAPI {
     fileprivate struct JournalFilter: Sendable {
         let namespace: String?
         let party: Exchange.Party?
-        let hasEffects: Bool
+        let requiresEffects: Bool
 
         func matches(_ exchange: Exchange) -> Bool {
             (namespace == nil || exchange.namespace == namespace)
                 && (party == nil || exchange.from == party || exchange.to == party)
-                && (!hasEffects || !exchange.effects.isEmpty)
+                && (!requiresEffects || !exchange.effects.isEmpty)
         }
     }
 
@@ -68,9 +68,9 @@ extension ControlAPI {
         let after = try number(call, "after") ?? -1
         let limit = try limit(call)
         let filter = JournalFilter(
-            namespace: try flag(call, "all") ? nil : call.namespace,
+            namespace: try booleanParameter(call, "all") ? nil : call.namespace,
             party: party,
-            hasEffects: try flag(call, "effects")
+            requiresEffects: try booleanParameter(call, "effects")
         )
         return (filter, after, limit)
     }
@@ -84,7 +84,7 @@ extension ControlAPI {
         return limit
     }
 
-    private func flag(_ call: Call, _ name: String) throws(Refusal) -> Bool {
+    private func booleanParameter(_ call: Call, _ name: String) throws(Refusal) -> Bool {
         switch call.query(name) {
         case "true", "": true
         case "false", nil: false
@@ -96,18 +96,18 @@ extension ControlAPI {
     /// The allowed numbers in a query: integers that JSON represents exactly in every language.
     ///
     /// The number -1 means the position before the first entry of the journal.
-    private static let numbers = -1...(1 << 53)
+    private static let entryNumbers = -1...(1 << 53)
 
     private func number(_ call: Call, _ name: String) throws(Refusal) -> Int? {
         guard let text = call.query(name) else { return nil }
         guard let number = Int(text) else {
             throw Refusal(400, "'\(name)' is '\(text)', which is not a number")
         }
-        guard Self.numbers.contains(number) else {
+        guard Self.entryNumbers.contains(number) else {
             throw Refusal(
                 400,
-                "'\(name)' is '\(text)'; it must be \(Self.numbers.lowerBound) to "
-                    + "\(Self.numbers.upperBound)"
+                "'\(name)' is '\(text)'; it must be \(Self.entryNumbers.lowerBound) to "
+                    + "\(Self.entryNumbers.upperBound)"
             )
         }
         return number
@@ -115,7 +115,7 @@ extension ControlAPI {
 
     fileprivate func journal(_ call: Call) throws(Refusal) -> JSONValue {
         let (filter, after, limit) = try filter(call)
-        let (page, last, forgotten, next) = world.journal.read { journal in
+        let (page, last, droppedEntryCount, next) = world.journal.read { journal in
             let page = journal.page(after: after, limit: limit ?? 100, where: filter.matches)
             return (page.exchanges, page.last, journal.droppedEntryCount, journal.nextSequence)
         }
@@ -125,7 +125,7 @@ extension ControlAPI {
             "after": .integer(Int64(last)),
             "more": .bool(last + 1 < next),
             // A journal that dropped entries cannot prove that something did not happen.
-            "forgotten": .integer(Int64(forgotten)),
+            "forgotten": .integer(Int64(droppedEntryCount)),
             // Errors of Assay itself, which no exchange shows.
             "notes": .strings(world.journal.notes),
         ]
@@ -145,7 +145,7 @@ extension ControlAPI {
         return AsyncStream {
             switch await follower.next() {
             case .exchange(let exchange): return self.line(exchange)
-            case .cut(let reason):
+            case .interrupted(let reason):
                 journal.note("a client of /journal/stream was disconnected: \(reason)")
                 return JSONValue.object(["cut_off": .string(reason)]).text
             case nil: return nil
@@ -170,12 +170,12 @@ actor JournalFollower {
     enum Line: Sendable {
         case exchange(Exchange)
         /// The reason why the stream ends: its client reads too slowly to receive every entry.
-        case cut(String)
+        case interrupted(String)
     }
 
     private let journal: LiveJournal
     private let matches: @Sendable (Exchange) -> Bool
-    private let numbers: AsyncStream<Int>.Iterator
+    private let entryNumbers: AsyncStream<Int>.Iterator
     private var lastReadSequence: Int
     /// The number of the first entry in the journal when the stream began.
     private let firstKeptSequence: Int
@@ -188,7 +188,7 @@ actor JournalFollower {
     /// The entries that were read from the journal but not sent yet, in reverse order.
     private var page: [Exchange] = []
     /// Whether all entries that existed when the stream began have been read.
-    private var hasReadPastExchanges = false
+    private var hasReadExistingEntries = false
     private var hasEnded = false
 
     init(
@@ -202,48 +202,48 @@ actor JournalFollower {
         self.lastReadSequence = lastReadSequence
         self.remainingLineCount = remainingLineCount
         firstKeptSequence = journal.read { $0.droppedEntryCount }
-        numbers = journal.follow().makeAsyncIterator()
+        entryNumbers = journal.follow().makeAsyncIterator()
     }
 
     /// Returns the next line of the stream; nil at the end of the stream.
     func next() async -> Line? {
         guard !hasEnded else { return nil }
-        guard remainingLineCount > 0, let line = await found() else {
+        guard remainingLineCount > 0, let line = await nextMatch() else {
             hasEnded = true
             return nil
         }
         switch line {
         case .exchange: remainingLineCount -= 1
-        case .cut: hasEnded = true
+        case .interrupted: hasEnded = true
         }
         return line
     }
 
     /// Returns the next line of the stream: first from the existing entries of the journal, then
     /// from new entries.
-    private func found() async -> Line? {
+    private func nextMatch() async -> Line? {
         while true {
             if let exchange = page.popLast() { return .exchange(exchange) }
-            guard !hasReadPastExchanges else { break }
+            guard !hasReadExistingEntries else { break }
             if let number = readPage() {
-                return .cut("the journal dropped entry \(number) before the client read it")
+                return .interrupted("the journal dropped entry \(number) before the client read it")
             }
         }
-        var numbers = numbers
-        while let number = await numbers.next(isolation: self) {
+        var entryNumbers = entryNumbers
+        while let number = await entryNumbers.next(isolation: self) {
             guard number > lastReadSequence || unfinishedSequences.remove(number) != nil else {
                 continue
             }
-            let (exchange, isForgotten) = journal.read { journal in
+            let (exchange, isEntryDropped) = journal.read { journal in
                 (journal.exchange(number), !journal.isComplete(since: number))
             }
-            if isForgotten {
-                return .cut("the journal dropped entry \(number) before the client read it")
+            if isEntryDropped {
+                return .interrupted("the journal dropped entry \(number) before the client read it")
             }
             if let exchange, matches(exchange) { return .exchange(exchange) }
         }
         guard !Task.isCancelled, !journal.isEnding else { return nil }
-        return .cut("too many entries were written while the client did not read")
+        return .interrupted("too many entries were written while the client did not read")
     }
 
     /// Reads the next page of the entries that the journal already has.
@@ -251,20 +251,20 @@ actor JournalFollower {
     /// - Returns: The number of the first entry that existed when the stream began and was dropped
     ///   since; nil when none was dropped.
     private func readPage() -> Int? {
-        let needed = max(lastReadSequence + 1, firstKeptSequence)
-        let (found, isForgotten) = journal.read { [lastReadSequence, matches] journal in
+        let firstNeededSequence = max(lastReadSequence + 1, firstKeptSequence)
+        let (nextMatch, isEntryDropped) = journal.read { [lastReadSequence, matches] journal in
             (
                 journal.page(after: lastReadSequence, limit: 32, where: matches),
-                !journal.isComplete(since: needed)
+                !journal.isComplete(since: firstNeededSequence)
             )
         }
-        if isForgotten { return needed }
-        hasReadPastExchanges = found.last <= lastReadSequence
-        lastReadSequence = max(lastReadSequence, found.last)
-        for exchange in found.exchanges where exchange.completed == nil {
+        if isEntryDropped { return firstNeededSequence }
+        hasReadExistingEntries = nextMatch.last <= lastReadSequence
+        lastReadSequence = max(lastReadSequence, nextMatch.last)
+        for exchange in nextMatch.exchanges where exchange.completed == nil {
             unfinishedSequences.insert(exchange.sequence)
         }
-        page = found.exchanges.filter { $0.completed != nil }.reversed()
+        page = nextMatch.exchanges.filter { $0.completed != nil }.reversed()
         return nil
     }
 }

@@ -95,7 +95,7 @@ struct ControlRoute: Sendable {
 
     // MARK: Matching
 
-    private var parts: [Substring] { path.split(separator: "/") }
+    private var pathParts: [Substring] { path.split(separator: "/") }
 
     var hasPathParameter: Bool { path.contains("{") }
 
@@ -104,20 +104,20 @@ struct ControlRoute: Sendable {
     /// - Returns: The value of the path variable, which is empty if the operation's path has no
     ///   variable; nil if the paths do not match.
     func match(_ segments: [String]) -> String? {
-        let parts = parts
+        let pathParts = pathParts
         // An action may have two segments, such as `paywall/complete`.
-        let isLastPartOpen =
-            parts.last?.hasSuffix("+}") == true && segments.count == parts.count + 1
-        guard parts.count == segments.count || isLastPartOpen else { return nil }
+        let lastPartTakesTwoSegments =
+            pathParts.last?.hasSuffix("+}") == true && segments.count == pathParts.count + 1
+        guard pathParts.count == segments.count || lastPartTakesTwoSegments else { return nil }
         var values: [String] = []
-        for (part, segment) in zip(parts, segments) {
+        for (part, segment) in zip(pathParts, segments) {
             if part.hasPrefix("{") {
                 values.append(segment)
             } else if part != segment {
                 return nil
             }
         }
-        if isLastPartOpen, let last = segments.last { values.append(last) }
+        if lastPartTakesTwoSegments, let last = segments.last { values.append(last) }
         return values.joined(separator: "/")
     }
 }

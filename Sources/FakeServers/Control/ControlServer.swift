@@ -7,7 +7,7 @@ package final class ControlServer: Sendable {
     ///
     /// It is a separate thread, because the threads of the fakes may wait for the lock of their
     /// state.
-    private static let thread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private static let eventLoopGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     private let listener: HTTPHost
     private let api: Locked<ControlAPI?>
@@ -33,7 +33,7 @@ package final class ControlServer: Sendable {
             name: "the control API",
             host: host,
             port: port,
-            threads: Self.thread,
+            threads: Self.eventLoopGroup,
             report: { fault in api.withLock { $0 }?.world.journal.note(fault.description) }
         ) { request in
             guard let control = api.withLock({ $0 }) else {

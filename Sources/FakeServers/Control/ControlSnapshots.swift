@@ -53,10 +53,10 @@ extension ControlRoute {
             "Returns the state of all namespaces, without keys and secrets.",
             takesNamespace: false,
             handler: .response { (api, _) async throws(ControlRefusal) in
-                guard let saved = try? api.world.save() else {
+                guard let savedState = try? api.world.save() else {
                     throw ControlRefusal(500, "the state cannot be exported")
                 }
-                return saved
+                return savedState
             }
         ),
         ControlRoute(
@@ -72,7 +72,7 @@ extension ControlRoute {
             ],
             takesNamespace: false,
             handler: .response { (api, call) async throws(ControlRefusal) in
-                do throws(FakeRegistry.LoadError) {
+                do throws(FakeRegistry.StateLoadError) {
                     try api.world.load(.object(call.body))
                 } catch {
                     throw ControlRefusal(400, error.description)

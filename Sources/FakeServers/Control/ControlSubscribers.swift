@@ -26,14 +26,14 @@ extension ControlRoute {
 extension ControlAPI {
     fileprivate func subscriberSummaries(_ call: Call) throws(Refusal) -> JSONValue {
         let limit = try limit(call) ?? 100
-        let idPart = call.query("id") ?? ""
+        let idSubstring = call.query("id") ?? ""
         let entriesByProvider = world.read(call.namespace) { services, now in
             services.table.entries.flatMap { provider in
                 provider.subscribers(services, now).map { (provider.party, $0) }
             }
         }
         let matchingSubscribers = (entriesByProvider ?? []).filter { _, subscriber in
-            idPart.isEmpty || subscriber.ids.contains { $0.contains(idPart) }
+            idSubstring.isEmpty || subscriber.ids.contains { $0.contains(idSubstring) }
         }
         let sorted = matchingSubscribers.sorted { left, right in
             (left.1.lastSeen, left.1.ids.first ?? "") > (right.1.lastSeen, right.1.ids.first ?? "")

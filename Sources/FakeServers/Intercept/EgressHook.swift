@@ -3,13 +3,16 @@
 ///
 /// They are loaded before the code of the backend.
 package enum EgressHook {
-    /// The CommonJS module for `node --require`.
-    package static let node = String(decoding: PackageResources.egress_cjs, as: UTF8.self)
+    /// The CommonJS module for `nodeScript --require`.
+    package static let nodeScript = String(decoding: PackageResources.egress_cjs, as: UTF8.self)
     /// The `sitecustomize` module that Python loads from a folder of `PYTHONPATH`.
-    package static let python = String(decoding: PackageResources.sitecustomize_py, as: UTF8.self)
+    package static let pythonScript = String(
+        decoding: PackageResources.sitecustomize_py,
+        as: UTF8.self
+    )
     /// PHP code that sets the proxy for PHP streams, which ignore proxy variables, unlike PHP's
     /// curl.
-    package static let php = """
+    package static let phpScript = """
         <?php
         stream_context_set_default(['http' => [
             'proxy' => 'tcp://' . getenv('\(addressVariable)'), 'request_fulluri' => true,

@@ -16,7 +16,7 @@ package final class InterceptingProxy: Sendable {
     package let refusals: RefusalCounts
     package var baseURL: String { AdvertisedAddress.url(host: host, port: port) }
     private let listener: any Channel
-    private let open: Locked<[ObjectIdentifier: any Channel]>
+    private let openChannels: Locked<[ObjectIdentifier: any Channel]>
 
     /// Opens the port of the proxy.
     ///
@@ -28,7 +28,7 @@ package final class InterceptingProxy: Sendable {
     ///   - refusals: Records the refused calls.
     ///   - host: The local address to listen on.
     ///   - port: The port; 0 picks a free one.
-    ///   - idleMax: The time after which an idle connection is closed.
+    ///   - idleTimeout: The time after which an idle connection is closed.
     ///   - options: The TCP options of each accepted connection.
     /// - Throws: `StartError` when the port cannot be opened.
     package init(
@@ -38,13 +38,13 @@ package final class InterceptingProxy: Sendable {
         refusals: RefusalCounts,
         host: String = "127.0.0.1",
         port: Int = 0,
-        idleMax: Duration = .seconds(60),
+        idleTimeout: Duration = .seconds(60),
         options: [ConnectionOption] = [.noDelay]
     ) async throws(StartError) {
         self.host = host
         self.refusals = refusals
-        let open = Locked<[ObjectIdentifier: any Channel]>([:])
-        self.open = open
+        let openChannels = Locked<[ObjectIdentifier: any Channel]>([:])
+        self.openChannels = openChannels
         let report: @Sendable (ConnectionFault) -> Void = { world.journal.note($0.description) }
         let router = InterceptionRouter(servers, world, authority, refusals)
         do {
@@ -56,15 +56,15 @@ package final class InterceptingProxy: Sendable {
                 }
                 .childChannelInitializer { channel in
                     let id = ObjectIdentifier(channel)
-                    open.withLock { $0[id] = channel }
-                    channel.closeFuture.whenComplete { _ in open.withLock { $0[id] = nil } }
+                    openChannels.withLock { $0[id] = channel }
+                    channel.closeFuture.whenComplete { _ in openChannels.withLock { $0[id] = nil } }
                     return ConnectionOptions.configureAcceptedConnection(
                         channel,
                         options,
                         report: report
                     ) { channel in
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(HTTPHost.makeIdleHandler(idleMax))
+                        try pipeline.addHandler(HTTPHost.makeIdleHandler(idleTimeout))
                         try pipeline.addHandler(ProtocolDetector(router, .direct))
                     }
                 }
@@ -83,6 +83,6 @@ package final class InterceptingProxy: Sendable {
     /// Closes the port of the proxy and every connection.
     package func stop() async {
         try? await listener.close().get()
-        for channel in open.withLock({ Array($0.values) }) { channel.close(promise: nil) }
+        for channel in openChannels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
     }
 }

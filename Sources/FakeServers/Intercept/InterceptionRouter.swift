@@ -115,7 +115,7 @@ final class InterceptionRouter: Sendable {
     /// name.
     func context(for host: String) throws -> NIOSSLContext {
         if let context = tlsContexts.withLock({ $0[host] }) { return context }
-        let leaf = try NIOSSLCertificate(
+        let leafCertificate = try NIOSSLCertificate(
             bytes: Array(authority.certificate(of: host).utf8),
             format: .pem
         )
@@ -124,7 +124,7 @@ final class InterceptionRouter: Sendable {
             format: .pem
         )
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: [.certificate(leaf)],
+            certificateChain: [.certificate(leafCertificate)],
             privateKey: .privateKey(key)
         )
         configuration.applicationProtocols = ["http/1.1"]
@@ -148,10 +148,12 @@ enum HostAndPort {
     /// Splits `host`, `host:port` or `[address]:port` into host and port; `port` is the default
     /// port.
     static func split(_ text: String, port: Int) -> (host: String, port: Int) {
-        let end = text.lastIndex(of: ":")
-        guard let end, text.last != "]", let given = Int(text[text.index(after: end)...]) else {
+        let colonIndex = text.lastIndex(of: ":")
+        guard let colonIndex, text.last != "]",
+            let givenPort = Int(text[text.index(after: colonIndex)...])
+        else {
             return (text.lowercased(), port)
         }
-        return (text[..<end].lowercased(), given)
+        return (text[..<colonIndex].lowercased(), givenPort)
     }
 }

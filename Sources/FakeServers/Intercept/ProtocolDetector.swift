@@ -12,7 +12,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     typealias OutboundOut = ByteBuffer
 
     /// The maximum length in bytes of the head of a `CONNECT` request.
-    private static let headMax = 16 << 10
+    private static let connectHeadBytesMax = 16 << 10
     private static let tlsHandshakeByte: UInt8 = 0x16
     private static let connectPrefix = Array("CONNECT ".utf8)
     private static let http2 = Array("PRI * HTTP/2".utf8)
@@ -66,23 +66,28 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     // MARK: A tunnel
 
     private func openTunnel(_ context: ChannelHandlerContext) {
-        guard let end = receivedBytes.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8))
+        guard let headEnd = receivedBytes.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8))
         else {
-            if receivedBytes.readableBytes > Self.headMax { refuse(.malformed, context) }
+            if receivedBytes.readableBytes > Self.connectHeadBytesMax {
+                refuse(.malformed, context)
+            }
             return
         }
-        let length = end.upperBound - receivedBytes.readerIndex
+        let length = headEnd.upperBound - receivedBytes.readerIndex
         let head = receivedBytes.readString(length: length) ?? ""
-        let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
-        guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
+        let requestLineParts = head.prefix { $0 != "\r\n" }.split(separator: " ")
+        guard requestLineParts.count == 3, requestLineParts[2].hasPrefix("HTTP/1.") else {
             return refuse(.malformed, context)
         }
-        let (host, port) = HostAndPort.split(String(words[1]), port: 443)
+        let (host, port) = HostAndPort.split(String(requestLineParts[1]), port: 443)
         switch router.tunnel(to: host, port: port) {
         case .open:
             entryPoint = .host(host, port: port)
-            let line = "HTTP/1.1 200 Connection established\r\n\r\n"
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line)), promise: nil)
+            let establishedLine = "HTTP/1.1 200 Connection established\r\n\r\n"
+            context.writeAndFlush(
+                wrapOutboundOut(ByteBuffer(string: establishedLine)),
+                promise: nil
+            )
             detectProtocol(context)
         case .unreachable:
             isProtocolDetected = true
@@ -122,7 +127,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         }
         let channel = context.channel
         installHandlers(on: context) { pipeline in
-            let reader = SNIHandler { result in
+            let sniHandler = SNIHandler { result in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     guard case .hostname(let name) = result else {
@@ -136,7 +141,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
                     try Self.addTLS(to: pipeline, router, name.lowercased(), 443)
                 }
             }
-            try pipeline.addHandler(ByteToMessageHandler(reader))
+            try pipeline.addHandler(ByteToMessageHandler(sniHandler))
         }
     }
 

@@ -66,8 +66,8 @@ package struct Refusal: Hashable, Sendable {
 /// The first refusal of each host and reason is reported at once.
 package final class RefusalCounts: Sendable {
     private struct State {
-        var counts: [Refusal: Int] = [:]
-        var order: [Refusal] = []
+        var countsByRefusal: [Refusal: Int] = [:]
+        var refusalsInOrder: [Refusal] = []
         /// The number of refusals of further kinds, after the maximum number of kinds.
         var unlistedCallCount = 0
     }
@@ -89,25 +89,26 @@ package final class RefusalCounts: Sendable {
     }
 
     package func note(_ refusal: Refusal) {
-        let isFirst = state.withLock { state in
-            if let count = state.counts[refusal] {
-                state.counts[refusal] = count + 1
+        let isFirstOfKind = state.withLock { state in
+            if let count = state.countsByRefusal[refusal] {
+                state.countsByRefusal[refusal] = count + 1
                 return false
             }
-            guard state.order.count < Self.distinctRefusalMax else {
+            guard state.refusalsInOrder.count < Self.distinctRefusalMax else {
                 state.unlistedCallCount += 1
                 return false
             }
-            state.counts[refusal] = 1
-            state.order.append(refusal)
+            state.countsByRefusal[refusal] = 1
+            state.refusalsInOrder.append(refusal)
             return true
         }
-        if isFirst { onFirstRefusal(refusal) }
+        if isFirstOfKind { onFirstRefusal(refusal) }
     }
 
     /// The different refusals with their counts, in the order of their first occurrence.
     package var all: [(refusal: Refusal, count: Int)] {
-        state.withLock { state in state.order.map { ($0, state.counts[$0] ?? 0) } }
+        state.withLock { state in state.refusalsInOrder.map { ($0, state.countsByRefusal[$0] ?? 0) }
+        }
     }
 
     package var lines: [String] { Self.lines([self]) }
@@ -115,20 +116,20 @@ package final class RefusalCounts: Sendable {
     /// Returns the lines of a report on several lists of refusals: one line for each host and
     /// reason.
     package static func lines(_ all: [RefusalCounts]) -> [String] {
-        var counts: [(refusal: Refusal, count: Int)] = []
+        var countsByRefusal: [(refusal: Refusal, count: Int)] = []
         for (refusal, count) in all.flatMap(\.all) {
-            if let index = counts.firstIndex(where: { $0.refusal == refusal }) {
-                counts[index].count += count
+            if let index = countsByRefusal.firstIndex(where: { $0.refusal == refusal }) {
+                countsByRefusal[index].count += count
             } else {
-                counts.append((refusal, count))
+                countsByRefusal.append((refusal, count))
             }
         }
-        let lines = counts.map { refusal, count in
+        let lines = countsByRefusal.map { refusal, count in
             refusal.text + (count > 1 ? " (\(count) times)" : "")
         }
         let unlistedCallCount = all.map { $0.state.withLock { $0.unlistedCallCount } }.reduce(0, +)
-        let rest =
+        let unlistedCallsNote =
             unlistedCallCount == 1 ? "1 more call was" : "\(unlistedCallCount) more calls were"
-        return unlistedCallCount == 0 ? lines : lines + [rest + " refused"]
+        return unlistedCallCount == 0 ? lines : lines + [unlistedCallsNote + " refused"]
     }
 }

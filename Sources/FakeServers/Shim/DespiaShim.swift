@@ -37,21 +37,21 @@ package enum DespiaShim {
         case .http(let bridge): configuration["bridge"] = .string(bridge)
         case .binding(let name): configuration["binding"] = .string(name)
         }
-        let source = String(decoding: PackageResources.shim_js, as: UTF8.self)
+        let scriptTemplate = String(decoding: PackageResources.shim_js, as: UTF8.self)
         // Escapes "</" and the line separators of Unicode, so that the JSON cannot end the script
         // or a line.
-        let json = JSONValue.object(configuration).text
+        let configurationJSON = JSONValue.object(configuration).text
             .split(separator: "</", omittingEmptySubsequences: false).joined(separator: "<\\/")
             .split(separator: "\u{2028}", omittingEmptySubsequences: false)
             .joined(separator: "\\u2028")
             .split(separator: "\u{2029}", omittingEmptySubsequences: false)
             .joined(separator: "\\u2029")
-        let parts = source.split(
+        let scriptParts = scriptTemplate.split(
             separator: "(CONFIGURATION)",
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
-        return parts.joined(separator: "(\(json))")
+        return scriptParts.joined(separator: "(\(configurationJSON))")
     }
 
     /// Returns the script for a web page that loads the script from a running fake: `GET

@@ -7,8 +7,8 @@ extension ClientDefect {
         .loginSendsInstallID: { $0.loginID = { $0.installID() } },
         .refusedLoginChangesID: {
             let originalBehavior = $0.endFailedLogin
-            $0.endFailedLogin = { app, flow, returned in
-                guard returned == nil else { return originalBehavior(&app, &flow, returned) }
+            $0.endFailedLogin = { app, flow, returnedID in
+                guard returnedID == nil else { return originalBehavior(&app, &flow, returnedID) }
                 flow.id = app.idSource.uuid()
             }
         },

@@ -9,11 +9,13 @@ extension ClientDefect {
         },
         .neverOpensPaywall: { $0.mayOpenPaywall = { _ in false } },
         .allowsPaywallForAnyRegisteredID: {
-            $0.mayOpenPaywall = { app in app.isStarted && !app.isBusy && app.registeredID != nil }
+            $0.mayOpenPaywall = { app in
+                app.hasFinishedStart && !app.isBusy && app.registeredID != nil
+            }
         },
         .opensPaywallDuringLogout: {
             $0.mayOpenPaywall = { app in
-                app.isStarted && app.registeredID != nil && app.registeredID == app.id
+                app.hasFinishedStart && app.registeredID != nil && app.registeredID == app.id
             }
         },
         .opensPaywallForPreviousUser: {

@@ -5,7 +5,7 @@ internal import Providers
 extension ClientDefect {
     static let start: [ClientDefect: ClientDeviation] = [
         .commandsInBrowser: {
-            $0.isNative = { _ in true }
+            $0.isNativeApp = { _ in true }
             let originalBehavior = $0.mayOpenPaywall
             $0.mayOpenPaywall = { app in app.globals["uuid"] == nil || originalBehavior(app) }
         },
@@ -38,8 +38,8 @@ extension ClientDefect {
         .selectsFirstHistoryEntry: { $0.sortedEntries = { entries, _ in entries } },
         .restoreSelectsFirstEntry: {
             let originalBehavior = $0.sortedEntries
-            $0.sortedEntries = { entries, isButton in
-                isButton ? entries : originalBehavior(entries, isButton)
+            $0.sortedEntries = { entries, isRestoreAction in
+                isRestoreAction ? entries : originalBehavior(entries, isRestoreAction)
             }
         },
         .adoptsAnonymousID: { $0.entryNamesUser = { _, _ in true } },
@@ -51,7 +51,8 @@ extension ClientDefect {
         },
         .registersBeforeVaultWrite: {
             $0.start = [
-                .readInstallID, .readVault, .readHistory, .chooseID, .lock, .register, .write,
+                .readInstallID, .readVault, .readPurchaseHistory, .chooseID, .lock, .register,
+                .write,
                 .sendAlias,
                 .finishStart,
             ]
@@ -60,7 +61,7 @@ extension ClientDefect {
         .sendsAliasOnlyAtLaunch: {
             let originalBehavior = $0.sendAlias
             $0.sendAlias = { app, flow, now in
-                if !app.isStarted { originalBehavior(&app, flow, now) }
+                if !app.hasFinishedStart { originalBehavior(&app, flow, now) }
             }
         },
         .sendsPreviousAlias: {
@@ -104,7 +105,7 @@ extension ClientDefect {
         .adoptsLateVaultReply: {
             $0.handleUnexpectedValue = { app, name, value, now in
                 guard name == app.key(.id), let text = value.string,
-                    ClientTimeline.isUsable(text), app.isStarted, text != app.id,
+                    ClientTimeline.isUsable(text), app.hasFinishedStart, text != app.id,
                     !app.waits(for: name)
                 else { return }
                 var flow = ScriptedApp.Flow([.write, .sendAlias, .register, .adoptID], at: now)
@@ -146,8 +147,8 @@ extension ClientDefect {
         },
         .ignoresRegistrationStatus: {
             let originalBehavior = $0.isConfirmed
-            $0.isConfirmed = { status, named, id in
-                status != nil || originalBehavior(status, named, id)
+            $0.isConfirmed = { status, responseID, id in
+                status != nil || originalBehavior(status, responseID, id)
             }
         },
         .ignoresRegistrationResponseID: {
@@ -160,10 +161,10 @@ extension ClientDefect {
             $0.needsRetry = { _, _ in true }
             let originalBehavior = $0.recordRetryResult
             $0.recordRetryResult = { app, number, id, now in
-                let waiting = app.storage.pendingRegistrationIDs.count
+                let pendingCount = app.storage.pendingRegistrationIDs.count
                 originalBehavior(&app, number, id, now)
                 guard app.registeredID == id else { return }
-                for _ in 0..<waiting {
+                for _ in 0..<pendingCount {
                     let values = app.policy.registration(app, id, "retry")
                     _ = app.call("register", values, at: now)
                 }

@@ -92,8 +92,10 @@ extension ControlMember {
             return typeProblem("a number")
         case .texts:
             guard let list = value.array else { return typeProblem("a list of strings") }
-            let other = list.first { $0.string == nil }
-            return other.map { ("'\(name)' takes a list of strings, and one is \($0.kind)", nil) }
+            let nonStringItem = list.first { $0.string == nil }
+            return nonStringItem.map {
+                ("'\(name)' takes a list of strings, and one is \($0.kind)", nil)
+            }
         case .list: return value.array == nil ? typeProblem("a list") : nil
         case .object: return value.object == nil ? typeProblem("an object") : nil
         case .timestamp:

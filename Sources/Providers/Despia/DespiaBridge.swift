@@ -15,7 +15,7 @@ extension DespiaState {
     /// Returns a reply that makes the page call its function of this name.
     ///
     /// The delay is in milliseconds.
-    static func call(_ name: String, _ arguments: [JSONValue], _ delayMilliseconds: Int64)
+    static func callbackReply(_ name: String, _ arguments: [JSONValue], _ delayMilliseconds: Int64)
         -> JSONValue
     {
         [
@@ -39,11 +39,11 @@ extension DespiaState {
         var device = device(name)
         device.commandCount += 1
         let number = device.commandCount
-        let page = (body["page"] ?? body["tPage"])?.int64
-        let millisecondsSinceLastCommand = page.flatMap { time in
+        let pageTimeMilliseconds = (body["page"] ?? body["tPage"])?.int64
+        let millisecondsSinceLastCommand = pageTimeMilliseconds.flatMap { time in
             device.lastCommandAt.map { time.subtractingSaturated($0) }
         }
-        device.lastCommandAt = page
+        device.lastCommandAt = pageTimeMilliseconds
         devices[name] = device
         record(.bridge, name, now, body, text: text, command: command)
         // An ordinary browser has no native side, so the page receives no reply.
@@ -135,7 +135,8 @@ extension DespiaState {
             let value = device.storedValue.map(JSONValue.string) ?? .null
             return [Self.variable("storedValues", value, delayMilliseconds)]
         case "getpurchasehistory": return historyReplies(device, delayMilliseconds)
-        case "revenuecat": return revenueCat(command, &device, delayMilliseconds, at: now)
+        case "revenuecat":
+            return handleRevenueCatCommand(command, &device, delayMilliseconds, at: now)
         case "setonesignalplayerid":
             device.externalID = command["user_id"]
             enqueueRegistration(device)
@@ -147,7 +148,7 @@ extension DespiaState {
         case "bioauth": return [Self.biometricReply(biometricOutcome(&device), delayMilliseconds)]
         case "stripe":
             return [
-                Self.call(
+                Self.callbackReply(
                     "stripeEvent",
                     [["method": "payment", "status": "completed"]],
                     delayMilliseconds
@@ -157,7 +158,7 @@ extension DespiaState {
             let vaultLocation: JSONValue = [
                 "latitude": .number(JSONNumber(52.52)), "longitude": .number(JSONNumber(13.4)),
             ]
-            return [Self.call("onLocationChange", [vaultLocation], delayMilliseconds)]
+            return [Self.callbackReply("onLocationChange", [vaultLocation], delayMilliseconds)]
         // Commands that only read a value. The runtime ignores all commands that it does not know.
         default:
             return variableValues(command, device).map {
@@ -209,9 +210,10 @@ extension DespiaState {
         -> JSONValue
     {
         switch outcome {
-        case .success: call("onBioAuthSuccess", [], delayMilliseconds)
-        case .failure: call("onBioAuthFailure", ["-1", "authentication failed"], delayMilliseconds)
-        case .unavailable: call("onBioAuthUnavailable", [], delayMilliseconds)
+        case .success: callbackReply("onBioAuthSuccess", [], delayMilliseconds)
+        case .failure:
+            callbackReply("onBioAuthFailure", ["-1", "authentication failed"], delayMilliseconds)
+        case .unavailable: callbackReply("onBioAuthUnavailable", [], delayMilliseconds)
         }
     }
 
@@ -251,10 +253,13 @@ extension DespiaState {
     }
 
     func historyReplies(_ device: DespiaDevice, _ delayMilliseconds: Int64) -> [JSONValue] {
-        let list = JSONValue.array((history[device.storeAccount] ?? []).map(JSONValue.object))
+        let historyJSON = JSONValue.array(
+            (history[device.storeAccount] ?? []).map(JSONValue.object)
+        )
         switch settings.history {
-        case .array: return [Self.variable("restoredData", list, delayMilliseconds)]
-        case .string: return [Self.variable("restoredData", .string(list.text), delayMilliseconds)]
+        case .array: return [Self.variable("restoredData", historyJSON, delayMilliseconds)]
+        case .string:
+            return [Self.variable("restoredData", .string(historyJSON.text), delayMilliseconds)]
         // Native code that fails writes null (Despia fact sheet, section 1.3).
         case .null: return [Self.variable("restoredData", .null, delayMilliseconds)]
         case .silent: return []

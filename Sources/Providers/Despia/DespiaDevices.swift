@@ -272,6 +272,6 @@ extension DespiaState {
             actions.append(action)
         }
         let event: JSONValue = ["event": "restoreCompleted"]
-        return [Self.call("onRevenueCatCenter", [event], settings.latencyMilliseconds)]
+        return [Self.callbackReply("onRevenueCatCenter", [event], settings.latencyMilliseconds)]
     }
 }

@@ -19,7 +19,7 @@ extension DespiaState {
         var callbackReplies: [JSONValue] = []
         if purchaseOutcome == .complete {
             callbackReplies.append(
-                Self.call("onRevenueCatPurchase", [], settings.latencyMilliseconds)
+                Self.callbackReply("onRevenueCatPurchase", [], settings.latencyMilliseconds)
             )
         }
         guard settings.hasResultChannel else { return callbackReplies }
@@ -158,7 +158,7 @@ extension DespiaState {
 
     // MARK: The scheme `revenuecat`
 
-    mutating func revenueCat(
+    mutating func handleRevenueCatCommand(
         _ command: BridgeCommand,
         _ device: inout DespiaDevice,
         _ delayMilliseconds: Int64,
@@ -172,7 +172,13 @@ extension DespiaState {
             return []
         case "center":
             identify(user ?? device.revenueCatID, &device)
-            return [Self.call("onRevenueCatCenter", [["event": "dismissed"]], delayMilliseconds)]
+            return [
+                Self.callbackReply(
+                    "onRevenueCatCenter",
+                    [["event": "dismissed"]],
+                    delayMilliseconds
+                )
+            ]
         case "login":
             identify(user, &device)
             return resultReplies(
@@ -213,7 +219,7 @@ extension DespiaState {
                     ["current": "default", "offerings": [["identifier": "default"]]],
                     delayMilliseconds
                 ),
-                Self.call("onOfferingsData", [], delayMilliseconds),
+                Self.callbackReply("onOfferingsData", [], delayMilliseconds),
             ]
         case "customer":
             if let user { identify(user, &device) }
@@ -275,7 +281,7 @@ extension DespiaState {
     ) -> [JSONValue] {
         [
             Self.variable(variable, envelope, delayMilliseconds),
-            Self.call(callback, [envelope], delayMilliseconds),
+            Self.callbackReply(callback, [envelope], delayMilliseconds),
         ]
     }
 

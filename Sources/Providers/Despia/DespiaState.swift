@@ -8,12 +8,12 @@ package import DequeModule
 /// `POST /device/…`. Source: Despia fact sheet, sections 3 to 7.
 package struct DespiaState: Hashable, Codable, Sendable {
     /// The maximum number of entries in the log of the simulated phones.
-    package static let recordMax = 20_000
+    package static let recordCountMax = 20_000
     /// The maximum size of the strings and values in the log of the simulated phones, in bytes.
     ///
     /// The oldest entries are removed first, which leaves a gap in the sequence numbers. The latest
     /// entry is never removed.
-    package static let recordBytesMax = 16 << 20
+    package static let recordByteCountMax = 16 << 20
 
     package var settings = DespiaSettings()
     package var faults = DespiaFaults()
@@ -232,7 +232,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        plannedResponse _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.PlannedResponse
     ) -> Reply {
         var response: HTTPMessage.Response
         if request.method == "OPTIONS" {
@@ -334,7 +334,9 @@ package struct DespiaState: Hashable, Codable, Sendable {
         nextSequence += 1
         var bytes = (recordBytes ?? 0) + (records.last?.storedByteCount ?? 0)
         if recordBytes == nil { bytes = records.reduce(0) { $0 + $1.storedByteCount } }
-        while records.count > Self.recordMax || (bytes > Self.recordBytesMax && records.count > 1) {
+        while records.count > Self.recordCountMax
+            || (bytes > Self.recordByteCountMax && records.count > 1)
+        {
             bytes -= records.removeFirst().storedByteCount
         }
         recordBytes = bytes

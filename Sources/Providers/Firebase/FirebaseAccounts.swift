@@ -5,7 +5,7 @@ internal import Conformance
 extension FirebaseState {
     // MARK: update
 
-    mutating func update(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+    mutating func updateAccount(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
         if let text = fields.nonEmptyText("oobCode") {
             let (user, code) = try applyCode(text, call)
@@ -15,7 +15,7 @@ extension FirebaseState {
             }
             return responseFields
         }
-        var session: Session?
+        var session: SignInSession?
         var user: FirebaseUser
         if fields.nonEmptyText("idToken") != nil {
             guard call.isAdmin || !fields.hasValue("customAttributes") else {
@@ -58,7 +58,7 @@ extension FirebaseState {
         editProject(call) { $0.save(user) }
         let isEmailChanged = fields.hasValue("email") && oldUser.email != user.email
         if isEmailChanged, let address = oldUser.email {
-            _ = makeCode(.recoverEmail, email: address, call)
+            _ = createActionCode(.recoverEmail, email: address, call)
         }
         var tokenFields = JSONObject()
         if hasChangedValidSince, let session, let provider {
@@ -79,7 +79,7 @@ extension FirebaseState {
     private mutating func updateAddress(
         _ user: inout FirebaseUser,
         _ call: FirebaseCall,
-        _ session: Session?,
+        _ session: SignInSession?,
         _ hasChangedValidSince: inout Bool
     ) throws(FirebaseError) {
         guard let email = call.fields["email"]?.lowercased() else { return }
@@ -145,12 +145,12 @@ extension FirebaseState {
     ) throws(FirebaseError) {
         // The attributes to delete may be numbers in place of names. This is the order of the API's
         // enumeration.
-        let names = [
+        let attributeNameByNumber = [
             "1": "EMAIL", "2": "DISPLAY_NAME", "3": "PROVIDER", "4": "PHOTO_URL",
             "5": "PASSWORD", "6": "RAW_USER_INFO",
         ]
-        for name in call.fields.texts("deleteAttribute") {
-            switch names[name] ?? name {
+        for name in call.fields.stringList("deleteAttribute") {
+            switch attributeNameByNumber[name] ?? name {
             case "DISPLAY_NAME": user.displayName = nil
             case "PHOTO_URL": user.photoURL = nil
             case "PASSWORD":
@@ -170,7 +170,7 @@ extension FirebaseState {
         _ user: inout FirebaseUser,
         _ call: FirebaseCall
     ) throws(FirebaseError) {
-        for provider in call.fields.texts("deleteProvider") {
+        for provider in call.fields.stringList("deleteProvider") {
             switch provider {
             case "password":
                 user.email = nil
@@ -237,7 +237,7 @@ extension FirebaseState {
 
     // MARK: lookup and delete
 
-    func lookup(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+    func lookUpAccounts(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         var found: [FirebaseUser] = []
         if call.isAdmin {
             let project = project(call)
@@ -249,9 +249,11 @@ extension FirebaseState {
                     throw .invalidArgument("/\(name) must be array")
                 }
             }
-            found += call.fields.texts("localId").compactMap { project.users[$0] }
-            found += call.fields.texts("email").compactMap { project.user(withEmail: $0) }
-            found += call.fields.texts("phoneNumber").compactMap { project.user(withPhone: $0) }
+            found += call.fields.stringList("localId").compactMap { project.users[$0] }
+            found += call.fields.stringList("email").compactMap { project.user(withEmail: $0) }
+            found += call.fields.stringList("phoneNumber").compactMap {
+                project.user(withPhone: $0)
+            }
             found += call.fields.list("federatedUserId").compactMap {
                 guard let provider = $0["providerId"]?.string,
                     let rawID = FirebaseFields.text($0["rawId"])
@@ -268,15 +270,15 @@ extension FirebaseState {
         // sheet).
         return .present([
             ("kind", "identitytoolkit#GetAccountInfoResponse"),
-            ("users", uniqueUsers.isEmpty ? nil : .array(uniqueUsers.map(record))),
+            ("users", uniqueUsers.isEmpty ? nil : .array(uniqueUsers.map(accountJSON))),
         ])
     }
 
-    private func record(_ user: FirebaseUser) -> JSONValue {
-        user.record(redactsPassword: settings.redactsPasswordHash)
+    private func accountJSON(_ user: FirebaseUser) -> JSONValue {
+        user.accountJSON(redactsPassword: settings.redactsPasswordHash)
     }
 
-    mutating func delete(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
+    mutating func deleteAccount(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let id: String
         if call.isAdmin {
             id = try call.fields.requiredText("localId", "MISSING_LOCAL_ID")
@@ -365,7 +367,7 @@ extension FirebaseState {
             (
                 "users",
                 // An export contains the password hash and the salt, in production too.
-                page.isEmpty ? nil : .array(page.map { $0.record(redactsPassword: false) })
+                page.isEmpty ? nil : .array(page.map { $0.accountJSON(redactsPassword: false) })
             ),
             // A full page always has a token for the next page, even when no account follows (trap
             // T12 of the Firebase fact sheet).
@@ -418,18 +420,20 @@ extension FirebaseState {
         case nil, .unspecified, .id: break
         case .created: users.sort { $0.created < $1.created }
         case .lastLogin:
-            let neverTime = Instant(milliseconds: 0)
-            users.sort { ($0.lastLogin ?? neverTime) < ($1.lastLogin ?? neverTime) }
+            let timeForMissingDate = Instant(milliseconds: 0)
+            users.sort {
+                ($0.lastLogin ?? timeForMissingDate) < ($1.lastLogin ?? timeForMissingDate)
+            }
         case .name: users.sort { ($0.displayName ?? "") < ($1.displayName ?? "") }
         case .email: users.sort { ($0.email ?? "") < ($1.email ?? "") }
         }
         if try Self.parsedChoice(SortOrder.self, call, "order") == .descending { users.reverse() }
-        responseFields["userInfo"] = .array(users.map(record))
+        responseFields["userInfo"] = .array(users.map(accountJSON))
         return responseFields
     }
 
     mutating func batchDelete(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let wanted = call.fields.texts("localIds")
+        let wanted = call.fields.stringList("localIds")
         guard (1...1000).contains(wanted.count) else {
             throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT")
         }

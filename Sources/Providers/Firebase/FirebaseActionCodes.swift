@@ -26,7 +26,7 @@ extension FirebaseState {
         editProject(call) { $0.actionCodes.remove(code.code) }
     }
 
-    mutating func makeCode(
+    mutating func createActionCode(
         _ kind: ActionCode.Kind,
         email: String,
         newEmail: String? = nil,
@@ -81,13 +81,13 @@ extension FirebaseState {
         guard let kind = ActionCode.Kind(rawValue: name), kind != .recoverEmail else {
             throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
         }
-        let (email, newEmail) = try addresses(kind, call)
+        let (email, newEmail) = try mailAddresses(kind, call)
         // With enumeration protection, the response does not reveal whether the account exists.
         if kind == .passwordReset, project(call).user(withEmail: email) == nil {
             return Self.sentMailResponse(email)
         }
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
-        let code = makeCode(kind, email: email, newEmail: newEmail, call)
+        let code = createActionCode(kind, email: email, newEmail: newEmail, call)
         var responseFields = Self.sentMailResponse(email)
         if returnsLink {
             responseFields["oobCode"] = .string(code.code)
@@ -111,7 +111,7 @@ extension FirebaseState {
     /// Returns the address to which the email is sent.
     ///
     /// For a change of address, the result also contains the new address.
-    private mutating func addresses(
+    private mutating func mailAddresses(
         _ kind: ActionCode.Kind,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> (email: String, newEmail: String?) {
@@ -135,14 +135,15 @@ extension FirebaseState {
             guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
             return (try fields.requiredText("email", "MISSING_EMAIL").lowercased(), nil)
         case .changeEmail:
-            let wanted = try fields.requiredText("newEmail", "MISSING_NEW_EMAIL").lowercased()
+            let requestedNewEmail = try fields.requiredText("newEmail", "MISSING_NEW_EMAIL")
+                .lowercased()
             let requestedAddress = try addressForLink(call)
             let email =
                 if let requestedAddress { requestedAddress } else { try addressOfSession(call) }
-            guard project(call).user(withEmail: wanted) == nil else {
+            guard project(call).user(withEmail: requestedNewEmail) == nil else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
-            return (email, wanted)
+            return (email, requestedNewEmail)
         case .recoverEmail:
             throw .notImplemented("RECOVER_EMAIL is not implemented in the Auth Emulator.")
         }
@@ -243,15 +244,16 @@ extension FirebaseState {
             }
             user = known
         case .changeEmail:
-            guard let known = project(call).user(withEmail: code.email), let wanted = code.newEmail
+            guard let known = project(call).user(withEmail: code.email),
+                let requestedNewEmail = code.newEmail
             else {
                 throw FirebaseError("INVALID_OOB_CODE")
             }
-            guard project(call).user(withEmail: wanted) == nil else {
+            guard project(call).user(withEmail: requestedNewEmail) == nil else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
             user = known
-            user.email = wanted
+            user.email = requestedNewEmail
             user.validSince = call.now.seconds
         default:
             let known = project(call).user(withInitialEmail: code.email)

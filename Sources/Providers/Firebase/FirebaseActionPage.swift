@@ -92,14 +92,14 @@ extension FirebaseState {
             guard let continueURL else {
                 return Self.failurePage("Missing continueUrl query parameter")
             }
-            return Self.signIn(at: continueURL, request)
+            return Self.signInRedirect(at: continueURL, request)
         default: return Self.failurePage("Invalid mode")
         }
     }
 
     /// Returns a redirect to the app's own link with the code appended, because the app completes
     /// the sign-in.
-    private static func signIn(
+    private static func signInRedirect(
         at continueURL: String,
         _ request: HTTPMessage.Request
     ) -> HTTPMessage.Response {

@@ -178,32 +178,32 @@ extension FirebaseState {
     ///
     /// In version 2 of the API, it changes only the settings that `updateMask` names.
     mutating func updateConfiguration(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
-        func isInMask(_ path: String) -> Bool {
-            mask?.contains { path == $0 || path.hasPrefix($0 + ".") } ?? true
+        let updateMask = call.query("updateMask")?.split(separator: ",").map(String.init)
+        func isFieldInMask(_ path: String) -> Bool {
+            updateMask?.contains { path == $0 || path.hasPrefix($0 + ".") } ?? true
         }
         let body = call.fields.object
         if let flag = body["signIn"]?["allowDuplicateEmails"]?.bool,
-            isInMask("signIn.allowDuplicateEmails")
+            isFieldInMask("signIn.allowDuplicateEmails")
         {
             editProject(call) { $0.allowsDuplicateEmails = flag }
         }
         if let flag = body["emailPrivacyConfig"]?["enableImprovedEmailPrivacy"]?.bool,
-            isInMask("emailPrivacyConfig.enableImprovedEmailPrivacy")
+            isFieldInMask("emailPrivacyConfig.enableImprovedEmailPrivacy")
         {
             editProject(call) { $0.enumerationProtection = flag }
         }
-        if let functions = body["blockingFunctions"], isInMask("blockingFunctions") {
+        if let functions = body["blockingFunctions"], isFieldInMask("blockingFunctions") {
             // The configuration of blocking functions is stored so that it can be read again. The
             // fake never calls blocking functions.
             editProject(call) { $0.blockingFunctions = functions }
         }
-        let secondFactorMask = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
-        if !secondFactorMask.isEmpty, body["mfa"] != nil || mask != nil {
+        let secondFactorMask = updateMask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
+        if !secondFactorMask.isEmpty, body["mfa"] != nil || updateMask != nil {
             var rules: JSONObject = ["mfa": .object(secondFactorRules(call))]
             try rules.copyFields(secondFactorMask, from: body)
-            let writtenRules = rules["mfa"]?.object
-            editProject(call) { $0.mfa = writtenRules }
+            let updatedRules = rules["mfa"]?.object
+            editProject(call) { $0.mfa = updatedRules }
         }
         return configuration(call)
     }
@@ -255,8 +255,9 @@ extension FirebaseState {
         ]
         var paths: [String: JSONObject] = [:]
         for row in FirebaseOperation.table.rows {
-            let isToken = row.call == .token
-            let host = isToken ? "/securetoken.googleapis.com" : "/identitytoolkit.googleapis.com"
+            let isTokenEndpoint = row.call == .token
+            let host =
+                isTokenEndpoint ? "/securetoken.googleapis.com" : "/identitytoolkit.googleapis.com"
             paths[host + row.path, default: JSONObject()][row.method.lowercased()] = responseFields
         }
         return [

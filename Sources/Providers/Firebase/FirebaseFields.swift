@@ -53,7 +53,7 @@ struct FirebaseFields: Sendable {
 
     func list(_ name: String) -> [JSONValue] { object[name]?.array ?? [] }
 
-    func texts(_ name: String) -> [String] { list(name).compactMap(Self.text) }
+    func stringList(_ name: String) -> [String] { list(name).compactMap(Self.text) }
 
     func int(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
@@ -87,7 +87,7 @@ struct FirebaseFields: Sendable {
 
     // MARK: Types
 
-    private enum Kind: String {
+    private enum FieldKind: String {
         case string, boolean, array, object, number, any
 
         func accepts(_ value: JSONValue) -> Bool {
@@ -100,8 +100,8 @@ struct FirebaseFields: Sendable {
         }
     }
 
-    private static let kindsByField: [String: Kind] = {
-        var kindsByField: [String: Kind] = [:]
+    private static let kindsByField: [String: FieldKind] = {
+        var kindsByField: [String: FieldKind] = [:]
         let strings = [
             "idToken", "email", "password", "displayName", "photoUrl", "phoneNumber", "tenantId",
             "targetProjectId", "customAttributes", "oobCode", "newPassword", "oldPassword",
@@ -188,11 +188,11 @@ extension JSONObject {
     /// A member that the body lacks is removed.
     mutating func copyFields(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
         for path in paths {
-            let names = path.split(separator: ".").map(String.init)
-            guard names.count <= Self.maskDepthMax else {
+            let maskFieldNames = path.split(separator: ".").map(String.init)
+            guard maskFieldNames.count <= Self.maskDepthMax else {
                 throw .invalidArgument("Invalid value at 'update_mask': \(path.prefix(100))")
             }
-            copyFields(names[...], from: .object(body))
+            copyFields(maskFieldNames[...], from: .object(body))
         }
     }
 

@@ -4,7 +4,7 @@ internal import Conformance
 /// fact sheet, section 4.3).
 extension FirebaseState {
     /// The statement of an identity provider about a user who signs in.
-    private struct Assertion {
+    private struct ProviderAssertion {
         let providerID: String
         let rawID: String
         let email: String?
@@ -77,11 +77,11 @@ extension FirebaseState {
     mutating func signInWithIdp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let assertion = try assertion(call)
         if call.fields.nonEmptyText("idToken") != nil { return try link(assertion, call) }
-        if let known = project(call).user(
+        if let existingUser = project(call).user(
             withProvider: assertion.providerID,
             rawID: assertion.rawID
         ) {
-            var user = known
+            var user = existingUser
             Self.replaceProvider(assertion.provider, into: &user)
             return try signIn(user, assertion, call)
         }
@@ -121,7 +121,7 @@ extension FirebaseState {
     /// The provider has verified the address.
     private func mergingProfile(
         _ owner: FirebaseUser,
-        by assertion: Assertion,
+        by assertion: ProviderAssertion,
         _ call: FirebaseCall
     ) -> FirebaseUser {
         var user = owner
@@ -152,11 +152,11 @@ extension FirebaseState {
 
     private mutating func signIn(
         _ user: FirebaseUser,
-        _ assertion: Assertion,
+        _ assertion: ProviderAssertion,
         _ call: FirebaseCall,
         recycledAccount owner: FirebaseUser? = nil,
         isNew: Bool = false,
-        sessionToLink session: Session? = nil
+        sessionToLink session: SignInSession? = nil
     ) throws(FirebaseError) -> JSONObject {
         var user = user
         let before = project(call).users[user.localID]
@@ -183,7 +183,7 @@ extension FirebaseState {
     }
 
     private mutating func link(
-        _ assertion: Assertion,
+        _ assertion: ProviderAssertion,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> JSONObject {
         let session = try session(call)
@@ -215,28 +215,29 @@ extension FirebaseState {
 
     // MARK: Reading the credential
 
-    private func assertion(_ call: FirebaseCall) throws(FirebaseError) -> Assertion {
-        let uri = try call.fields.requiredText("requestUri", "MISSING_REQUEST_URI")
-        guard Self.isAbsoluteURL(uri) else { throw FirebaseError("INVALID_REQUEST_URI") }
-        var values: [String: String] = [:]
-        let fragment = uri.split(separator: "#", maxSplits: 1).dropFirst().first ?? ""
-        let base = uri.prefix { $0 != "#" }
-        let query = base.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+    private func assertion(_ call: FirebaseCall) throws(FirebaseError) -> ProviderAssertion {
+        let requestURI = try call.fields.requiredText("requestUri", "MISSING_REQUEST_URI")
+        guard Self.isAbsoluteURL(requestURI) else { throw FirebaseError("INVALID_REQUEST_URI") }
+        var assertionParameters: [String: String] = [:]
+        let fragment = requestURI.split(separator: "#", maxSplits: 1).dropFirst().first ?? ""
+        let uriWithoutFragment = requestURI.prefix { $0 != "#" }
+        let query = uriWithoutFragment.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         // Values can come from three sources. A later source overrides an earlier one: the query,
         // the body, the fragment.
         for text in [query, Substring(call.fields["postBody"] ?? ""), fragment] {
-            for pair in FormText.pairs(text) { values[pair.name] = pair.value }
+            for pair in FormText.pairs(text) { assertionParameters[pair.name] = pair.value }
         }
-        guard let provider = values["providerId"]?.lowercased(), !provider.isEmpty else {
+        guard let provider = assertionParameters["providerId"]?.lowercased(), !provider.isEmpty
+        else {
             throw FirebaseError(
                 "INVALID_CREDENTIAL_OR_PROVIDER_ID",
-                "Invalid IdP response/credential: \(uri)"
+                "Invalid IdP response/credential: \(requestURI)"
             )
         }
-        if let text = values["SAMLResponse"], !text.isEmpty {
-            return try samlAssertion(text, provider, values)
+        if let text = assertionParameters["SAMLResponse"], !text.isEmpty {
+            return try samlAssertion(text, provider, assertionParameters)
         }
-        let (text, name) = try credential(of: provider, values)
+        let (text, name) = try credential(of: provider, assertionParameters)
         let claims: JSONObject
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             claims = object
@@ -260,14 +261,14 @@ extension FirebaseState {
         guard let rawID = subject.string else {
             throw FirebaseError("INVALID_IDP_RESPONSE", "((The \"sub\" field must be a string.))")
         }
-        return Assertion(
+        return ProviderAssertion(
             providerID: provider,
             rawID: rawID,
             email: claims["email"]?.string?.lowercased(),
             isEmailVerified: Self.isTruthy(claims["email_verified"]),
             claims: claims,
             idToken: name == "id_token" ? text : "",
-            accessToken: values["access_token"]
+            accessToken: assertionParameters["access_token"]
         )
     }
 
@@ -278,10 +279,10 @@ extension FirebaseState {
     /// (Firebase fact sheet, section 4.3).
     private func credential(
         of provider: String,
-        _ values: [String: String]
+        _ assertionParameters: [String: String]
     ) throws(FirebaseError) -> (text: String, name: String) {
-        if let text = values["id_token"], !text.isEmpty { return (text, "id_token") }
-        guard let text = values["access_token"], !text.isEmpty else {
+        if let text = assertionParameters["id_token"], !text.isEmpty { return (text, "id_token") }
+        guard let text = assertionParameters["access_token"], !text.isEmpty else {
             throw .notImplemented(
                 "The Auth Emulator only supports sign-in with credentials (id_token required)."
             )
@@ -302,8 +303,8 @@ extension FirebaseState {
     private func samlAssertion(
         _ text: String,
         _ provider: String,
-        _ values: [String: String]
-    ) throws(FirebaseError) -> Assertion {
+        _ assertionParameters: [String: String]
+    ) throws(FirebaseError) -> ProviderAssertion {
         let value = try? JSONValue(parsing: text)
         guard let name = value?["assertion"]?["subject"]?["nameId"]?.string, !name.isEmpty else {
             throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse SAMLResponse: \(text)")
@@ -318,14 +319,14 @@ extension FirebaseState {
         for member in attributes.members where claims[member.key] == nil {
             claims[member.key] = member.value
         }
-        return Assertion(
+        return ProviderAssertion(
             providerID: provider,
             rawID: name,
             email: isEmail ? name.lowercased() : nil,
             isEmailVerified: isEmail,
             claims: claims,
             idToken: "",
-            accessToken: values["access_token"]
+            accessToken: assertionParameters["access_token"]
         )
     }
 

@@ -60,7 +60,7 @@ extension FirebaseState {
     ) throws(FirebaseError) -> FirebaseUser {
         let entry = ImportedAccount(value: entry)
         guard let id = entry["localId"] else { throw FirebaseError("localId is missing") }
-        try check(entry)
+        try checkImportedAccount(entry)
         guard project(call).users[id] == nil || call.fields.flag("allowOverwrite") == true else {
             throw FirebaseError("localId belongs to an existing account - can not overwrite.")
         }
@@ -107,7 +107,7 @@ extension FirebaseState {
         }
     }
 
-    private func check(_ entry: ImportedAccount) throws(FirebaseError) {
+    private func checkImportedAccount(_ entry: ImportedAccount) throws(FirebaseError) {
         if let email = entry["email"], !Self.isEmail(email) {
             throw FirebaseError("email is invalid")
         }
@@ -208,9 +208,9 @@ extension FirebaseState {
         at now: Instant
     ) {
         if let hash = entry["passwordHash"] {
-            let parts = hash.split(separator: ":password=", maxSplits: 1)
-            if hash.hasPrefix("fakeHash:"), parts.count == 2 {
-                user.password = String(parts[1])
+            let hashParts = hash.split(separator: ":password=", maxSplits: 1)
+            if hash.hasPrefix("fakeHash:"), hashParts.count == 2 {
+                user.password = String(hashParts[1])
             } else {
                 user.importedHash = hash
             }

@@ -4,8 +4,8 @@
 /// The operations of version 2 follow Google's reference.
 enum FirebaseOperation: Hashable, Sendable {
     case signUp, signInWithPassword, signInWithIdp, signInWithCustomToken, signInWithEmailLink
-    case sendVerificationCode, signInWithPhoneNumber, sendOobCode, resetPassword, update
-    case lookup, delete, createAuthUri, batchGet, query, batchCreate, batchDelete
+    case sendVerificationCode, signInWithPhoneNumber, sendOobCode, resetPassword, updateAccount
+    case lookUpAccounts, deleteAccount, createAuthUri, batchGet, query, batchCreate, batchDelete
     case createSessionCookie, token, projectConfig, recaptchaParams, config, updateConfig
     case downloadAccount, uploadAccount
     case startEnrollment, finishEnrollment, withdrawFactor, startSecondStep, finishSecondStep
@@ -20,7 +20,8 @@ enum FirebaseOperation: Hashable, Sendable {
             true
         case .signUp, .signInWithPassword, .signInWithIdp, .signInWithCustomToken,
             .signInWithEmailLink, .sendVerificationCode, .signInWithPhoneNumber, .sendOobCode,
-            .resetPassword, .update, .lookup, .delete, .createAuthUri, .token, .projectConfig,
+            .resetPassword, .updateAccount, .lookUpAccounts, .deleteAccount, .createAuthUri, .token,
+            .projectConfig,
             .recaptchaParams, .downloadAccount, .uploadAccount, .startEnrollment, .finishEnrollment,
             .withdrawFactor, .startSecondStep, .finishSecondStep, .absent:
             false
@@ -33,7 +34,7 @@ enum FirebaseOperation: Hashable, Sendable {
         [.createTenant, .viewTenant, .listTenants, .updateTenant, .deleteTenant].contains(self)
     }
 
-    var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
+    var isLegacyBulkTransfer: Bool { self == .downloadAccount || self == .uploadAccount }
 
     /// The operations `accountRows:NAME`.
     ///
@@ -45,17 +46,17 @@ enum FirebaseOperation: Hashable, Sendable {
         ("signInWithEmailLink", .signInWithEmailLink),
         ("sendVerificationCode", .sendVerificationCode),
         ("signInWithPhoneNumber", .signInWithPhoneNumber), ("sendOobCode", .sendOobCode),
-        ("resetPassword", .resetPassword), ("update", .update), ("lookup", .lookup),
-        ("delete", .delete), ("createAuthUri", .createAuthUri), ("batchGet", .batchGet),
+        ("resetPassword", .resetPassword), ("update", .updateAccount), ("lookup", .lookUpAccounts),
+        ("delete", .deleteAccount), ("createAuthUri", .createAuthUri), ("batchGet", .batchGet),
         ("query", .query), ("batchCreate", .batchCreate), ("batchDelete", .batchDelete),
     ]
 
     private static let legacyOperations: [(name: String, operation: FirebaseOperation)] = [
-        ("createAuthUri", .createAuthUri), ("deleteAccount", .delete),
-        ("emailLinkSignin", .signInWithEmailLink), ("getAccountInfo", .lookup),
+        ("createAuthUri", .createAuthUri), ("deleteAccount", .deleteAccount),
+        ("emailLinkSignin", .signInWithEmailLink), ("getAccountInfo", .lookUpAccounts),
         ("getOobConfirmationCode", .sendOobCode), ("getProjectConfig", .projectConfig),
         ("getRecaptchaParam", .recaptchaParams), ("resetPassword", .resetPassword),
-        ("sendVerificationCode", .sendVerificationCode), ("setAccountInfo", .update),
+        ("sendVerificationCode", .sendVerificationCode), ("setAccountInfo", .updateAccount),
         ("signupNewUser", .signUp), ("verifyAssertion", .signInWithIdp),
         ("verifyCustomToken", .signInWithCustomToken), ("verifyPassword", .signInWithPassword),
         ("verifyPhoneNumber", .signInWithPhoneNumber), ("downloadAccount", .downloadAccount),

@@ -53,8 +53,8 @@ extension FirebaseState {
     }
 
     private func allowedTOTPSteps(_ call: FirebaseCall) -> Int64 {
-        let steps = totpRules(secondFactorRules(call))?["adjacentIntervals"]?.int64 ?? 5
-        return min(10, max(0, steps))
+        let toleratedSteps = totpRules(secondFactorRules(call))?["adjacentIntervals"]?.int64 ?? 5
+        return min(10, max(0, toleratedSteps))
     }
 
     // MARK: The first step
@@ -69,7 +69,7 @@ extension FirebaseState {
         _ user: FirebaseUser,
         before old: FirebaseUser?,
         provider: String,
-        sessionToLink session: Session? = nil,
+        sessionToLink session: SignInSession? = nil,
         _ call: FirebaseCall
     ) -> JSONObject {
         let factors = user.secondFactors ?? []
@@ -123,7 +123,7 @@ extension FirebaseState {
     /// A session that began with one of them cannot enroll a second factor.
     private static let ineligibleProviders: Set = ["anonymous", "phone", "custom", "gc.apple.com"]
 
-    private func enrollmentSession(_ call: FirebaseCall) throws(FirebaseError) -> Session {
+    private func enrollmentSession(_ call: FirebaseCall) throws(FirebaseError) -> SignInSession {
         _ = try call.fields.requiredText("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
         guard !Self.ineligibleProviders.contains(session.signInProvider) else {
@@ -154,7 +154,7 @@ extension FirebaseState {
             return [
                 "totpSessionInfo": [
                     "sharedSecretKey": .string(secret),
-                    "verificationCodeLength": .integer(Int64(SecondFactor.digits)),
+                    "verificationCodeLength": .integer(Int64(SecondFactor.codeLength)),
                     "hashingAlgorithm": "SHA1", "periodSec": .integer(SecondFactor.periodSeconds),
                     "sessionInfo": .string(Base64.url(JSONValue.object(info).bytes)),
                     "finalizeEnrollmentTime": .string(expiry.preciseText),

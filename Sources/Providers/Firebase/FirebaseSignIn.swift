@@ -35,10 +35,10 @@ extension FirebaseState {
         guard !fields.hasValue("localId") else {
             throw FirebaseError("UNEXPECTED_PARAMETER", "User ID")
         }
-        let hasIdentifier = ["idToken", "email", "password"].contains {
+        let hasCredential = ["idToken", "email", "password"].contains {
             fields.nonEmptyText($0) != nil
         }
-        guard hasIdentifier else {
+        guard hasCredential else {
             // A sign-up form with an empty email address must not create an anonymous user.
             guard !fields.hasValue("email") else { throw FirebaseError("INVALID_EMAIL") }
             guard settings.anonymousProvider else { throw FirebaseError("ADMIN_ONLY_OPERATION") }
@@ -138,7 +138,7 @@ extension FirebaseState {
         let email = (call.fields["email"] ?? "").lowercased()
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
         let password = try call.fields.requiredText("password", "MISSING_PASSWORD")
-        let isProtected = project(call).enumerationProtection
+        let hidesUnknownEmails = project(call).enumerationProtection
         let failuresMax = settings.failedSignInsMax
         let exceedsLimit = editProject(call) {
             $0.exceedsLimit(
@@ -157,7 +157,7 @@ extension FirebaseState {
                     + "attempts."
             )
         }
-        func countFailure(_ code: String) -> FirebaseError {
+        func errorAfterCountingFailure(_ code: String) -> FirebaseError {
             editProject(call) {
                 _ = $0.exceedsLimit(
                     "sign-in",
@@ -168,13 +168,13 @@ extension FirebaseState {
                     countsAttempt: true
                 )
             }
-            return FirebaseError(isProtected ? "INVALID_LOGIN_CREDENTIALS" : code)
+            return FirebaseError(hidesUnknownEmails ? "INVALID_LOGIN_CREDENTIALS" : code)
         }
         guard var user = project(call).user(withEmail: email) else {
-            throw countFailure("EMAIL_NOT_FOUND")
+            throw errorAfterCountingFailure("EMAIL_NOT_FOUND")
         }
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        guard user.password == password else { throw countFailure("INVALID_PASSWORD") }
+        guard user.password == password else { throw errorAfterCountingFailure("INVALID_PASSWORD") }
         let userBeforeSignIn = user
         user.lastLogin = call.now
         let tokenFields = signedIn(user, before: userBeforeSignIn, provider: "password", call)

@@ -102,12 +102,12 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        plannedResponse _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.PlannedResponse
     ) -> Reply {
         var response: HTTPMessage.Response
         var confidence = Reply.Confidence.documented
         if request.method == "OPTIONS" {
-            response = Self.preflight(request)
+            response = Self.preflightResponse(request)
         } else {
             do throws(FirebaseError) {
                 response = try routedResponse(request, at: now)
@@ -123,7 +123,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         return Reply(response, confidence, of: "firebase")
     }
 
-    private static func preflight(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
+    private static func preflightResponse(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
         var fields = [
             HTTPMessage.Field("Access-Control-Allow-Methods", "GET,HEAD,PUT,PATCH,POST,DELETE")
         ]
@@ -180,7 +180,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
                 "Only authenticated requests can specify target_project_id."
             )
         }
-        if operation.isLegacyBulk {
+        if operation.isLegacyBulkTransfer {
             guard fields.nonEmptyText("targetProjectId") != nil else {
                 throw FirebaseError("INSUFFICIENT_PERMISSION")
             }
@@ -270,9 +270,9 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         case .signInWithPhoneNumber: try signInWithPhoneNumber(call)
         case .sendOobCode: try sendActionCode(call)
         case .resetPassword: try resetPassword(call)
-        case .update: try update(call)
-        case .lookup: try lookup(call)
-        case .delete: try delete(call)
+        case .updateAccount: try updateAccount(call)
+        case .lookUpAccounts: try lookUpAccounts(call)
+        case .deleteAccount: try deleteAccount(call)
         case .createAuthUri: try createAuthURI(call)
         case .batchGet: try batchGet(call)
         case .query: try queryAccounts(call)

@@ -27,40 +27,41 @@ extension FirebaseState {
         }
         guard rules["disableAuth"] != true else { throw FirebaseError("PROJECT_DISABLED") }
         guard !call.isAdmin else { return }
-        let allows = { (name: String) in rules[name] == true }
+        let allowsSignInMethod = { (name: String) in rules[name] == true }
         switch operation {
         case .signInWithPassword:
-            guard allows("allowPasswordSignup") else {
+            guard allowsSignInMethod("allowPasswordSignup") else {
                 throw FirebaseError("PASSWORD_LOGIN_DISABLED")
             }
         case .signUp:
             let isAnonymous = ["email", "password", "idToken"].allSatisfy {
                 !call.fields.hasValue($0)
             }
-            guard !isAnonymous || allows("enableAnonymousUser") else {
+            guard !isAnonymous || allowsSignInMethod("enableAnonymousUser") else {
                 throw FirebaseError("ADMIN_ONLY_OPERATION")
             }
-            guard isAnonymous || allows("allowPasswordSignup") else {
+            guard isAnonymous || allowsSignInMethod("allowPasswordSignup") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
         case .resetPassword:
-            guard allows("allowPasswordSignup") else {
+            guard allowsSignInMethod("allowPasswordSignup") else {
                 throw FirebaseError("PASSWORD_LOGIN_DISABLED")
             }
         case .sendOobCode:
             let isEmailLinkRequest = ["EMAIL_SIGNIN", "6"].contains(
                 call.fields["requestType"] ?? ""
             )
-            guard !isEmailLinkRequest || allows("enableEmailLinkSignin") else {
+            guard !isEmailLinkRequest || allowsSignInMethod("enableEmailLinkSignin") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
         case .signInWithEmailLink:
-            guard allows("enableEmailLinkSignin") else {
+            guard allowsSignInMethod("enableEmailLinkSignin") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
         // A tenant has no setting that forbids these operations.
         case .signInWithIdp, .signInWithCustomToken, .sendVerificationCode, .signInWithPhoneNumber,
-            .update, .lookup, .delete, .createAuthUri, .batchGet, .query, .batchCreate,
+            .updateAccount, .lookUpAccounts, .deleteAccount, .createAuthUri, .batchGet, .query,
+            .batchCreate,
             .batchDelete, .createSessionCookie, .token, .projectConfig, .recaptchaParams, .config,
             .updateConfig, .downloadAccount, .uploadAccount, .startEnrollment, .finishEnrollment,
             .withdrawFactor, .startSecondStep, .finishSecondStep, .createTenant, .viewTenant,
@@ -150,8 +151,8 @@ extension FirebaseState {
             updateMask ?? Self.tenantMembers.filter(call.fields.hasValue),
             from: call.fields.object
         )
-        let writtenRules = rules
-        editProject(call) { $0.tenant = writtenRules }
+        let updatedRules = rules
+        editProject(call) { $0.tenant = updatedRules }
         return tenantJSON(project(call))
     }
 

@@ -12,7 +12,7 @@ extension FirebaseState {
     ]
 
     /// The contents of a valid ID token, with the user who owns the token.
-    struct Session: Sendable {
+    struct SignInSession: Sendable {
         let user: FirebaseUser
         let signInProvider: String
         let authTime: Int64
@@ -96,15 +96,15 @@ extension FirebaseState {
             let known = identities[account.providerID]?.array ?? []
             identities[account.providerID] = .array(known + [.string(account.rawID)])
         }
-        var firebase: JSONObject = [
+        var firebaseClaims: JSONObject = [
             "identities": .object(identities), "sign_in_provider": .string(provider),
         ]
-        if let tenant = call.tenantID { firebase["tenant"] = .string(tenant) }
+        if let tenant = call.tenantID { firebaseClaims["tenant"] = .string(tenant) }
         if let secondFactor {
-            firebase["sign_in_second_factor"] = .string(secondFactor.kind)
-            firebase["second_factor_identifier"] = .string(secondFactor.id)
+            firebaseClaims["sign_in_second_factor"] = .string(secondFactor.kind)
+            firebaseClaims["second_factor_identifier"] = .string(secondFactor.id)
         }
-        claims["firebase"] = .object(firebase)
+        claims["firebase"] = .object(firebaseClaims)
         claims["iat"] = .integer(call.now.seconds)
         claims["exp"] = .integer(call.now.seconds + Self.tokenLifetimeSeconds)
         claims["aud"] = .string(call.projectID)
@@ -118,15 +118,15 @@ extension FirebaseState {
     /// Checks the `idToken` of a call and returns its session.
     ///
     /// Section 4 of the Firebase fact sheet defines the checks and their order.
-    func session(_ call: FirebaseCall) throws(FirebaseError) -> Session {
+    func session(_ call: FirebaseCall) throws(FirebaseError) -> SignInSession {
         try session(call.fields["idToken"] ?? "", call)
     }
 
-    func session(_ text: String, _ call: FirebaseCall) throws(FirebaseError) -> Session {
+    func session(_ text: String, _ call: FirebaseCall) throws(FirebaseError) -> SignInSession {
         guard let token = WebToken(text) else { throw FirebaseError("INVALID_ID_TOKEN") }
         if settings.verifiesIDTokens { try verify(token, call) }
-        let firebase = token.claims["firebase"]?.object
-        guard firebase?["tenant"]?.string == call.tenantID else {
+        let firebaseClaims = token.claims["firebase"]?.object
+        guard firebaseClaims?["tenant"]?.string == call.tenantID else {
             throw FirebaseError("TENANT_ID_MISMATCH")
         }
         // A caller can put any number into an unsigned token.
@@ -148,15 +148,15 @@ extension FirebaseState {
             !Self.reservedClaims.contains($0.key) && !known.contains($0.key)
                 && user.claims[$0.key] == nil
         }
-        return Session(
+        return SignInSession(
             user: user,
-            signInProvider: firebase?["sign_in_provider"]?.string ?? "custom",
+            signInProvider: firebaseClaims?["sign_in_provider"]?.string ?? "custom",
             authTime: authTime.instant.seconds,
             extraClaims: JSONObject(members: extraClaims),
             claims: token.claims,
             secondFactor: SecondFactor.Proof(
-                id: firebase?["second_factor_identifier"]?.string,
-                kind: firebase?["sign_in_second_factor"]?.string
+                id: firebaseClaims?["second_factor_identifier"]?.string,
+                kind: firebaseClaims?["sign_in_second_factor"]?.string
             )
         )
     }
@@ -179,7 +179,7 @@ extension FirebaseState {
 
     /// Refuses a sensitive change when the user's sign-in was too long ago, if the switch
     /// `recentSignInSeconds` is set.
-    func requireRecentSignIn(_ session: Session, _ call: FirebaseCall) throws(FirebaseError) {
+    func requireRecentSignIn(_ session: SignInSession, _ call: FirebaseCall) throws(FirebaseError) {
         guard let limitSeconds = settings.recentSignInSeconds else { return }
         guard call.now.seconds - session.authTime <= limitSeconds else {
             throw FirebaseError("CREDENTIAL_TOO_OLD_LOGIN_AGAIN")

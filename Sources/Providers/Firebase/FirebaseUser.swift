@@ -110,7 +110,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
     /// Returns the user in the format of a lookup response.
     ///
     /// A field without a value is absent.
-    package func record(redactsPassword: Bool) -> JSONValue {
+    package func accountJSON(redactsPassword: Bool) -> JSONValue {
         func text(_ value: String?) -> JSONValue? { value.map(JSONValue.string) }
         func milliseconds(_ value: Instant?) -> JSONValue? {
             value.map { .string(String($0.milliseconds)) }

@@ -71,7 +71,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
 
     // MARK: Codes of an app
 
-    static let digits = 6
+    static let codeLength = 6
     /// The length of a time step of TOTP codes, in seconds.
     static let periodSeconds: Int64 = 30
 
@@ -86,8 +86,10 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     package static func code(of secret: String, at time: Instant, shifted steps: Int64 = 0)
         -> String
     {
-        let counter = UInt64(bitPattern: time.seconds / periodSeconds + steps)
-        let message = (0..<8).reversed().map { UInt8(truncatingIfNeeded: counter >> ($0 * 8)) }
+        let timeStepCounter = UInt64(bitPattern: time.seconds / periodSeconds + steps)
+        let message = (0..<8).reversed().map {
+            UInt8(truncatingIfNeeded: timeStepCounter >> ($0 * 8))
+        }
         let code = Array(
             HMAC<Insecure.SHA1>.authenticationCode(
                 for: message,
@@ -97,7 +99,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
         let offset = Int((code.last ?? 0) & 0xf)
         let number = code[offset..<(offset + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let text = String((number & 0x7fff_ffff) % 1_000_000)
-        return String(repeating: "0", count: digits - text.count) + text
+        return String(repeating: "0", count: codeLength - text.count) + text
     }
 
     /// Returns the time step of a TOTP code that is near the current time and not yet used.
@@ -110,10 +112,11 @@ package struct SecondFactor: Hashable, Codable, Sendable {
         within steps: Int64,
         after lastUsedStep: Int64? = nil
     ) -> Int64? {
-        let current = now.seconds / periodSeconds
+        let currentStep = now.seconds / periodSeconds
         return (-steps...steps).first {
-            current + $0 > lastUsedStep ?? .min && code(of: secret, at: now, shifted: $0) == text
-        }.map { current + $0 }
+            currentStep + $0 > lastUsedStep ?? .min
+                && code(of: secret, at: now, shifted: $0) == text
+        }.map { currentStep + $0 }
     }
 }
 
@@ -124,16 +127,16 @@ enum Base32 {
 
     /// Decodes a Base32 string; nil when a character is not in the alphabet.
     static func bytes(_ text: String) -> [UInt8]? {
-        let letters = Array(alphabet.utf8)
+        let alphabetBytes = Array(alphabet.utf8)
         var bytes: [UInt8] = []
-        var (word, bits): (UInt32, UInt32) = (0, 0)
+        var (bitBuffer, bufferedBitCount): (UInt32, UInt32) = (0, 0)
         for byte in text.utf8 where byte != UInt8(ascii: "=") {
-            guard let value = letters.firstIndex(of: byte) else { return nil }
-            word = word << 5 | UInt32(value)
-            bits += 5
-            guard bits >= 8 else { continue }
-            bits -= 8
-            bytes.append(UInt8(word >> bits & 0xff))
+            guard let value = alphabetBytes.firstIndex(of: byte) else { return nil }
+            bitBuffer = bitBuffer << 5 | UInt32(value)
+            bufferedBitCount += 5
+            guard bufferedBitCount >= 8 else { continue }
+            bufferedBitCount -= 8
+            bytes.append(UInt8(bitBuffer >> bufferedBitCount & 0xff))
         }
         return bytes
     }

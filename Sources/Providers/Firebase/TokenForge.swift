@@ -93,11 +93,11 @@ package struct TokenForge: Sendable {
 
     private func claims(_ kind: TokenSpec.Kind, user: String, at now: Instant) -> JSONObject {
         // The token was issued a minute ago, so that no clock takes its time for the future.
-        let issued = now.seconds - 60
+        let issuedAtSeconds = now.seconds - 60
         var claims: JSONObject = [
             "iss": .string("https://securetoken.google.com/" + project), "aud": .string(project),
-            "sub": .string(user), "user_id": .string(user), "iat": .integer(issued),
-            "auth_time": .integer(issued), "exp": .integer(issued + 3600),
+            "sub": .string(user), "user_id": .string(user), "iat": .integer(issuedAtSeconds),
+            "auth_time": .integer(issuedAtSeconds), "exp": .integer(issuedAtSeconds + 3600),
             "email": .string(user.prefix(40) + "@example.com"), "email_verified": true,
             "firebase": [
                 "identities": ["email": [.string(user.prefix(40) + "@example.com")]],
@@ -113,7 +113,7 @@ package struct TokenForge: Sendable {
             claims = [
                 "iss": account, "sub": account,
                 "aud": .string(FirebaseState.customTokenAudience), "uid": .string(user),
-                "iat": .integer(issued), "exp": .integer(issued + 3600),
+                "iat": .integer(issuedAtSeconds), "exp": .integer(issuedAtSeconds + 3600),
             ]
         case .namesakeProject:
             claims["iss"] = .string("https://securetoken.google.com/\(project)-staging")

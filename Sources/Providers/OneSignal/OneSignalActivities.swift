@@ -15,11 +15,11 @@ extension OneSignalState {
         switch call.operation {
         case .startActivity: return try startActivity(call, &effects)
         case .updateActivity: return try updateActivity(call, &effects)
-        case .keepActivityToken:
+        case .registerActivityToken:
             _ = try knownAppID(call.pathParameter("app_id"))
             _ = try text("token", call)
             return json(200, ["success": true])
-        case .dropActivityToken:
+        case .removeActivityToken:
             _ = try knownAppID(call.pathParameter("app_id"))
             return json(200, ["success": true])
         case .customEvents: return try recordCustomEvents(call, &effects)
@@ -33,7 +33,7 @@ extension OneSignalState {
                 throw .subscriptionNotFound
             }
             return json(200, ["in_app_messages": []])
-        case .onSession, .onPurchase: return try recordPlayerActivity(call)
+        case .recordPlayerSession, .recordPlayerPurchase: return try recordPlayerActivity(call)
         default: throw .notFound
         }
     }
@@ -207,7 +207,7 @@ extension OneSignalState {
         guard var device = apps[appID]?.subscriptions[call.pathParameter("player_id")],
             var owner = apps[appID]?.users[device.ownerID]
         else { throw .playerNotFound }
-        if call.operation == .onSession {
+        if call.operation == .recordPlayerSession {
             let count = device.details["session_count"]?.int64 ?? 1
             device.details["session_count"] = .integer(count.addingSaturated(1))
             owner.lastActive = call.now.seconds

@@ -20,7 +20,7 @@ extension OneSignalState {
                 explicitTargets.append(("invalid_aliases", member.key, ids))
             }
             targetKindCount += body["include_aliases"]?.object == nil ? 0 : 1
-            let lists = [
+            let targetLists = [
                 ("include_subscription_ids", "invalid_player_ids", "subscription"),
                 ("include_player_ids", "invalid_player_ids", "subscription"),
                 ("include_external_user_ids", "invalid_external_user_ids", "external_id"),
@@ -28,7 +28,7 @@ extension OneSignalState {
                 ("include_email_tokens", "invalid_emails", "Email"),
                 ("include_phone_numbers", "invalid_phone_numbers", "SMS"),
             ]
-            for (field, invalidIDsField, label) in lists {
+            for (field, invalidIDsField, label) in targetLists {
                 guard let list = body[field]?.array, !list.isEmpty else { continue }
                 explicitTargets.append((invalidIDsField, label, list.compactMap(\.scalarText)))
                 targetKindCount += 1
@@ -90,15 +90,18 @@ extension OneSignalState {
     )
         -> ReachedDevices
     {
-        var reach = ReachedDevices()
+        var reachedDevices = ReachedDevices()
         let channel =
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
         let excludedSegments = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
-        add(requestedRecipients.segments, without: excludedSegments, app, to: &reach)
+        add(requestedRecipients.segments, without: excludedSegments, app, to: &reachedDevices)
         if !requestedRecipients.filters.isEmpty {
             let users = Self.audience(requestedRecipients.filters, app)
             let devices = users.flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
-            reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
+            reachedDevices.add(
+                devices.map(\.platform),
+                atLeast: settings.recipients == .any ? 1 : 0
+            )
         }
         for (invalidIDsField, label, ids) in requestedRecipients.explicitTargets {
             var unknownIDs: [String] = []
@@ -108,25 +111,26 @@ extension OneSignalState {
                 // A known user who opted out is never reached, whatever the setting `recipients`
                 // is.
                 if !reachable.isEmpty {
-                    reach.add(reachable.map(\.platform), atLeast: 1)
+                    reachedDevices.add(reachable.map(\.platform), atLeast: 1)
                 } else if settings.recipients == .any, devices.isEmpty {
-                    reach.add([Self.platform(label, channel)], atLeast: 1)
+                    reachedDevices.add([Self.platform(label, channel)], atLeast: 1)
                 } else {
                     unknownIDs.append(id)
-                    reach.failed += Int64(devices.count)
+                    reachedDevices.failed += Int64(devices.count)
                 }
             }
             guard !unknownIDs.isEmpty else { continue }
             if invalidIDsField == "invalid_aliases" {
-                var invalidAliases = reach.invalidIDs[invalidIDsField]?.object ?? JSONObject()
+                var invalidAliases =
+                    reachedDevices.invalidIDs[invalidIDsField]?.object ?? JSONObject()
                 invalidAliases[label] = .strings(unknownIDs)
-                reach.invalidIDs[invalidIDsField] = .object(invalidAliases)
-                reach.hasIDForUnknownUser = true
+                reachedDevices.invalidIDs[invalidIDsField] = .object(invalidAliases)
+                reachedDevices.hasIDForUnknownUser = true
             } else {
-                reach.invalidIDs[invalidIDsField] = .strings(unknownIDs)
+                reachedDevices.invalidIDs[invalidIDsField] = .strings(unknownIDs)
             }
         }
-        return reach
+        return reachedDevices
     }
 
     /// Adds the devices of the users who are in one of the segments and in no excluded segment.
@@ -134,7 +138,7 @@ extension OneSignalState {
         _ segments: [String],
         without excludedSegments: Set<String>,
         _ app: OneSignalApp,
-        to reach: inout ReachedDevices
+        to reachedDevices: inout ReachedDevices
     ) {
         let includedSegments = segments.filter { !excludedSegments.contains($0) }
             .compactMap { filters(ofSegment: $0, app.appID) }
@@ -144,7 +148,7 @@ extension OneSignalState {
         let (explicitTargets, without) = (includedSegments.filter { !$0.isEmpty }, left)
         let includesEveryUser = explicitTargets.count < includedSegments.count
         if includesEveryUser, without.isEmpty {
-            reach.add(app.reachable, atLeast: 1)
+            reachedDevices.add(app.reachable, atLeast: 1)
             return
         }
         func audience(_ filters: [[JSONValue]]) -> [OneSignalApp.User] {
@@ -154,7 +158,7 @@ extension OneSignalState {
         let users = includesEveryUser ? Array(app.users.values) : audience(explicitTargets)
         let devices = users.filter { !excludedUserIDs.contains($0.id) }
             .flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
-        reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
+        reachedDevices.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
     }
 
     private static let orOperator: JSONValue = ["operator": "OR"]
@@ -205,14 +209,16 @@ extension OneSignalState {
     static func audience(_ filters: [JSONValue], _ app: OneSignalApp) -> [OneSignalApp.User] {
         var matchingUsers: [OneSignalApp.User] = []
         var seenUserIDs: Set<String> = []
-        let rows = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
-        for row in rows {
-            let row = row.compactMap(TagFilter.init)
-            let smallestCandidateList = row.compactMap { $0.candidateUsers(app) }.min {
+        let alternatives = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
+        for alternative in alternatives {
+            let alternative = alternative.compactMap(TagFilter.init)
+            let smallestCandidateList = alternative.compactMap { $0.candidateUsers(app) }.min {
                 $0.count < $1.count
             }
             for user in smallestCandidateList ?? Array(app.users.values)
-            where row.allSatisfy({ $0.holds(of: user) }) && seenUserIDs.insert(user.id).inserted {
+            where alternative.allSatisfy({ $0.holds(of: user) })
+                && seenUserIDs.insert(user.id).inserted
+            {
                 matchingUsers.append(user)
             }
         }
@@ -225,13 +231,13 @@ extension OneSignalState {
 private struct TagFilter {
     private enum Relation: String {
         case equals = "="
-        case differs = "!="
+        case notEquals = "!="
         case exists
         case isMissing = "not_exists"
-        case more = ">"
-        case moreElapsed = "time_elapsed_gt"
-        case less = "<"
-        case lessElapsed = "time_elapsed_lt"
+        case greaterThan = ">"
+        case elapsedMoreThan = "time_elapsed_gt"
+        case lessThan = "<"
+        case elapsedLessThan = "time_elapsed_lt"
     }
 
     private let key: String
@@ -258,16 +264,17 @@ private struct TagFilter {
     func candidateUsers(_ app: OneSignalApp) -> [OneSignalApp.User]? {
         switch relation {
         case .equals: app.users(tagged: key, requiredValue)
-        case .exists, .more, .moreElapsed, .less, .lessElapsed: app.users(tagged: key, nil)
+        case .exists, .greaterThan, .elapsedMoreThan, .lessThan, .elapsedLessThan:
+            app.users(tagged: key, nil)
         // These relations also match users without the tag.
-        case .differs, .isMissing: nil
+        case .notEquals, .isMissing: nil
         case nil: []
         }
     }
 
     func holds(of user: OneSignalApp.User) -> Bool {
         let value = user.tags[key]?.string
-        func numbers(_ holds: (Double, Double) -> Bool) -> Bool {
+        func satisfiesNumerically(_ holds: (Double, Double) -> Bool) -> Bool {
             guard let left = value.flatMap({ Double($0) }), let right = Double(requiredValue) else {
                 return false
             }
@@ -275,11 +282,11 @@ private struct TagFilter {
         }
         return switch relation {
         case .equals: value == requiredValue
-        case .differs: value != requiredValue
+        case .notEquals: value != requiredValue
         case .exists: value != nil
         case .isMissing: value == nil
-        case .more, .moreElapsed: numbers(>)
-        case .less, .lessElapsed: numbers(<)
+        case .greaterThan, .elapsedMoreThan: satisfiesNumerically(>)
+        case .lessThan, .elapsedLessThan: satisfiesNumerically(<)
         case nil: false
         }
     }

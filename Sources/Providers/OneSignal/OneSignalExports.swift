@@ -46,11 +46,11 @@ extension OneSignalState {
             record.exports = (record.exports ?? []).suffix(Self.exportsMax - 1) + [export]
             store(record, of: appID)
             return exportResponse(export.name, appID, call)
-        case .csvFile:
+        case .downloadCSVFile:
             let appID = try knownAppID(call.pathParameter("app_id"))
             return try file(call.pathParameter("file"), appID, call)
         case .outcomes: return try outcomes(call)
-        case .measureOutcome: return try recordOutcome(call)
+        case .recordOutcome: return try recordOutcome(call)
         default: throw .notFound
         }
     }
@@ -76,11 +76,12 @@ extension OneSignalState {
     static func channel(of body: JSONObject) -> String {
         if let channel = body["target_channel"]?.string { return channel }
         if let channel = body["channel_for_external_user_ids"]?.string { return channel }
-        func has(_ names: String...) -> Bool { names.contains { body[$0] != nil } }
-        if has("email_body", "email_to", "include_email_tokens") || body["isEmail"] == true {
+        func hasAnyMember(_ names: String...) -> Bool { names.contains { body[$0] != nil } }
+        if hasAnyMember("email_body", "email_to", "include_email_tokens") || body["isEmail"] == true
+        {
             return "email"
         }
-        return has("sms_from", "include_phone_numbers") ? "sms" : "push"
+        return hasAnyMember("sms_from", "include_phone_numbers") ? "sms" : "push"
     }
 
     /// Returns the kind of effect that a message has.
@@ -235,8 +236,8 @@ extension OneSignalState {
         let storedOutcomes = record(of: appID).outcomes
         var resourceJSON: [JSONValue] = []
         for name in asked {
-            let parts = name.split(separator: ".")
-            guard parts.count >= 2, let aggregation = parts.last,
+            let outcomeNameParts = name.split(separator: ".")
+            guard outcomeNameParts.count >= 2, let aggregation = outcomeNameParts.last,
                 ["count", "sum"].contains(aggregation)
             else {
                 throw OneSignalError(
@@ -245,7 +246,7 @@ extension OneSignalState {
                     confidence: .inferred
                 )
             }
-            let id = parts.dropLast().joined(separator: ".")
+            let id = outcomeNameParts.dropLast().joined(separator: ".")
             let outcome = storedOutcomes[id] ?? OneSignalConsole.Outcome()
             resourceJSON.append([
                 "id": .string(id), "aggregation": .string(String(aggregation)),

@@ -7,14 +7,14 @@ extension OneSignalState {
     mutating func createNotification(
         _ call: Call,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         let app = try app(call.body["app_id"]?.string)
         let body = try bodyWithTemplate(call.body, app.appID)
         let requestedRecipients = RequestedRecipients(body)
         if let replayedResponse = storedResponse(requestedRecipients.key, app, at: call.now) {
             return (replayedResponse, .documented)
         }
-        try check(body, requestedRecipients)
+        try checkContent(body, requestedRecipients)
         let sendTime = try Self.sendTime(body, call.now)
         let reachedDevices = reachedDevices(requestedRecipients, body, app)
         if call.plannedResponse == .noSubscribers
@@ -136,7 +136,7 @@ extension OneSignalState {
     }
 
     /// Throws the service's error for a message that OneSignal would refuse.
-    private func check(_ body: JSONObject, _ requestedRecipients: RequestedRecipients)
+    private func checkContent(_ body: JSONObject, _ requestedRecipients: RequestedRecipients)
         throws(OneSignalError)
     {
         let isTextOptional =
@@ -256,14 +256,15 @@ extension OneSignalState {
         let kind = call.query("kind")
         let log = kind == nil || kind == "1" ? notifications[app.appID] : nil
         let count = log?.count(since: call.now - Self.retentionPeriod) ?? 0
-        let page = log?.newestNotifications(min(limit, max(0, count - offset)), from: offset) ?? []
+        let notificationPage =
+            log?.newestNotifications(min(limit, max(0, count - offset)), from: offset) ?? []
         return HTTPMessage.Response(
             200,
             json: [
                 "total_count": .integer(Int64(count)), "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
                 "notifications": .array(
-                    page.map { .object(Self.resourceJSON($0, app, at: call.now)) }
+                    notificationPage.map { .object(Self.resourceJSON($0, app, at: call.now)) }
                 ),
             ],
             fields: [
@@ -290,20 +291,20 @@ extension OneSignalState {
         at now: Instant
     ) -> JSONObject {
         let isSent = notification.isSent(at: now)
-        func counts(_ successful: Int64, _ failed: Int64) -> JSONObject {
+        func countsJSON(_ successful: Int64, _ failed: Int64) -> JSONObject {
             [
                 "successful": .integer(successful), "failed": .integer(failed), "errored": 0,
                 "converted": 0, "received": 0,
             ]
         }
-        let totalCounts = counts(
+        let totalCounts = countsJSON(
             isSent ? notification.successful : 0,
             isSent ? notification.failed : 0
         )
         let sendTime = notification.sendAfter ?? notification.queued
         let platforms = JSONObject(
             members: (isSent ? notification.platforms : [:]).sorted { $0.key < $1.key }.map {
-                .init(key: $0.key, value: .object(counts($0.value, 0)))
+                .init(key: $0.key, value: .object(countsJSON($0.value, 0)))
             }
         )
         var resourceJSON: JSONObject = [

@@ -7,12 +7,12 @@ enum OneSignalOperation: Hashable, Sendable {
     case listTokens, createToken, deleteToken, updateToken, rotateToken
     case listSegments, createSegment, deleteSegment, viewSegment, updateSegment
     case listTemplates, createTemplate, deleteTemplate, viewTemplate, updateTemplate, copyTemplate
-    case outcomes, measureOutcome
-    case startActivity, updateActivity, keepActivityToken, dropActivityToken
-    case createUser, user, subscription, subscriptionByToken, legacyTags
+    case outcomes, recordOutcome
+    case startActivity, updateActivity, registerActivityToken, removeActivityToken
+    case createUser, user, subscription, subscriptionByToken, handleLegacyTags
     case customEvents, listJourneys, inAppMessages
-    case exportSubscriptions, csvFile
-    case players, onSession, onPurchase
+    case exportSubscriptions, downloadCSVFile
+    case players, recordPlayerSession, recordPlayerPurchase
 
     /// The permission that a caller needs for an operation.
     enum RequiredAccess: Hashable, Sendable {
@@ -33,16 +33,16 @@ enum OneSignalOperation: Hashable, Sendable {
         case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
             .updateToken, .rotateToken, .copyTemplate:
             .organization
-        case .players, .onSession, .onPurchase: .players
+        case .players, .recordPlayerSession, .recordPlayerPurchase: .players
         case .createUser, .user, .subscription, .subscriptionByToken, .inAppMessages,
-            .measureOutcome, .keepActivityToken, .dropActivityToken:
+            .recordOutcome, .registerActivityToken, .removeActivityToken:
             .users
-        case .csvFile: .unauthenticated
+        case .downloadCSVFile: .unauthenticated
         case .createNotification, .listNotifications, .viewNotification, .cancelNotification,
             .notificationHistory, .exportEvents, .unsubscribe, .listSegments, .createSegment,
             .deleteSegment, .viewSegment, .updateSegment, .listTemplates, .createTemplate,
             .deleteTemplate, .viewTemplate, .updateTemplate, .outcomes, .startActivity,
-            .updateActivity, .legacyTags, .customEvents, .listJourneys, .exportSubscriptions:
+            .updateActivity, .handleLegacyTags, .customEvents, .listJourneys, .exportSubscriptions:
             .app
         }
     }
@@ -144,21 +144,21 @@ enum OneSignalOperation: Hashable, Sendable {
         .undescribed("GET", "/players/{player_id}", .players),
         .undescribed("PUT", "/players/{player_id}", .players),
         .undescribed("DELETE", "/players/{player_id}", .players),
-        .undescribed("POST", "/players/{player_id}/on_session", .onSession),
-        .undescribed("POST", "/players/{player_id}/on_purchase", .onPurchase),
-        .undescribed("PUT", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
-        .undescribed("PATCH", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
+        .undescribed("POST", "/players/{player_id}/on_session", .recordPlayerSession),
+        .undescribed("POST", "/players/{player_id}/on_purchase", .recordPlayerPurchase),
+        .undescribed("PUT", "/apps/{app_id}/users/{external_user_id}", .handleLegacyTags),
+        .undescribed("PATCH", "/apps/{app_id}/users/{external_user_id}", .handleLegacyTags),
         .undescribed("GET", "/apps/{app_id}/subscriptions/{subscription_id}/iams", .inAppMessages),
-        .undescribed("POST", "/outcomes/measure", .measureOutcome),
+        .undescribed("POST", "/outcomes/measure", .recordOutcome),
         .undescribed(
             "POST",
             "/apps/{app_id}/live_activities/{activity_id}/token",
-            .keepActivityToken
+            .registerActivityToken
         ),
         .undescribed(
             "DELETE",
             "/apps/{app_id}/live_activities/{activity_id}/token/{subscription_id}",
-            .dropActivityToken
-        ), .undescribed("GET", "/csv_exports/{app_id}/{file}", .csvFile),
+            .removeActivityToken
+        ), .undescribed("GET", "/csv_exports/{app_id}/{file}", .downloadCSVFile),
     ]
 }

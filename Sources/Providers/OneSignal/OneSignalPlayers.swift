@@ -13,7 +13,7 @@ extension OneSignalState {
     mutating func handlePlayerCall(
         _ call: Call,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         switch (call.request.method, call.path.count) {
         case ("POST", 1): return (try addPlayer(call, &effects), .documented)
         case ("GET", 1): return (try listPlayers(call), .documented)

@@ -30,13 +30,14 @@ extension OneSignalState: Provider {
     }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
-        let pairs: [(String, String?)] = [
+        let variableValues: [(String, String?)] = [
             ("ONESIGNAL_API_BASE", setup.addresses[party]),
             ("ONESIGNAL_APP_ID", defaultAppID),
             ("ONESIGNAL_API_KEY", setup.text(.oneSignalKey)),
         ]
         return .init(
-            uniqueKeysWithValues: pairs.compactMap { name, text in text.map { (name, $0) } }
+            uniqueKeysWithValues: variableValues.compactMap { name, text in text.map { (name, $0) }
+            }
         )
     }
 

@@ -26,11 +26,11 @@ extension OneSignalState {
     /// Derives an ID in the format of a UUID from a string, always the same ID for the same string.
     static func uuid(of text: String) -> String {
         let hex = Array(Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(32))
-        let digits = hex.enumerated().map { index, digit in
+        let hexDigits = hex.enumerated().map { index, digit in
             index == 12 ? "5" : index == 16 ? "8" : digit
         }
         let ranges = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
-        return ranges.map { String(digits[$0]) }.joined(separator: "-")
+        return ranges.map { String(hexDigits[$0]) }.joined(separator: "-")
     }
 
     mutating func handleSegmentCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {

@@ -20,7 +20,7 @@ package struct OneSignalState: Hashable, Sendable {
         let body: JSONObject
         let now: Instant
         /// The response to this call that a test has planned.
-        let plannedResponse: ProviderPlan.Answer
+        let plannedResponse: ProviderPlan.PlannedResponse
 
         func query(_ name: String) -> String? { request.query(name) }
 
@@ -54,7 +54,7 @@ package struct OneSignalState: Hashable, Sendable {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        plannedResponse: ProviderPlan.Answer
+        plannedResponse: ProviderPlan.PlannedResponse
     ) -> Reply {
         var effects: [Effect] = []
         do throws(OneSignalError) {
@@ -71,7 +71,7 @@ package struct OneSignalState: Hashable, Sendable {
     private mutating func call(
         _ request: HTTPMessage.Request,
         at now: Instant,
-        _ plannedResponse: ProviderPlan.Answer
+        _ plannedResponse: ProviderPlan.PlannedResponse
     ) throws(OneSignalError) -> Call {
         guard let segments = request.pathSegments else {
             throw OneSignalError(400, "Bad request", confidence: .inferred)
@@ -168,19 +168,19 @@ package struct OneSignalState: Hashable, Sendable {
 
     // MARK: Routing
 
-    typealias Answer = (HTTPMessage.Response, Reply.Confidence)
+    typealias HandlerResult = (HTTPMessage.Response, Reply.Confidence)
 
     private mutating func routedResponse(
         _ call: Call,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         switch call.operation {
         case .createNotification: return try createNotification(call, &effects)
         case .listNotifications: return (try listNotifications(call), .documented)
         case .viewNotification: return (try viewNotification(call), .documented)
         case .cancelNotification: return (try cancelNotification(call, &effects), .documented)
         case .players: return try handlePlayerCall(call, &effects)
-        case .createUser, .user, .subscription, .subscriptionByToken, .legacyTags:
+        case .createUser, .user, .subscription, .subscriptionByToken, .handleLegacyTags:
             return try handleUserCall(call, &effects)
         case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
             .updateToken, .rotateToken:
@@ -190,11 +190,12 @@ package struct OneSignalState: Hashable, Sendable {
         case .listTemplates, .createTemplate, .deleteTemplate, .viewTemplate, .updateTemplate,
             .copyTemplate:
             return (try handleTemplateCall(call), .documented)
-        case .notificationHistory, .exportEvents, .exportSubscriptions, .csvFile, .outcomes,
-            .measureOutcome:
+        case .notificationHistory, .exportEvents, .exportSubscriptions, .downloadCSVFile, .outcomes,
+            .recordOutcome:
             return (try handleExportCall(call), .inferred)
-        case .startActivity, .updateActivity, .keepActivityToken, .dropActivityToken,
-            .customEvents, .unsubscribe, .listJourneys, .inAppMessages, .onSession, .onPurchase:
+        case .startActivity, .updateActivity, .registerActivityToken, .removeActivityToken,
+            .customEvents, .unsubscribe, .listJourneys, .inAppMessages, .recordPlayerSession,
+            .recordPlayerPurchase:
             return (try handleActivityCall(call, &effects), .inferred)
         }
     }

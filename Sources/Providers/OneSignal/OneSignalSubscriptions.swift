@@ -112,7 +112,7 @@ extension OneSignalState {
         _ call: Call,
         _ appID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         guard let existingSubscription = apps[appID]?.subscriptions[remainingPath[1]] else {
             throw .subscriptionNotFound
         }
@@ -154,7 +154,7 @@ extension OneSignalState {
         _ call: Call,
         _ appID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         let requestedValues = try aliases(call.body["identity"], allowsOneSignalID: true)
         guard requestedValues.count == 1, let (label, id) = requestedValues.first else {
             throw OneSignalError(400, "identity must hold one alias", confidence: .inferred)

@@ -94,12 +94,12 @@ extension OneSignalState {
         recordEffect("onesignal.tags", user, JSONObject(members: changed), &effects)
     }
 
-    mutating func legacyTags(
+    mutating func handleLegacyTags(
         _ call: Call,
         _ appID: String,
         _ externalID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         guard let user = apps[appID]?.user("external_id", externalID) else { throw .playerNotFound }
         try writeTags(call, user, appID, &effects)
         return (json(200, ["success": true]), .documented)

@@ -5,7 +5,7 @@ extension OneSignalState {
     mutating func handleUserCall(
         _ call: Call,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         let appID = try knownAppID(call.path[1])
         let remainingPath = Array(call.path.dropFirst(2))
         let method = call.request.method
@@ -14,7 +14,7 @@ extension OneSignalState {
         // The legacy call that writes tags by external ID. OneSignal's documentation names both PUT
         // and PATCH for it.
         case ("PUT", "users", 2), ("PATCH", "users", 2):
-            return try legacyTags(call, appID, remainingPath[1], &effects)
+            return try handleLegacyTags(call, appID, remainingPath[1], &effects)
         case (_, "users", 4...) where remainingPath[1] == "by":
             let user = try user(remainingPath[2], remainingPath[3], appID, at: call.now)
             return try handleUserRequest(
@@ -64,7 +64,7 @@ extension OneSignalState {
         _ call: Call,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         let appID = call.path[1]
         switch (method, remainingPath.first, remainingPath.count) {
         case ("GET", nil, 0): return (json(200, resourceJSON(user, appID)), .documented)
@@ -80,10 +80,16 @@ extension OneSignalState {
             return try removeAlias(remainingPath[1], call, user, &effects)
         case ("POST", "subscriptions", 1):
             try checkWriteLimit(user.id, call)
-            guard let wanted = call.body["subscription"]?.object else {
+            guard let requestedValues = call.body["subscription"]?.object else {
                 throw OneSignalError(400, "subscription is required", confidence: .inferred)
             }
-            let newSubscription = try addSubscription(wanted, to: user.id, appID, call, &effects)
+            let newSubscription = try addSubscription(
+                requestedValues,
+                to: user.id,
+                appID,
+                call,
+                &effects
+            )
             return (
                 json(201, ["subscription": .object(newSubscription.resourceJSON(in: appID))]),
                 .documented
@@ -97,7 +103,7 @@ extension OneSignalState {
         _ call: Call,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         guard user.aliases[label] != nil else {
             throw OneSignalError(
                 404,
@@ -152,10 +158,10 @@ extension OneSignalState {
         _ call: Call,
         _ appID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         let aliases = try aliases(call.body["identity"], allowsOneSignalID: true)
-        let wanted = (call.body["subscriptions"]?.array ?? []).compactMap(\.object)
-        guard !aliases.isEmpty || !wanted.isEmpty else {
+        let requestedValues = (call.body["subscriptions"]?.array ?? []).compactMap(\.object)
+        guard !aliases.isEmpty || !requestedValues.isEmpty else {
             throw OneSignalError(
                 400,
                 code: "user-3",
@@ -177,7 +183,7 @@ extension OneSignalState {
         try checkTagLimit(user, pendingChange)
         apply(pendingChange, to: &user, call)
         apps[appID, default: OneSignalApp(appID: appID)].save(user)
-        for subscription in wanted {
+        for subscription in requestedValues {
             _ = try addSubscription(subscription, to: user.id, appID, call, &effects)
         }
         if known == nil {
@@ -264,7 +270,7 @@ extension OneSignalState {
         _ call: Call,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         try checkWriteLimit(user.id, call)
         let pendingChange = try pendingChange(call.body["properties"]?.object, call)
         try checkTagLimit(user, pendingChange)
@@ -296,11 +302,11 @@ extension OneSignalState {
         _ call: Call,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> Answer {
+    ) throws(OneSignalError) -> HandlerResult {
         try checkWriteLimit(user.id, call)
-        let wanted = try aliases(call.body["identity"], allowsOneSignalID: false)
+        let requestedValues = try aliases(call.body["identity"], allowsOneSignalID: false)
         let appID = try knownAppID(call.path[1])
-        let claimedAliases = wanted.filter { label, id in
+        let claimedAliases = requestedValues.filter { label, id in
             apps[appID]?.user(label, id).map { $0.id != user.id } ?? false
         }
         guard claimedAliases.isEmpty else {
@@ -316,7 +322,7 @@ extension OneSignalState {
             )
         }
         var updatedUser = user
-        for (label, id) in wanted { updatedUser.aliases[label] = id }
+        for (label, id) in requestedValues { updatedUser.aliases[label] = id }
         try checkAliasLimit(updatedUser)
         apps[call.path[1]]?.save(updatedUser)
         if updatedUser.aliases != user.aliases {

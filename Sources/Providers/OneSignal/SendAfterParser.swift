@@ -7,7 +7,7 @@ internal import Conformance
 /// `2015-09-24 14:00:00 GMT-0700`, `Thu Sep 24 2015 14:00:00 GMT-0700 (PDT)`, ISO 8601, and similar
 /// notations.
 enum SendAfterParser {
-    private static let months = [
+    private static let monthNames = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
@@ -21,7 +21,7 @@ enum SendAfterParser {
         var zone = ""
         for word in text.lowercased().split(whereSeparator: { " ,()".contains($0) }) {
             let digits = word.prefix { $0.isASCII && $0.isNumber }
-            if let index = months.firstIndex(where: { word.hasPrefix($0) }), digits.isEmpty {
+            if let index = monthNames.firstIndex(where: { word.hasPrefix($0) }), digits.isEmpty {
                 month = index + 1
             } else if word == "am" || word == "pm" {
                 isAfternoon = word == "pm"

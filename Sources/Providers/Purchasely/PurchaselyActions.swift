@@ -71,8 +71,8 @@ extension PurchaselyState {
             transfer(from: from, to: user, includesOneTimePurchases: action == .transfer, at: now)
         case .renew, .expire, .refund, .pause, .unpause, .disableRenewal, .enableRenewal,
             .startGrace, .enterBillingRetry, .recover, .changePlan:
-            let holder = text("user") ?? text("anonymous")
-            let subscription = try subscription(of: holder, action, plan: text("plan"))
+            let ownerID = text("user") ?? text("anonymous")
+            let subscription = try subscription(of: ownerID, action, plan: text("plan"))
             try applyAction(subscription, action, body, at: now)
         }
     }
@@ -81,17 +81,17 @@ extension PurchaselyState {
     ///
     /// If a plan is given, returns the newest subscription to that plan.
     private func subscription(
-        of holder: String?,
+        of ownerID: String?,
         _ action: Action,
         plan: String?
     ) throws(StoreAction.Refusal) -> Subscription {
-        guard let holder else { throw StoreAction.Refusal("'user' or 'anonymous' is missing") }
-        let subscription = subscriptions.subscriptionsOwned(by: holder).filter {
+        guard let ownerID else { throw StoreAction.Refusal("'user' or 'anonymous' is missing") }
+        let subscription = subscriptions.subscriptionsOwned(by: ownerID).filter {
             (plan == nil || action == .changePlan || $0.plan == plan)
         }.max { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
         guard let subscription else {
             throw StoreAction.Refusal(
-                "\(holder) has no subscription; the action purchase creates one"
+                "\(ownerID) has no subscription; the action purchase creates one"
             )
         }
         return subscription
@@ -99,26 +99,28 @@ extension PurchaselyState {
 
     /// Changes a subscription as an action requires, and sends the events about the change.
     mutating func applyAction(
-        _ old: Subscription,
+        _ oldSubscription: Subscription,
         _ action: Action,
         _ body: JSONObject,
         at now: Instant
     ) throws(StoreAction.Refusal) {
-        guard !old.isOneTime || action == .refund else {
-            throw StoreAction.Refusal("\(old.plan) is a one-time purchase, not a subscription")
+        guard !oldSubscription.isOneTime || action == .refund else {
+            throw StoreAction.Refusal(
+                "\(oldSubscription.plan) is a one-time purchase, not a subscription"
+            )
         }
         switch action {
-        case .renew: renew(old, at: now)
-        case .disableRenewal: setRenewal(of: old, isOn: false, at: now)
-        case .enableRenewal: setRenewal(of: old, isOn: true, at: now)
-        case .expire: try expire(old, at: now)
-        case .startGrace: startGrace(of: old, at: now)
-        case .enterBillingRetry: enterBillingRetry(of: old, at: now)
-        case .recover: recover(old, at: now)
-        case .refund: refund(old, at: now)
-        case .pause: try pause(old, at: now)
-        case .unpause: unpause(old, at: now)
-        case .changePlan: try changePlan(of: old, body, at: now)
+        case .renew: renew(oldSubscription, at: now)
+        case .disableRenewal: setRenewal(of: oldSubscription, isOn: false, at: now)
+        case .enableRenewal: setRenewal(of: oldSubscription, isOn: true, at: now)
+        case .expire: try expire(oldSubscription, at: now)
+        case .startGrace: startGrace(of: oldSubscription, at: now)
+        case .enterBillingRetry: enterBillingRetry(of: oldSubscription, at: now)
+        case .recover: recover(oldSubscription, at: now)
+        case .refund: refund(oldSubscription, at: now)
+        case .pause: try pause(oldSubscription, at: now)
+        case .unpause: unpause(oldSubscription, at: now)
+        case .changePlan: try changePlan(of: oldSubscription, body, at: now)
         case .purchase, .logIn, .transfer: break
         }
     }
@@ -129,8 +131,8 @@ extension PurchaselyState {
 
     // MARK: Periods
 
-    private mutating func renew(_ old: Subscription, at now: Instant) {
-        var subscription = old
+    private mutating func renew(_ oldSubscription: Subscription, at now: Instant) {
+        var subscription = oldSubscription
         subscription.previousOfferType = subscription.offerType
         subscription.offerType = "NONE"
         subscription.price = 9.99
@@ -138,33 +140,36 @@ extension PurchaselyState {
         save(subscription)
         queueEvent("ACTIVATE", subscription, at: now)
         queueEvent("SUBSCRIPTION_RENEWED", subscription, at: now)
-        if old.offerType != "NONE" {
-            queueEvent(Self.conversionEventName(old.offerType), subscription, at: now)
+        if oldSubscription.offerType != "NONE" {
+            queueEvent(Self.conversionEventName(oldSubscription.offerType), subscription, at: now)
         }
         charge(subscription, "SUBSCRIPTION_RENEWED", subscription.price, at: now)
     }
 
-    private mutating func setRenewal(of old: Subscription, isOn: Bool, at now: Instant) {
-        var subscription = old
+    private mutating func setRenewal(of oldSubscription: Subscription, isOn: Bool, at now: Instant)
+    {
+        var subscription = oldSubscription
         subscription.status = isOn ? "AUTO_RENEWING" : "AUTO_RENEWING_CANCELED"
         save(subscription)
         queueEvent(isOn ? "RENEWAL_ENABLED" : "RENEWAL_DISABLED", subscription, at: now)
     }
 
     private mutating func expire(
-        _ old: Subscription,
+        _ oldSubscription: Subscription,
         at now: Instant
     ) throws(StoreAction.Refusal) {
-        guard old.isActive else { throw StoreAction.Refusal("\(old.plan) has already ended") }
-        var subscription = old
+        guard oldSubscription.isActive else {
+            throw StoreAction.Refusal("\(oldSubscription.plan) has already ended")
+        }
+        var subscription = oldSubscription
         subscription.status = "DEACTIVATED"
         subscription.isActive = false
         save(subscription)
         queueEvent("DEACTIVATE", subscription, at: now)
         queueEvent("SUBSCRIPTION_TERMINATED", subscription, at: now)
-        if old.offerType != "NONE" {
+        if oldSubscription.offerType != "NONE" {
             queueEvent(
-                Self.conversionEventName(old.offerType, isFailed: true),
+                Self.conversionEventName(oldSubscription.offerType, isFailed: true),
                 subscription,
                 at: now
             )
@@ -194,8 +199,8 @@ extension PurchaselyState {
 
     // MARK: Billing
 
-    private mutating func startGrace(of old: Subscription, at now: Instant) {
-        var subscription = old
+    private mutating func startGrace(of oldSubscription: Subscription, at now: Instant) {
+        var subscription = oldSubscription
         subscription.status = "IN_GRACE_PERIOD"
         subscription.graceEnd = (subscription.nextRenewal ?? now) + .days(16)
         subscription.effectiveEnd = subscription.graceEnd
@@ -204,30 +209,32 @@ extension PurchaselyState {
         queueEvent("GRACE_PERIOD_STARTED", subscription, at: now)
     }
 
-    private mutating func enterBillingRetry(of old: Subscription, at now: Instant) {
-        var subscription = old
+    private mutating func enterBillingRetry(of oldSubscription: Subscription, at now: Instant) {
+        var subscription = oldSubscription
         subscription.status = "UNPAID"
         subscription.isActive = false
         subscription.graceEnd = nil
         subscription.effectiveEnd = subscription.nextRenewal
         save(subscription)
         queueEvent("DEACTIVATE", subscription, at: now)
-        if old.graceEnd != nil { queueEvent("GRACE_PERIOD_TERMINATED", subscription, at: now) }
+        if oldSubscription.graceEnd != nil {
+            queueEvent("GRACE_PERIOD_TERMINATED", subscription, at: now)
+        }
         queueEvent("ENTERED_BILLING_RETRY", subscription, at: now)
     }
 
-    private mutating func recover(_ old: Subscription, at now: Instant) {
-        var subscription = old
+    private mutating func recover(_ oldSubscription: Subscription, at now: Instant) {
+        var subscription = oldSubscription
         beginPeriod(&subscription, at: now)
         save(subscription)
         queueEvent("ACTIVATE", subscription, at: now)
-        let from = old.graceEnd == nil ? "BILLING_RETRY" : "GRACE_PERIOD"
+        let from = oldSubscription.graceEnd == nil ? "BILLING_RETRY" : "GRACE_PERIOD"
         queueEvent("SUBSCRIPTION_RECOVERED_FROM_" + from, subscription, at: now)
         charge(subscription, "SUBSCRIPTION_RENEWED", subscription.price, at: now)
     }
 
-    private mutating func refund(_ old: Subscription, at now: Instant) {
-        var subscription = old
+    private mutating func refund(_ oldSubscription: Subscription, at now: Instant) {
+        var subscription = oldSubscription
         subscription.status = subscription.isOneTime ? nil : "REVOKED"
         subscription.isActive = false
         save(subscription)
@@ -240,11 +247,13 @@ extension PurchaselyState {
 
     // MARK: Pauses and plans
 
-    private mutating func pause(_ old: Subscription, at now: Instant) throws(StoreAction.Refusal) {
-        guard old.store == "GOOGLE_PLAY_STORE" else {
+    private mutating func pause(_ oldSubscription: Subscription, at now: Instant) throws(StoreAction
+        .Refusal)
+    {
+        guard oldSubscription.store == "GOOGLE_PLAY_STORE" else {
             throw StoreAction.Refusal("only Google Play subscriptions can be paused")
         }
-        var subscription = old
+        var subscription = oldSubscription
         subscription.status = "PAUSED"
         subscription.isActive = false
         subscription.resume = now + .days(30)
@@ -253,8 +262,8 @@ extension PurchaselyState {
         queueEvent("SUBSCRIPTION_PAUSED", subscription, at: now)
     }
 
-    private mutating func unpause(_ old: Subscription, at now: Instant) {
-        var subscription = old
+    private mutating func unpause(_ oldSubscription: Subscription, at now: Instant) {
+        var subscription = oldSubscription
         subscription.resume = nil
         beginPeriod(&subscription, at: now)
         save(subscription)
@@ -267,17 +276,17 @@ extension PurchaselyState {
     ]
 
     private mutating func changePlan(
-        of old: Subscription,
+        of oldSubscription: Subscription,
         _ body: JSONObject,
         at now: Instant
     ) throws(StoreAction.Refusal) {
-        guard let plan = body["plan"]?.string, plan != old.plan else {
+        guard let plan = body["plan"]?.string, plan != oldSubscription.plan else {
             throw StoreAction.Refusal("'plan' must be given and differ from the current plan")
         }
         guard let name = Self.changeEventNames[body["way"]?.string ?? "upgrade"] else {
             throw StoreAction.Refusal("'way' must be upgrade, downgrade or crossgrade")
         }
-        var subscription = old
+        var subscription = oldSubscription
         queueEvent("DEACTIVATE", subscription, at: now)
         subscription.plan = plan
         subscription.storeProduct = Self.storeProduct(plan)
@@ -286,7 +295,9 @@ extension PurchaselyState {
         subscription.nextRenewal = now + Self.periodLength(plan)
         subscription.effectiveEnd = subscription.nextRenewal
         save(subscription)
-        queueEvent("ACTIVATE", subscription, at: now) { $0.previousPlan = old.plan }
-        queueEvent("SUBSCRIPTION_" + name, subscription, at: now) { $0.previousPlan = old.plan }
+        queueEvent("ACTIVATE", subscription, at: now) { $0.previousPlan = oldSubscription.plan }
+        queueEvent("SUBSCRIPTION_" + name, subscription, at: now) {
+            $0.previousPlan = oldSubscription.plan
+        }
     }
 }

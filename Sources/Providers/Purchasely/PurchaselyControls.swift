@@ -78,7 +78,7 @@ extension PurchaselyState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let url = call.text("url") else { throw ControlRefusal(400, "'url' is missing") }
-        services.purchasely.connect(
+        services.purchasely.setWebhookTarget(
             WebhookTarget(url: url, signingSecret: call.text("signing-secret").map(Secret.init))
         )
         return [

@@ -37,7 +37,7 @@ package struct PurchaselyEvent: Hashable, Sendable {
     /// The dates of a purchase.
     ///
     /// A date that does not apply is nil.
-    package struct Dates: Hashable, Sendable {
+    package struct PurchaseDates: Hashable, Sendable {
         package var purchased: Instant
         package var originallyPurchased: Instant
         package var nextRenewal: Instant?
@@ -83,7 +83,7 @@ package struct PurchaselyEvent: Hashable, Sendable {
     package var charge: Charge?
     package var currency: String
     package var bundleID: String
-    package var dates: Dates
+    package var dates: PurchaseDates
 
     package var isOneTime: Bool { !purchaseType.hasSuffix("SUBSCRIPTION") }
 }

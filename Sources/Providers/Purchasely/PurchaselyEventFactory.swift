@@ -39,7 +39,8 @@ package struct PurchaselyEventFactory: Sendable {
         let purchaseIDSuffix = namespace.hex("subscription", spec.subscription, count: 16)
             .uppercased()
         let digits = namespace.transactionID(of: spec.subscription, "purchasely")
-        let transaction = spec.store == "GOOGLE_PLAY_STORE" ? "GPA.\(digits.prefix(12))" : digits
+        let storeTransactionID =
+            spec.store == "GOOGLE_PLAY_STORE" ? "GPA.\(digits.prefix(12))" : digits
         let isCharge = spec.name == "TRANSACTION_PROCESSED"
         return PurchaselyEvent(
             name: spec.name,
@@ -55,8 +56,8 @@ package struct PurchaselyEventFactory: Sendable {
             environment: spec.environment,
             purchaseType: spec.purchaseType,
             purchaseID: (spec.isOneTime ? "otp_" : "subs_") + purchaseIDSuffix,
-            transactionID: transaction,
-            originalTransactionID: transaction,
+            transactionID: storeTransactionID,
+            originalTransactionID: storeTransactionID,
             offer: "NONE",
             isFirstPurchaseEvent: isFirstPurchaseEvent(spec),
             status: status(spec),
@@ -87,10 +88,10 @@ package struct PurchaselyEventFactory: Sendable {
         return spec.name == "RENEWAL_DISABLED" ? "AUTO_RENEWING_CANCELED" : "AUTO_RENEWING"
     }
 
-    private func dates(_ spec: PurchaselySpec) -> PurchaselyEvent.Dates {
+    private func dates(_ spec: PurchaselySpec) -> PurchaselyEvent.PurchaseDates {
         let purchased = spec.purchased ?? spec.time
         let accessEnd = spec.expires ?? purchased + .days(30)
-        var dates = PurchaselyEvent.Dates(
+        var dates = PurchaselyEvent.PurchaseDates(
             purchased: base + purchased,
             originallyPurchased: base + purchased
         )

@@ -57,7 +57,7 @@ extension PurchaselyState: Provider {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at _: Instant,
-        plannedResponse _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.PlannedResponse
     ) -> Reply {
         let response: HTTPMessage.Response
         if request.method == "GET", request.path == "/" {
@@ -104,7 +104,7 @@ extension PurchaselyState: Provider {
 
     // MARK: Webhooks
 
-    package mutating func connect(_ target: WebhookTarget) {
+    package mutating func setWebhookTarget(_ target: WebhookTarget) {
         webhook = PurchaselyWebhook(url: target.url, secret: target.signingSecret)
     }
 
@@ -131,8 +131,8 @@ extension PurchaselyState: Provider {
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
         guard let webhook else { return nil }
         let body = Array(delivery.body.utf8)
-        let sender = self
-        return WebhookAttempt(url: webhook.url) { sender.request(body, path: $0, at: now) }
+        let senderState = self
+        return WebhookAttempt(url: webhook.url) { senderState.request(body, path: $0, at: now) }
     }
 
     /// Recognizes a published webhook body of version 3 (Purchasely fact sheet, section 5) or of

@@ -13,11 +13,13 @@ extension PurchaselyState {
             throw StoreAction.Refusal("'user' or 'anonymous' is missing")
         }
         let type = text("type", "RENEWING_SUBSCRIPTION")
-        let types = [
+        let purchaseTypes = [
             "RENEWING_SUBSCRIPTION", "NON_RENEWING_SUBSCRIPTION", "CONSUMABLE", "NON_CONSUMABLE",
         ]
-        guard types.contains(type) else {
-            throw StoreAction.Refusal("'type' must be one of \(types.joined(separator: ", "))")
+        guard purchaseTypes.contains(type) else {
+            throw StoreAction.Refusal(
+                "'type' must be one of \(purchaseTypes.joined(separator: ", "))"
+            )
         }
         let newSubscription = newSubscription(type, body, at: now)
         subscriptions[newSubscription.id] = newSubscription
@@ -43,9 +45,9 @@ extension PurchaselyState {
         let offer = text("offer", "NONE")
         let plan = text("plan", "PLUS_MONTHLY")
         let isOneTime = !type.hasSuffix("SUBSCRIPTION")
-        let end = isOneTime ? nil : now + Self.periodLength(plan)
+        let periodEnd = isOneTime ? nil : now + Self.periodLength(plan)
         let store = text("store", "APPLE_APP_STORE")
-        let transaction = transactionID(store)
+        let newTransactionID = transactionID(store)
         let price = offer == "FREE_TRIAL" ? 0 : 9.99
         let user = body["user"]?.string
         return Subscription(
@@ -60,12 +62,12 @@ extension PurchaselyState {
             purchaseType: type,
             environment: text("environment", "SANDBOX"),
             offerType: offer,
-            transactionID: transaction,
-            originalTransactionID: transaction,
+            transactionID: newTransactionID,
+            originalTransactionID: newTransactionID,
             purchased: now,
             originallyPurchased: now,
-            nextRenewal: end,
-            effectiveEnd: end,
+            nextRenewal: periodEnd,
+            effectiveEnd: periodEnd,
             status: isOneTime ? nil : "AUTO_RENEWING",
             price: price,
             revenue: price

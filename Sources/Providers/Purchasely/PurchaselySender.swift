@@ -48,8 +48,8 @@ package struct PurchaselySender: Sendable {
             ]
         }
         let currentTimestamp = String(now.seconds)
-        let staleTimestamp = String(now.seconds - Delivery.Signature.timestampOffset)
-        let ahead = String(now.seconds + Delivery.Signature.timestampOffset)
+        let staleTimestamp = String(now.seconds - Delivery.Signature.timestampOffsetInSeconds)
+        let ahead = String(now.seconds + Delivery.Signature.timestampOffsetInSeconds)
         let deprecatedField = HTTPMessage.Field(
             PurchaselySignature.deprecatedFieldName,
             PurchaselySignature.deprecatedCode(timestamp: currentTimestamp, secret: key)

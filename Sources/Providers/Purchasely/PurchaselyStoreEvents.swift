@@ -48,7 +48,7 @@ extension PurchaselyState {
         _ subscription: Subscription,
         at now: Instant
     ) -> PurchaselyEvent {
-        var dates = PurchaselyEvent.Dates(
+        var dates = PurchaselyEvent.PurchaseDates(
             purchased: subscription.purchased,
             originallyPurchased: subscription.originallyPurchased
         )

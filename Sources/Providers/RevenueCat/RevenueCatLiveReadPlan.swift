@@ -8,28 +8,32 @@ extension RevenueCatState {
     package static var liveReadPlan: LiveReadPlan? {
         let projectPath = "/v2/projects/{project_id}"
         let customerPath = projectPath + "/customers/{customer_id}"
-        let first = "/items/0/id"
+        let firstItemIDPointer = "/items/0/id"
         return LiveReadPlan(
             scheme: "Bearer",
             suppliedParameters: [],
             fakeParameterValues: [:],
             parameterSources: [
-                .init("project_id", "/v2/projects", first),
-                .init("customer_id", projectPath + "/customers", first),
-                .init("app_user_id", projectPath + "/customers", first),
-                .init("app_id", projectPath + "/apps", first),
-                .init("entitlement_id", projectPath + "/entitlements", first),
-                .init("product_id", projectPath + "/products", first),
-                .init("offering_id", projectPath + "/offerings", first),
-                .init("package_id", projectPath + "/offerings/{offering_id}/packages", first),
-                .init("paywall_id", projectPath + "/paywalls", first),
+                .init("project_id", "/v2/projects", firstItemIDPointer),
+                .init("customer_id", projectPath + "/customers", firstItemIDPointer),
+                .init("app_user_id", projectPath + "/customers", firstItemIDPointer),
+                .init("app_id", projectPath + "/apps", firstItemIDPointer),
+                .init("entitlement_id", projectPath + "/entitlements", firstItemIDPointer),
+                .init("product_id", projectPath + "/products", firstItemIDPointer),
+                .init("offering_id", projectPath + "/offerings", firstItemIDPointer),
+                .init(
+                    "package_id",
+                    projectPath + "/offerings/{offering_id}/packages",
+                    firstItemIDPointer
+                ),
+                .init("paywall_id", projectPath + "/paywalls", firstItemIDPointer),
                 .init(
                     "virtual_currency_code",
                     projectPath + "/virtual_currencies",
                     "/items/0/code"
                 ),
-                .init("subscription_id", customerPath + "/subscriptions", first),
-                .init("purchase_id", customerPath + "/purchases", first),
+                .init("subscription_id", customerPath + "/subscriptions", firstItemIDPointer),
+                .init("purchase_id", customerPath + "/purchases", firstItemIDPointer),
             ],
             queryByPath: [
                 // These two search operations require a search term.
@@ -43,9 +47,9 @@ extension RevenueCatState {
             membersOmittedWhenUnset: [],
             addSampleData: { services, now in
                 // One purchase in each kind of store, because responses differ by store.
-                var plan = Catalog.Product(days: 30, price: 9.99, entitlements: ["play"])
-                plan.basePlan = "monthly"
-                services.revenueCat.catalog.products["plan"] = plan
+                var sampleProduct = Catalog.Product(days: 30, price: 9.99, entitlements: ["play"])
+                sampleProduct.basePlan = "monthly"
+                services.revenueCat.catalog.products["plan"] = sampleProduct
                 for (product, store) in [
                     ("plan", "PLAY_STORE"), ("premium_yearly", "APP_STORE"),
                     ("coins_100", "APP_STORE"),

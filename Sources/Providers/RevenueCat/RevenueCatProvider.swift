@@ -50,7 +50,7 @@ extension RevenueCatState: Provider {
         _ milliseconds: Int64,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
-        rateLimited(milliseconds, isV2: request.path.hasPrefix("/v2/"))
+        rateLimitedResponse(milliseconds, isV2: request.path.hasPrefix("/v2/"))
     }
 
     package var enteredSecrets: [(name: String, secret: Secret)] {
@@ -63,14 +63,15 @@ extension RevenueCatState: Provider {
     }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
-        let pairs: [(String, String?)] = [
+        let variableValues: [(String, String?)] = [
             ("REVENUECAT_API_BASE", setup.addresses[party]),
             ("REVENUECAT_API_KEY", setup.text(.revenueCatKey)),
             ("REVENUECAT_WEBHOOK_AUTH", setup.text(.revenueCatAuthorization)),
             ("REVENUECAT_WEBHOOK_SECRET", setup.text(.revenueCatSigning)),
         ]
         return .init(
-            uniqueKeysWithValues: pairs.compactMap { name, text in text.map { (name, $0) } }
+            uniqueKeysWithValues: variableValues.compactMap { name, text in text.map { (name, $0) }
+            }
         )
     }
 
@@ -79,7 +80,7 @@ extension RevenueCatState: Provider {
     /// Replaces the webhook configuration `main` of the dashboard.
     ///
     /// The other configurations stay.
-    package mutating func connect(_ target: WebhookTarget) {
+    package mutating func setWebhookTarget(_ target: WebhookTarget) {
         webhooks.removeAll { $0.id == "main" }
         webhooks.append(
             WebhookConfiguration(

@@ -75,9 +75,9 @@ package struct RevenueCatState: Hashable, Sendable {
         )
     }
 
-    mutating func laggedCustomer(_ number: Int, at now: Instant) -> Customer? {
+    mutating func laggedCustomer(_ customerNumber: Int, at now: Instant) -> Customer? {
         past.removeAll { $0.until <= now }
-        return past.first?.customers[number] ?? customers[number]
+        return past.first?.customers[customerNumber] ?? customers[customerNumber]
     }
 
     // MARK: Customers
@@ -91,10 +91,10 @@ package struct RevenueCatState: Hashable, Sendable {
     /// Afterwards, all IDs that were unknown belong to that customer.
     mutating func customer(named ids: [String], original: String, _ now: Instant) -> Int {
         let existingNumber = ids.compactMap { customerByID[$0] }.first
-        let number = existingNumber ?? nextCustomer
+        let customerNumber = existingNumber ?? nextCustomer
         if existingNumber == nil {
             nextCustomer += 1
-            customers[number] = Customer(
+            customers[customerNumber] = Customer(
                 ids: [],
                 originalID: original,
                 firstSeen: now,
@@ -102,26 +102,26 @@ package struct RevenueCatState: Hashable, Sendable {
             )
         }
         for id in ids where customerByID[id] == nil {
-            customerByID[id] = number
-            customers[number]?.ids.append(id)
+            customerByID[id] = customerNumber
+            customers[customerNumber]?.ids.append(id)
         }
-        return number
+        return customerNumber
     }
 
     mutating func recordActivity(_ id: String, _ now: Instant, platform: String? = nil) -> Int {
-        let number = customer(named: [id], original: id, now)
-        customers[number]?.lastSeenID = id
+        let customerNumber = customer(named: [id], original: id, now)
+        customers[customerNumber]?.lastSeenID = id
         if let platform {
-            customers[number]?.lastSeen = now
-            customers[number]?.lastPlatform = platform
+            customers[customerNumber]?.lastSeen = now
+            customers[customerNumber]?.lastPlatform = platform
         }
-        return number
+        return customerNumber
     }
 
-    mutating func removeCustomer(_ number: Int) {
-        guard let customer = customers[number] else { return }
-        customers[number] = nil
-        for id in customer.ids where customerByID[id] == number { customerByID[id] = nil }
+    mutating func removeCustomer(_ customerNumber: Int) {
+        guard let customer = customers[customerNumber] else { return }
+        customers[customerNumber] = nil
+        for id in customer.ids where customerByID[id] == customerNumber { customerByID[id] = nil }
     }
 
     /// Merges one customer into another.

@@ -42,9 +42,13 @@ package struct WebhookSender: Sendable {
     /// delivery; nil to send no such header.
     func authorizationValue(_ variant: Delivery.Authorization) -> String? {
         guard let configured = authorization?.exposed else { return nil }
-        let words = configured.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-        let scheme = words.count == 2 ? words[0] + " " : ""
-        let token = words.count == 2 ? words[1] : Substring(configured)
+        let authorizationParts = configured.split(
+            separator: " ",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        let scheme = authorizationParts.count == 2 ? authorizationParts[0] + " " : ""
+        let token = authorizationParts.count == 2 ? authorizationParts[1] : Substring(configured)
         switch variant {
         case .configured: return configured
         case .missing: return nil
@@ -63,7 +67,7 @@ package struct WebhookSender: Sendable {
                         )
                     }
                 )
-        case .schemeOnly: return words.count == 2 ? String(words[0]) : ""
+        case .schemeOnly: return authorizationParts.count == 2 ? String(authorizationParts[0]) : ""
         }
     }
 
@@ -76,7 +80,7 @@ package struct WebhookSender: Sendable {
         func sign(_ body: [UInt8], key: String = key, age: Int64 = 0) -> WebhookSignature {
             WebhookSignature(signing: body, key: key, at: now.seconds - age)
         }
-        let timestampOffsetInSeconds = Delivery.Signature.timestampOffset
+        let timestampOffsetInSeconds = Delivery.Signature.timestampOffsetInSeconds
         switch variant {
         case .configured: return sign(body).description
         case .missing, .deprecatedOnly: return nil

@@ -23,12 +23,13 @@ package struct WebhookSignature: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses the value of the signature header; returns nil when it is not a signature.
     package init?(_ text: String) {
-        var parts: [Substring: Substring] = [:]
+        var partsByName: [Substring: Substring] = [:]
         for part in text.split(separator: ",") {
             guard let equals = part.firstIndex(of: "=") else { return nil }
-            parts[part[..<equals]] = part[part.index(after: equals)...]
+            partsByName[part[..<equals]] = part[part.index(after: equals)...]
         }
-        guard let time = parts["t"].flatMap({ Int64($0) }), let code = parts["v1"] else {
+        guard let time = partsByName["t"].flatMap({ Int64($0) }), let code = partsByName["v1"]
+        else {
             return nil
         }
         timestamp = time

@@ -15,7 +15,7 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     private var valuesByKey: SharedTable<String, NumberedValue> = [:]
-    private var order = SharedSortedSet<OrderedKey>()
+    private var sortedKeys = SharedSortedSet<OrderedKey>()
     private var nextNumber = 0
 
     package init() {}
@@ -33,15 +33,15 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
     package mutating func append(_ value: Value, as key: String) {
         remove(key)
         valuesByKey[key] = NumberedValue(number: nextNumber, value: value)
-        order.insert(OrderedKey(number: nextNumber, key: key))
+        sortedKeys.insert(OrderedKey(number: nextNumber, key: key))
         nextNumber += 1
     }
 
     package mutating func remove(_ key: String) {
         guard let oldValue = valuesByKey.removeValue(forKey: key) else { return }
-        order.remove(OrderedKey(number: oldValue.number, key: key))
+        sortedKeys.remove(OrderedKey(number: oldValue.number, key: key))
     }
 
     /// All values in the order of their insertion.
-    package var all: [Value] { order.all.compactMap { valuesByKey[$0.key]?.value } }
+    package var all: [Value] { sortedKeys.all.compactMap { valuesByKey[$0.key]?.value } }
 }

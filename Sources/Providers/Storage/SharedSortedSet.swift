@@ -39,9 +39,9 @@ package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
         blocks[blockIndex].insert(element, at: offset)
         count += 1
         guard blocks[blockIndex].count > Self.blockMax else { return }
-        let half = blocks[blockIndex].count / 2
-        let rest = Array(blocks[blockIndex][half...])
-        blocks[blockIndex].removeSubrange(half...)
+        let halfCount = blocks[blockIndex].count / 2
+        let rest = Array(blocks[blockIndex][halfCount...])
+        blocks[blockIndex].removeSubrange(halfCount...)
         blocks.insert(rest, at: blockIndex + 1)
     }
 
@@ -63,7 +63,7 @@ package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
     /// Returns at most `limit` elements that follow this element, in order.
     package func prefix(_ limit: Int, after element: Element) -> [Element] {
         let (blockIndex, offset) = position { $0 <= element }
-        return blockIndex < blocks.count ? page(from: blockIndex, offset, limit) : []
+        return blockIndex < blocks.count ? collectElements(from: blockIndex, offset, limit) : []
     }
 
     /// Returns at most `limit` elements, starting at the element with this rank (0 for the first),
@@ -72,7 +72,7 @@ package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
         var rest = max(0, rank)
         for blockIndex in blocks.indices {
             guard rest >= blocks[blockIndex].count else {
-                return page(from: blockIndex, rest, limit)
+                return collectElements(from: blockIndex, rest, limit)
             }
             rest -= blocks[blockIndex].count
         }
@@ -111,7 +111,7 @@ package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
         return result
     }
 
-    private func page(from first: Int, _ offset: Int, _ limit: Int) -> [Element] {
+    private func collectElements(from first: Int, _ offset: Int, _ limit: Int) -> [Element] {
         var (result, offset): ([Element], Int) = ([], offset)
         for block in blocks[first...] {
             guard result.count < limit else { break }

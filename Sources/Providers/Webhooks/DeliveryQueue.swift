@@ -52,11 +52,11 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
 /// Their times are those of the virtual clock.
 package struct DeliveryQueue: Hashable, Sendable {
     /// The largest number of finished deliveries that the queue keeps for display.
-    package static let finishedMax = 10_000
+    package static let finishedDeliveriesMax = 10_000
     /// The largest total size of the request bodies of finished deliveries, in bytes.
     ///
     /// The oldest finished deliveries are removed first, but never the latest one.
-    package static let finishedBytesMax = 32 << 20
+    package static let finishedDeliveryBytesMax = 32 << 20
 
     private var deliveries: SharedTable<Int, WebhookDelivery> = [:]
     /// The total number of finished attempts at all deliveries.
@@ -223,8 +223,8 @@ package struct DeliveryQueue: Hashable, Sendable {
         }
         finished.append(delivery.number)
         finishedBytes += delivery.body.utf8.count
-        while finished.count > Self.finishedMax
-            || (finishedBytes > Self.finishedBytesMax && finished.count > 1)
+        while finished.count > Self.finishedDeliveriesMax
+            || (finishedBytes > Self.finishedDeliveryBytesMax && finished.count > 1)
         {
             let droppedNumber = finished.removeFirst()
             droppedCount += 1

@@ -11,13 +11,13 @@ package import Conformance
 package struct ContractMinimiser: Sendable {
     /// The progress of the search for a minimal contract, for display.
     package struct Progress: Hashable, Sendable {
-        package var evaluatedCount = 0
+        package var evaluatedCandidateCount = 0
         package var removedCount = 0
         package var partCount = 0
     }
 
     /// A removable part of a contract, identified by its position in the whole contract.
-    private enum Part: Hashable {
+    private enum ContractPart: Hashable {
         /// A step of the contract, together with the later deliveries that repeat it.
         case step(Int)
         case header(step: Int, field: Int)
@@ -30,7 +30,7 @@ package struct ContractMinimiser: Sendable {
 
         /// The order of removal: steps first, then messages and preconditions, then response
         /// headers and bodies from the top down.
-        var rank: Int {
+        var removalRank: Int {
             switch self {
             case .step: 0
             case .effect, .given: 1
@@ -45,8 +45,8 @@ package struct ContractMinimiser: Sendable {
     private let jobs: Int
     private let keepsVerdicts: @Sendable (Contract) async -> Bool
     private let report: @Sendable (Progress) -> Void
-    private var removed: Set<Part> = []
-    private var knownResults: [Set<Part>: Bool] = [:]
+    private var removedParts: Set<ContractPart> = []
+    private var keepsVerdictsByRemovedParts: [Set<ContractPart>: Bool] = [:]
     private var progress = Progress()
 
     /// Removes the parts of a golden contract that do not affect its verdicts.
@@ -89,18 +89,18 @@ package struct ContractMinimiser: Sendable {
     // MARK: The search
 
     private mutating func run() async -> (contract: Contract, removedCount: Int) {
-        let all = parts
-        progress.partCount = all.count
-        for rank in Set(all.map(\.rank)).sorted() {
-            await removeChunks(of: all.filter { $0.rank == rank })
+        let allParts = parts
+        progress.partCount = allParts.count
+        for removalRank in Set(allParts.map(\.removalRank)).sorted() {
+            await removeChunks(of: allParts.filter { $0.removalRank == removalRank })
         }
         // A part that was needed earlier may be removable now, because other parts have been
         // removed.
         var hasShrunk = true
         while hasShrunk, !Task.isCancelled {
-            hasShrunk = await removeFirst(of: all.map { [$0] })
+            hasShrunk = await removeFirst(of: allParts.map { [$0] })
         }
-        var contract = candidate(without: removed)
+        var contract = candidate(without: removedParts)
         if originalContract.title == originalContract.goldenTitle {
             contract.title = contract.goldenTitle
         }
@@ -108,14 +108,14 @@ package struct ContractMinimiser: Sendable {
     }
 
     /// Tries to remove halves, quarters and so on of the remaining parts of the contract.
-    private mutating func removeChunks(of parts: [Part]) async {
+    private mutating func removeChunks(of parts: [ContractPart]) async {
         var chunkSize = parts.count
         while chunkSize > 1, !Task.isCancelled {
-            let remainingParts = parts.filter { !isRemoved($0, removed) }
-            let chunks = stride(from: 0, to: remainingParts.count, by: chunkSize).map {
+            let remainingParts = parts.filter { !isRemoved($0, removedParts) }
+            let partChunks = stride(from: 0, to: remainingParts.count, by: chunkSize).map {
                 Array(remainingParts[$0..<min($0 + chunkSize, remainingParts.count)])
             }
-            _ = await removeFirst(of: chunks)
+            _ = await removeFirst(of: partChunks)
             chunkSize /= 2
         }
         _ = await removeFirst(of: parts.map { [$0] })
@@ -128,27 +128,29 @@ package struct ContractMinimiser: Sendable {
     /// the result is the same as if the pieces were judged one after the other.
     ///
     /// - Returns: Whether any piece was removed.
-    private mutating func removeFirst(of pieces: [[Part]]) async -> Bool {
+    private mutating func removeFirst(of partGroups: [[ContractPart]]) async -> Bool {
         var hasRemovedPart = false
         // The search goes from the last part to the first, because later parts may depend on
         // earlier ones.
-        var position = pieces.count - 1
+        var position = partGroups.count - 1
         while position >= 0, !Task.isCancelled {
-            var candidateBatch: [(index: Int, removed: Set<Part>)] = []
+            var candidateBatch: [(index: Int, removedParts: Set<ContractPart>)] = []
             while position >= 0, candidateBatch.count < jobs {
-                let nextRemoved = removed.union(pieces[position].filter { !isRemoved($0, removed) })
+                let nextRemoved = removedParts.union(
+                    partGroups[position].filter { !isRemoved($0, removedParts) }
+                )
                 // Skips pieces that are already removed, and contracts without any step.
-                if nextRemoved != removed, isValidRemoval(nextRemoved) {
+                if nextRemoved != removedParts, isValidRemoval(nextRemoved) {
                     candidateBatch.append((position, nextRemoved))
                 }
                 position -= 1
             }
-            let verdictsKept = await evaluate(candidateBatch.map(\.removed))
+            let verdictsKept = await evaluate(candidateBatch.map(\.removedParts))
             guard let first = zip(candidateBatch, verdictsKept).first(where: \.1)?.0 else {
                 continue
             }
-            progress.removedCount += first.removed.count - removed.count
-            removed = first.removed
+            progress.removedCount += first.removedParts.count - removedParts.count
+            removedParts = first.removedParts
             report(progress)
             hasRemovedPart = true
             position = first.index - 1
@@ -159,36 +161,38 @@ package struct ContractMinimiser: Sendable {
     /// Returns whether the contract keeps its verdicts without each of several sets of parts.
     ///
     /// No set of parts is judged twice.
-    private mutating func evaluate(_ candidates: [Set<Part>]) async -> [Bool] {
-        let undecidedCandidates = candidates.enumerated().filter { knownResults[$0.element] == nil }
-        let newResults = await withTaskGroup(of: (Set<Part>, Bool).self) { group in
+    private mutating func evaluate(_ candidates: [Set<ContractPart>]) async -> [Bool] {
+        let undecidedCandidates = candidates.enumerated().filter {
+            keepsVerdictsByRemovedParts[$0.element] == nil
+        }
+        let newResults = await withTaskGroup(of: (Set<ContractPart>, Bool).self) { group in
             for (_, parts) in undecidedCandidates {
                 let contract = candidate(without: parts)
                 group.addTask { [keepsVerdicts] in (parts, await keepsVerdicts(contract)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        knownResults.merge(newResults) { _, new in new }
-        progress.evaluatedCount += newResults.count
+        keepsVerdictsByRemovedParts.merge(newResults) { _, new in new }
+        progress.evaluatedCandidateCount += newResults.count
         report(progress)
-        return candidates.map { knownResults[$0] == true }
+        return candidates.map { keepsVerdictsByRemovedParts[$0] == true }
     }
 
     // MARK: Parts
 
-    private var parts: [Part] {
-        var parts: [Part] = originalContract.steps.indices.map(Part.step)
+    private var parts: [ContractPart] {
+        var parts: [ContractPart] = originalContract.steps.indices.map(ContractPart.step)
         for (index, step) in originalContract.steps.enumerated() {
             guard let pattern = Self.pattern(of: step) else { continue }
-            parts += pattern.fields.indices.map { Part.header(step: index, field: $0) }
+            parts += pattern.fields.indices.map { ContractPart.header(step: index, field: $0) }
             if pattern.body != nil { parts.append(.member(step: index, JSONPointer())) }
             if case .json(let value) = pattern.body {
-                parts += Self.members(of: value).map { Part.member(step: index, $0) }
+                parts += Self.members(of: value).map { ContractPart.member(step: index, $0) }
             }
         }
-        parts += originalContract.expectation.effects.indices.map(Part.effect)
-        parts += originalContract.given.indices.map(Part.given)
-        return parts + originalContract.values.keys.sorted().map(Part.value)
+        parts += originalContract.expectation.effects.indices.map(ContractPart.effect)
+        parts += originalContract.given.indices.map(ContractPart.given)
+        return parts + originalContract.values.keys.sorted().map(ContractPart.value)
     }
 
     /// Returns the JSON paths of all members of all objects, each object before its members.
@@ -225,8 +229,8 @@ package struct ContractMinimiser: Sendable {
 
     /// Returns whether a part of the contract is removed, alone or together with a part that
     /// contains it.
-    private func isRemoved(_ part: Part, _ removed: Set<Part>) -> Bool {
-        if removed.contains(part) { return true }
+    private func isRemoved(_ part: ContractPart, _ removedParts: Set<ContractPart>) -> Bool {
+        if removedParts.contains(part) { return true }
         switch part {
         case .step(let index):
             guard case .deliver(let delivery) = originalContract.steps[index],
@@ -235,45 +239,48 @@ package struct ContractMinimiser: Sendable {
                     if case .deliver(let other) = $0 { other.name == name } else { false }
                 })
             else { return false }
-            return isRemoved(.step(first), removed)
-        case .header(let step, _): return isRemoved(.step(step), removed)
+            return isRemoved(.step(first), removedParts)
+        case .header(let step, _): return isRemoved(.step(step), removedParts)
         case .member(let step, let pointer):
-            if isRemoved(.step(step), removed) { return true }
+            if isRemoved(.step(step), removedParts) { return true }
             return pointer.tokens.indices.contains { count in
                 let ancestorPointer = JSONPointer(tokens: Array(pointer.tokens.prefix(count)))
-                return removed.contains(.member(step: step, ancestorPointer))
+                return removedParts.contains(.member(step: step, ancestorPointer))
             }
         case .effect, .given, .value: return false
         }
     }
 
     /// Returns whether the contract without the removed parts still has at least one step.
-    private func isValidRemoval(_ removed: Set<Part>) -> Bool {
-        originalContract.steps.indices.contains { !isRemoved(.step($0), removed) }
+    private func isValidRemoval(_ removedParts: Set<ContractPart>) -> Bool {
+        originalContract.steps.indices.contains { !isRemoved(.step($0), removedParts) }
     }
 
     /// Returns the contract without the removed parts.
-    private func candidate(without removed: Set<Part>) -> Contract {
+    private func candidate(without removedParts: Set<ContractPart>) -> Contract {
         var contract = originalContract
         contract.steps = originalContract.steps.enumerated().compactMap { index, step in
-            isRemoved(.step(index), removed) ? nil : self.step(step, index, without: removed)
+            isRemoved(.step(index), removedParts)
+                ? nil : self.step(step, index, without: removedParts)
         }
         contract.expectation.effects = originalContract.expectation.effects.enumerated()
-            .filter { !removed.contains(.effect($0.offset)) }.map(\.element)
+            .filter { !removedParts.contains(.effect($0.offset)) }.map(\.element)
         contract.given = originalContract.given.enumerated()
-            .filter { !removed.contains(.given($0.offset)) }.map(\.element)
-        contract.values = originalContract.values.filter { !removed.contains(.value($0.key)) }
+            .filter { !removedParts.contains(.given($0.offset)) }.map(\.element)
+        contract.values = originalContract.values.filter { !removedParts.contains(.value($0.key)) }
         return contract
     }
 
-    private func step(_ step: Step, _ index: Int, without removed: Set<Part>) -> Step {
+    private func step(_ step: Step, _ index: Int, without removedParts: Set<ContractPart>) -> Step {
         guard var pattern = Self.pattern(of: step) else { return step }
         pattern.fields = pattern.fields.enumerated()
-            .filter { !removed.contains(.header(step: index, field: $0.offset)) }.map(\.element)
-        if removed.contains(.member(step: index, JSONPointer())) {
+            .filter { !removedParts.contains(.header(step: index, field: $0.offset)) }.map(
+                \.element
+            )
+        if removedParts.contains(.member(step: index, JSONPointer())) {
             pattern.body = nil
         } else if case .json(var value) = pattern.body {
-            for part in removed {
+            for part in removedParts {
                 guard case .member(index, let pointer) = part, value[pointer] != nil else {
                     continue
                 }

@@ -4,26 +4,26 @@
 /// A golden contract has templates such as `{{date+30d}}` for ISO 8601 dates, but none for other
 /// formats. Such dates depend on the day of the recording, so matchers replace them.
 enum DateSpans {
-    private enum Kind {
+    private enum TokenKind {
         case year, dayOrMonth, otherNumber, monthName, dayName, filler, punctuation, otherWord
     }
 
     private struct Token {
-        let kind: Kind
+        let kind: TokenKind
         let range: Range<String.Index>
     }
 
-    private static let months: Set<String> = [
+    private static let monthNames: Set<String> = [
         "jan", "january", "feb", "february", "mar", "march", "apr", "april", "may", "jun", "june",
         "jul", "july", "aug", "august", "sep", "sept", "september", "oct", "october", "nov",
         "november", "dec", "december",
     ]
-    private static let days: Set<String> = [
+    private static let dayNames: Set<String> = [
         "mon", "monday", "tue", "tues", "tuesday", "wed", "wednesday", "thu", "thur", "thurs",
         "thursday", "fri", "friday", "sat", "saturday", "sun", "sunday",
     ]
     /// Words that may appear between the parts of a date and its time.
-    private static let fillers: Set<String> = [
+    private static let fillerWords: Set<String> = [
         "t", "z", "gmt", "utc", "am", "pm", "st", "nd", "rd", "th", "at", "of",
     ]
 
@@ -32,18 +32,18 @@ enum DateSpans {
     /// A date counts only when its year is at most five years from the given year.
     static func all(in text: String, around year: Int) -> [Range<String.Index>] {
         guard hasYear(text.utf8) else { return [] }
-        var found: [Range<String.Index>] = []
-        var run: [Token] = []
+        var results: [Range<String.Index>] = []
+        var tokenRun: [Token] = []
         for token in tokens(of: text, around: year) {
             if token.kind == .otherWord {
-                if let range = span(of: run) { found.append(range) }
-                run = []
+                if let range = span(of: tokenRun) { results.append(range) }
+                tokenRun = []
             } else {
-                run.append(token)
+                tokenRun.append(token)
             }
         }
-        if let range = span(of: run) { found.append(range) }
-        return found
+        if let range = span(of: tokenRun) { results.append(range) }
+        return results
     }
 
     /// Returns a string with every date replaced by a word, such as a matcher.
@@ -78,14 +78,14 @@ enum DateSpans {
     }
 
     private static func tokens(of text: String, around year: Int) -> [Token] {
-        var found: [Token] = []
+        var results: [Token] = []
         var rest = text[...]
         while let first = rest.first {
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
             let letters = rest.prefix(while: \.isLetter)
             let length = max(1, digits.count, letters.count)
             let end = rest.index(rest.startIndex, offsetBy: length)
-            let kind: Kind
+            let kind: TokenKind
             if !digits.isEmpty {
                 let number = Int(digits) ?? .max
                 let isYear = digits.count == 4 && (year - 5...year + 5).contains(number)
@@ -94,28 +94,31 @@ enum DateSpans {
             } else if !letters.isEmpty {
                 let word = letters.lowercased()
                 kind =
-                    months.contains(word)
+                    monthNames.contains(word)
                     ? .monthName
-                    : days.contains(word) ? .dayName : fillers.contains(word) ? .filler : .otherWord
+                    : dayNames.contains(word)
+                        ? .dayName : fillerWords.contains(word) ? .filler : .otherWord
             } else {
                 kind = " ,:-/.+".contains(first) ? .punctuation : .otherWord
             }
-            found.append(Token(kind: kind, range: rest.startIndex..<end))
+            results.append(Token(kind: kind, range: rest.startIndex..<end))
             rest = rest[end...]
         }
-        return found
+        return results
     }
 
     /// Returns the range of the date in a sequence of tokens, without separators around it; nil
     /// when the sequence is not a date.
-    private static func span(of run: [Token]) -> Range<String.Index>? {
-        var parts = run[...]
-        while let first = parts.first, first.kind == .punctuation || first.kind == .filler {
-            parts = parts.dropFirst()
+    private static func span(of tokenRun: [Token]) -> Range<String.Index>? {
+        var dateTokens = tokenRun[...]
+        while let first = dateTokens.first, first.kind == .punctuation || first.kind == .filler {
+            dateTokens = dateTokens.dropFirst()
         }
-        while parts.last?.kind == .punctuation { parts = parts.dropLast() }
-        func count(_ kind: Kind) -> Int { parts.count { $0.kind == kind } }
-        guard let first = parts.first, let last = parts.last, count(.year) >= 1 else { return nil }
+        while dateTokens.last?.kind == .punctuation { dateTokens = dateTokens.dropLast() }
+        func count(_ kind: TokenKind) -> Int { dateTokens.count { $0.kind == kind } }
+        guard let first = dateTokens.first, let last = dateTokens.last, count(.year) >= 1 else {
+            return nil
+        }
         let hasNamedMonth = count(.monthName) == 1 && count(.dayOrMonth) >= 1
         let hasNumericMonth = count(.monthName) == 0 && count(.dayOrMonth) >= 2
         guard hasNamedMonth || hasNumericMonth, count(.punctuation) >= 2 else { return nil }

@@ -37,7 +37,7 @@ package enum Distiller {
         let users = SessionUsers(recording.exchanges)
         var notes: [String] = []
         var groups: [UserGroup] = []
-        var positions: [String: Int] = [:]
+        var groupIndexByKey: [String: Int] = [:]
         var unattributedCalls: [Int] = []
         let refusals = WebhookRefusals(recording.exchanges)
         for (exchangeIndex, exchange) in recording.exchanges.enumerated() {
@@ -51,10 +51,10 @@ package enum Distiller {
                 unattributedCalls.append(exchangeIndex)
                 continue
             }
-            if let position = positions[key] {
-                groups[position].requestIndices.append(exchangeIndex)
+            if let groupIndex = groupIndexByKey[key] {
+                groups[groupIndex].requestIndices.append(exchangeIndex)
             } else {
-                positions[key] = groups.count
+                groupIndexByKey[key] = groups.count
                 groups.append(UserGroup(key: key, requestIndices: [exchangeIndex]))
             }
         }
@@ -70,13 +70,13 @@ package enum Distiller {
         where exchange.from == .backend {
             let key = hasSingleGroup ? groups[0].key : users.group(of: exchange) ?? ""
             // The last group may have an empty key, because its requests name no user.
-            let position =
-                hasSingleGroup ? 0 : positions[key] ?? (key.isEmpty ? groups.count - 1 : nil)
-            guard let position, groups.indices.contains(position), groups[position].key == key
+            let groupIndex =
+                hasSingleGroup ? 0 : groupIndexByKey[key] ?? (key.isEmpty ? groups.count - 1 : nil)
+            guard let groupIndex, groups.indices.contains(groupIndex), groups[groupIndex].key == key
             else { continue }
-            groups[position].calls.append(exchangeIndex)
+            groups[groupIndex].calls.append(exchangeIndex)
         }
-        let results = Array(groups.enumerated()).concurrentMap(chunkMin: 2) { index, group in
+        let groupResults = Array(groups.enumerated()).concurrentMap(chunkMin: 2) { index, group in
             let groupExchanges = (group.requestIndices + group.calls).lazy.map {
                 recording.exchanges[$0]
             }
@@ -95,10 +95,10 @@ package enum Distiller {
             return (contract: contract, notes: builder.notes)
         }
         var knownNotes: Set<String> = []
-        for note in results.flatMap(\.notes) where knownNotes.insert(note).inserted {
+        for note in groupResults.flatMap(\.notes) where knownNotes.insert(note).inserted {
             notes.append(note)
         }
-        let contracts = results.compactMap(\.contract)
+        let contracts = groupResults.compactMap(\.contract)
         if !contracts.isEmpty, !expectsNoOtherMessages {
             notes.append("the backend sent no push in this session, so pushes are not checked")
         }
@@ -146,11 +146,11 @@ package enum Distiller {
     /// - Returns: The contract that matches the current behavior of the backend.
     package static func updated(
         _ contract: Contract,
-        seen record: RunRecord,
+        matching record: RunRecord,
         codes: Set<FindingCode>,
         redactor: Redactor
     ) -> Contract {
-        let namesOfDifferingSteps = GoldenRule.differingSteps(of: record)
+        let namesOfDifferingSteps = GoldenRule.namesOfDifferingSteps(of: record)
         var lastSequenceByPurpose: [Exchange.Purpose: Int] = [:]
         for exchange in record.exchanges {
             lastSequenceByPurpose[exchange.purpose] = exchange.sequence
@@ -176,17 +176,18 @@ package enum Distiller {
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
-        let inboundIndices = exchanges.indices.filter {
+        let inboundRequestIndices = exchanges.indices.filter {
             exchanges[$0].to == .backend && exchanges[$0].response != nil
         }
         let calls = exchanges.indices.filter { exchanges[$0].from == .backend }
-        guard let seen = builder.contract(inboundIndices, calls: calls) else {
+        guard let contractOfRun = builder.contract(inboundRequestIndices, calls: calls) else {
             return contract
         }
         var updated = contract
         // If steps are missing, every later response would be assigned to the wrong step.
-        let hasSameStepCount = contract.steps.count == seen.steps.count
-        for (index, pair) in zip(contract.steps, seen.steps).enumerated() where hasSameStepCount {
+        let hasSameStepCount = contract.steps.count == contractOfRun.steps.count
+        for (index, pair) in zip(contract.steps, contractOfRun.steps).enumerated()
+        where hasSameStepCount {
             switch pair {
             case (.request(var oldStep), .request(let newStep))
             where namesOfDifferingSteps.contains(oldStep.name):
@@ -200,9 +201,9 @@ package enum Distiller {
             default: continue
             }
         }
-        let messageCodes: Set<FindingCode> = [.effectContent, .wrongEffectCount]
+        let messageCodes: Set<FindingCode> = [.effectContentDiffers, .wrongEffectCount]
         if !messageCodes.isDisjoint(with: codes) {
-            updated.expectation.effects = seen.expectation.effects
+            updated.expectation.effects = contractOfRun.expectation.effects
         }
         return updated
     }

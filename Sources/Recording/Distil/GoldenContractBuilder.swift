@@ -25,12 +25,12 @@ extension Distiller {
             "location", "set-cookie", "retry-after", "cache-control",
         ]
         /// The maximum length in bytes of a text body in a golden contract.
-        private static let textMax = 16 << 10
+        private static let textBytesMax = 16 << 10
 
         let users: SessionUsers
         let recording: Recording
         let options: Options
-        private var nameCounts: [String: Int] = [:]
+        private var useCountByName: [String: Int] = [:]
         private var namer: TemplateNamer
         /// The time from which the relative times in the contract are counted; nil derives the time
         /// from the recorded session.
@@ -79,17 +79,17 @@ extension Distiller {
         /// Builds the golden contract of one group of related users.
         ///
         /// - Parameters:
-        ///   - places: The indices of the group's exchanges that were sent to the backend.
+        ///   - positions: The indices of the group's exchanges that were sent to the backend.
         ///   - calls: The indices of the exchanges that the backend sent to providers because of
         ///     the group.
         /// - Returns: The contract of the group; nil when nothing was sent to the backend.
-        mutating func contract(_ places: [Int], calls: [Int]) -> Contract? {
-            guard !places.isEmpty else { return nil }
-            namer = namer(places)
-            let exchanges = places.lazy.map { [recording] in recording.exchanges[$0] }
+        mutating func contract(_ positions: [Int], calls: [Int]) -> Contract? {
+            guard !positions.isEmpty else { return nil }
+            namer = namer(positions)
+            let exchanges = positions.lazy.map { [recording] in recording.exchanges[$0] }
             let calls = calls.map { recording.exchanges[$0] }
             var steps: [Step] = []
-            steps.reserveCapacity(places.count)
+            steps.reserveCapacity(positions.count)
             var deliveries: [String: (name: String, body: [UInt8])] = [:]
             let repeatedReads = repeatedReads(exchanges)
             let volatile = volatilePointers(exchanges, repeatedReads)
@@ -103,8 +103,8 @@ extension Distiller {
             var expectation = Expectation(answers: .statuses([200]))
             expectation.effects = effects(calls)
             if expectation.effects.contains(where: { $0.countMin > 0 }) { needs.insert(.push) }
-            let day = recording.header.began.description.prefix(10)
-            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            let recordingDay = recording.header.began.description.prefix(10)
+            let location = SourceLocation(path: options.source, line: 1, column: 1)
             var contract = Contract(
                 id: options.id + suffix,
                 variant: "",
@@ -116,23 +116,23 @@ extension Distiller {
                 given: providerFaultPlan(calls).map { [.provider($0)] } ?? [],
                 steps: steps,
                 expectation: expectation,
-                location: place
+                location: location
             )
             contract.provenance = Provenance(
-                recorded: Instant(iso8601: day + "T00:00:00Z") ?? recording.header.began,
+                recorded: Instant(iso8601: recordingDay + "T00:00:00Z") ?? recording.header.began,
                 ageMax: options.ageMax,
-                location: place
+                location: location
             )
             contract.values = namer.values
             contract.title = contract.goldenTitle
             return contract
         }
 
-        private func namer(_ places: [Int]) -> TemplateNamer {
-            let texts = places.concurrentMap { [recording] in
+        private func namer(_ positions: [Int]) -> TemplateNamer {
+            let texts = positions.concurrentMap { [recording] in
                 RequestTexts(recording.exchanges[$0])
             }
-            let exchanges = places.lazy.map { recording.exchanges[$0] }
+            let exchanges = positions.lazy.map { recording.exchanges[$0] }
             return TemplateNamer(
                 users: users,
                 moments: base.map(SessionTimeline.init(base:))
@@ -151,8 +151,8 @@ extension Distiller {
         /// timing.
         private func repeatedReads(_ exchanges: some Collection<Exchange>) -> Set<Int> {
             Set(
-                zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
-                    isSameRead(pair.0, pair.1)
+                zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, exchangePair in
+                    isSameRead(exchangePair.0, exchangePair.1)
                 }.map(\.offset)
             )
         }
@@ -178,39 +178,45 @@ extension Distiller {
             _ exchanges: some RandomAccessCollection<Exchange>,
             _ repeatedReads: Set<Int>
         ) -> [Int: [JSONPointer]] {
-            var places: [Int: [JSONPointer]] = [:]
+            var positions: [Int: [JSONPointer]] = [:]
             for index in repeatedReads.sorted() {
-                let start = exchanges.index(exchanges.startIndex, offsetBy: index)
-                let pair = (exchanges[start], exchanges[exchanges.index(after: start)])
-                guard pair.0.response?.status == pair.1.response?.status,
-                    pair.0.response?.body != pair.1.response?.body,
-                    let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
-                    let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
+                let pairStart = exchanges.index(exchanges.startIndex, offsetBy: index)
+                let exchangePair = (
+                    exchanges[pairStart], exchanges[exchanges.index(after: pairStart)]
+                )
+                guard exchangePair.0.response?.status == exchangePair.1.response?.status,
+                    exchangePair.0.response?.body != exchangePair.1.response?.body,
+                    let left = (exchangePair.0.response?.body).flatMap({
+                        try? JSONValue(parsing: $0)
+                    }),
+                    let right = (exchangePair.1.response?.body).flatMap({
+                        try? JSONValue(parsing: $0)
+                    })
                 else { continue }
                 let differingPointers = left.differences(from: right).map(\.pointer)
-                places[index, default: []] += differingPointers
-                places[index + 1, default: []] += differingPointers
+                positions[index, default: []] += differingPointers
+                positions[index + 1, default: []] += differingPointers
             }
-            return places
+            return positions
         }
 
         // MARK: Steps
 
         private mutating func uniqueName(_ name: String) -> String {
-            nameCounts[name, default: 0] += 1
-            let count = nameCounts[name] ?? 1
+            useCountByName[name, default: 0] += 1
+            let count = useCountByName[name] ?? 1
             return count == 1 ? name : "\(name)-\(count)"
         }
 
         private mutating func request(_ exchange: Exchange, _ volatile: [JSONPointer]) -> Step {
             let target = namer.target(exchange.request.target)
             // The name is `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
-            let words = exchange.request.path.split(separator: "/").map(String.init)
+            let pathWords = exchange.request.path.split(separator: "/").map(String.init)
                 .filter { word in
                     word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
                         && users.userByID[word] == nil
                 }
-            let name = ([exchange.request.method.lowercased()] + words.suffix(1))
+            let name = ([exchange.request.method.lowercased()] + pathWords.suffix(1))
                 .joined(separator: "-")
             var request = AppRequest(
                 name: uniqueName(name),
@@ -289,25 +295,25 @@ extension Distiller {
         /// The ID of the event becomes the template `{{event-id.NAME}}`, where `NAME` is the name
         /// of the delivery.
         private mutating func bodyWithTemplates(_ body: JSONValue) -> JSONValue {
-            var named = namer.request(body)
-            for place in ["/event/id", "/id", "/event_id"] {
-                guard let pointer = JSONPointer(place), let id = body[pointer]?.string,
+            var templatedValue = namer.request(body)
+            for location in ["/event/id", "/id", "/event_id"] {
+                guard let pointer = JSONPointer(location), let id = body[pointer]?.string,
                     let template = namer.eventTemplate(id)
                 else { continue }
-                named.set(pointer, to: .string(template))
+                templatedValue.set(pointer, to: .string(template))
             }
-            return named
+            return templatedValue
         }
 
         private mutating func pattern(
             _ exchange: Exchange,
             _ volatile: [JSONPointer]
         ) -> ResponsePattern {
-            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            let location = SourceLocation(path: options.source, line: 1, column: 1)
             guard let response = exchange.response else {
-                return ResponsePattern(status: 0, location: place)
+                return ResponsePattern(status: 0, location: location)
             }
-            var pattern = ResponsePattern(status: response.status, location: place)
+            var pattern = ResponsePattern(status: response.status, location: location)
             let value = try? JSONValue(parsing: response.body)
             for field in response.fields {
                 let key = field.name.lowercased()
@@ -320,11 +326,11 @@ extension Distiller {
                 pattern.fields.append(HTTPMessage.Field(key, namer.responseText(field.value)))
             }
             if let value {
-                var named = namer.answer(value)
-                for pointer in volatile where named[pointer] != nil {
-                    named.set(pointer, to: "{{any}}")
+                var templatedValue = namer.answer(value)
+                for pointer in volatile where templatedValue[pointer] != nil {
+                    templatedValue.set(pointer, to: "{{any}}")
                 }
-                pattern.body = .json(named)
+                pattern.body = .json(templatedValue)
             } else if let text = Self.text(of: response) {
                 pattern.body = .text(namer.responseText(text))
             } else if !response.body.isEmpty {
@@ -340,7 +346,7 @@ extension Distiller {
         /// Returns a response body as text, such as HTML, CSV or XML; nil for binary data and for a
         /// body of more than 16 KiB.
         private static func text(of response: HTTPMessage.Response) -> String? {
-            guard (1...textMax).contains(response.body.count) else { return nil }
+            guard (1...textBytesMax).contains(response.body.count) else { return nil }
             let text = String(validating: response.body, as: UTF8.self)
             return text.flatMap { text in
                 text.unicodeScalars.contains {
@@ -358,7 +364,7 @@ extension Distiller {
         /// It is nil when no call failed, or when the plan would have more than 20 responses.
         private func providerFaultPlan(_ calls: [Exchange]) -> ProviderPlan? {
             var answers = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
-                .map { call -> ProviderPlan.Answer in
+                .map { call -> ProviderPlan.PlannedResponse in
                     switch call.outcome {
                     case .answered(let response) where response.status >= 400:
                         .status(response.status)
@@ -375,15 +381,15 @@ extension Distiller {
         /// Returns the messages that the contract expects: each recorded message with its count,
         /// and the total number of messages of each kind.
         private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
-            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            let location = SourceLocation(path: options.source, line: 1, column: 1)
             /// A recorded message; equal messages become one expectation with a count.
             struct Message: Hashable {
                 let kind: String
                 let audience: Audience
                 let expectedContent: JSONValue
             }
-            var found: [EffectExpectation] = []
-            var places: [Message: Int] = [:]
+            var expectations: [EffectExpectation] = []
+            var positions: [Message: Int] = [:]
             var messageCountByKind: [String: Int] =
                 expectsNoOtherMessages ? ["onesignal.notification": 0] : [:]
             for effect in exchanges.flatMap(\.effects) {
@@ -395,9 +401,9 @@ extension Distiller {
                     audience: audience,
                     expectedContent: expectedContent
                 )
-                if let index = places[message] {
-                    found[index].countMin += 1
-                    found[index].countMax = found[index].countMin
+                if let index = positions[message] {
+                    expectations[index].countMin += 1
+                    expectations[index].countMax = expectations[index].countMin
                     continue
                 }
                 var expectation = EffectExpectation(
@@ -406,26 +412,26 @@ extension Distiller {
                     countMin: 1,
                     countMax: 1,
                     requiresSameIdempotencyKey: false,
-                    location: place
+                    location: location
                 )
                 expectation.audience = audience
                 expectation.expectedContent = expectedContent
-                places[message] = found.count
-                found.append(expectation)
+                positions[message] = expectations.count
+                expectations.append(expectation)
             }
             for (kind, count) in messageCountByKind.sorted(by: { $0.key < $1.key }) {
-                var total = EffectExpectation(
+                var totalExpectation = EffectExpectation(
                     kind: kind,
                     user: nil,
                     countMin: count,
                     countMax: count,
                     requiresSameIdempotencyKey: false,
-                    location: place
+                    location: location
                 )
-                total.idempotencyKeyCount = idempotencyKeyCount(exchanges, kind)
-                found.append(total)
+                totalExpectation.idempotencyKeyCount = idempotencyKeyCount(exchanges, kind)
+                expectations.append(totalExpectation)
             }
-            return found
+            return expectations
         }
 
         /// Returns the recipients of a message: the users by name, and the number of other
@@ -452,10 +458,11 @@ extension Distiller {
         ///
         /// It is nil when any of these calls has no idempotency key.
         private func idempotencyKeyCount(_ exchanges: [Exchange], _ kind: String) -> Int? {
-            let keys = exchanges.filter { $0.from == .backend }
+            let idempotencyKeys = exchanges.filter { $0.from == .backend }
                 .compactMap { Services.recognizingCall($0).call }
                 .filter { $0.kind == kind }.map(\.idempotencyKey)
-            return keys.isEmpty || keys.contains(nil) ? nil : Set(keys).count
+            return idempotencyKeys.isEmpty || idempotencyKeys.contains(nil)
+                ? nil : Set(idempotencyKeys).count
         }
     }
 }
@@ -463,8 +470,10 @@ extension Distiller {
 extension Recording {
     /// The period of the recorded session in real time, widened by three seconds at both ends.
     var session: ClosedRange<Instant> {
-        let last = exchanges.lazy.map { $0.completed ?? $0.invoked }.max() ?? 0
-        return (header.began - .seconds(3))...(header.began + .microseconds(last) + .seconds(3))
+        let lastMicroseconds = exchanges.lazy.map { $0.completed ?? $0.invoked }.max() ?? 0
+        return
+            (header.began - .seconds(3))...(header.began + .microseconds(lastMicroseconds)
+            + .seconds(3))
     }
 
     /// Whether the backend sent a message to any user in the recorded session.

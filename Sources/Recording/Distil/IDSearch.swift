@@ -6,7 +6,7 @@ struct IDSearch {
     /// The minimum length in bytes of a user ID that is searched for.
     ///
     /// Shorter IDs would also match inside words.
-    private static let lengthMin = 6
+    private static let idLengthMin = 6
 
     /// The user IDs, sorted by their bytes.
     private let ids: [[UInt8]]
@@ -16,10 +16,10 @@ struct IDSearch {
     /// For each byte value, whether a user ID begins with it; used for a quick check.
     private var isFirstByte = [Bool](repeating: false, count: 256)
     /// The first six bytes of each user ID, used for a quick check.
-    private var prefixes: Set<UInt64> = []
+    private var idPrefixKeys: Set<UInt64> = []
 
     init(_ ids: some Sequence<String>) {
-        self.ids = ids.filter { $0.utf8.count >= Self.lengthMin }.map { Array($0.utf8) }
+        self.ids = ids.filter { $0.utf8.count >= Self.idLengthMin }.map { Array($0.utf8) }
             .sorted { $0.lexicographicallyPrecedes($1) }
         // The IDs that are prefixes of an ID are sorted before it, and each of them is a prefix of
         // the next.
@@ -35,34 +35,34 @@ struct IDSearch {
         self.parentIndices = parentIndices
         for id in self.ids {
             isFirstByte[Int(id[0])] = true
-            prefixes.insert(Self.prefixKey(of: id[...]))
+            idPrefixKeys.insert(Self.prefixKey(of: id[...]))
         }
     }
 
     private static func prefixKey(of bytes: ArraySlice<UInt8>) -> UInt64 {
-        bytes.prefix(lengthMin).reduce(0) { $0 << 8 | UInt64($1) }
+        bytes.prefix(idLengthMin).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     /// Returns a string with every user ID replaced by its template, such as `{{user.ada}}`.
     ///
     /// A user ID whose template is nil stays unchanged.
     func replaced(in text: String, by template: (String) -> String?) -> String {
-        guard !ids.isEmpty, text.utf8.count >= Self.lengthMin else { return text }
+        guard !ids.isEmpty, text.utf8.count >= Self.idLengthMin else { return text }
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
         var copiedByteCount = 0
         var index = 0
-        while index + Self.lengthMin <= bytes.count {
+        while index + Self.idLengthMin <= bytes.count {
             guard isFirstByte[Int(bytes[index])],
-                prefixes.contains(Self.prefixKey(of: bytes[index...])),
+                idPrefixKeys.contains(Self.prefixKey(of: bytes[index...])),
                 let id = id(in: bytes[index...]),
-                let word = template(String(decoding: id, as: UTF8.self))
+                let replacementText = template(String(decoding: id, as: UTF8.self))
             else {
                 index += 1
                 continue
             }
             output += bytes[copiedByteCount..<index]
-            output += word.utf8
+            output += replacementText.utf8
             index += id.count
             copiedByteCount = index
         }

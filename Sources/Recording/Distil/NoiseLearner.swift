@@ -22,12 +22,12 @@ package struct NoiseLearner: Sendable {
 
         /// Takes over the recorded value from an earlier mask of the same location, whose matcher
         /// matched fewer values.
-        package mutating func widen(_ earlier: Mask) { recorded = earlier.recorded }
+        package mutating func widen(_ earlierMask: Mask) { recorded = earlierMask.recorded }
     }
 
     private struct ValueLocation: Hashable {
         let part: GoldenRule.Difference.DifferingPart
-        let written: JSONPointer
+        let pointerInContract: JSONPointer
     }
 
     private let draft: Contract
@@ -79,20 +79,26 @@ package struct NoiseLearner: Sendable {
         var masked: [ValueLocation] = []
         for (location, differences) in differencesByLocation {
             guard let first = differences.lazy.compactMap(\.self).first else { continue }
-            var changed = contract
+            var maskedContract = contract
             if !isConsistent(differences) {
                 // A value that no longer exists was masked together with a value that contains it.
-                guard let (was, now) = mask(location, differences, in: &changed) else { continue }
-                if now != was {
-                    contract = changed
+                guard
+                    let (recordedText, matcherText) = mask(
+                        location,
+                        differences,
+                        in: &maskedContract
+                    )
+                else { continue }
+                if matcherText != recordedText {
+                    contract = maskedContract
                     masked.append(location)
                     let firstDifferentValue = first.actual ?? "nothing"
                     masks.append(
                         Mask(
                             location: name(location),
-                            recorded: was,
+                            recorded: recordedText,
                             firstDifferentValue: firstDifferentValue,
-                            matcher: now
+                            matcher: matcherText
                         )
                     )
                     continue
@@ -101,7 +107,7 @@ package struct NoiseLearner: Sendable {
             contradictingValues.append(rendered(name(location), first.expected, first.actual))
         }
         widenArrays(masked, in: &contract)
-        contract.expectation.effects = Self.merged(contract.expectation.effects)
+        contract.expectation.effects = Self.mergedExpectations(contract.expectation.effects)
         return (contract, masks, contradictingValues)
     }
 
@@ -116,7 +122,9 @@ package struct NoiseLearner: Sendable {
     /// The recipients of a message are never replaced, because they do not vary by chance.
     private func canBeMasked(_ difference: GoldenRule.Difference) -> Bool {
         guard let mismatch = difference.mismatch else { return false }
-        if case .message = difference.part, mismatch.written.tokens.isEmpty { return false }
+        if case .message = difference.part, mismatch.pointerInContract.tokens.isEmpty {
+            return false
+        }
         return true
     }
 
@@ -125,17 +133,20 @@ package struct NoiseLearner: Sendable {
     private var differencesByLocation:
         [(location: ValueLocation, differences: [GoldenRule.Difference?])]
     {
-        var order: [ValueLocation] = []
+        var locationsInOrder: [ValueLocation] = []
         var found: [ValueLocation: [Int: GoldenRule.Difference]] = [:]
         for (index, runDifferences) in differencesByRun.enumerated() {
             for difference in runDifferences {
                 guard canBeMasked(difference), let mismatch = difference.mismatch else { continue }
-                let location = ValueLocation(part: difference.part, written: mismatch.written)
-                if found[location] == nil { order.append(location) }
+                let location = ValueLocation(
+                    part: difference.part,
+                    pointerInContract: mismatch.pointerInContract
+                )
+                if found[location] == nil { locationsInOrder.append(location) }
                 found[location, default: [:]][index] = difference
             }
         }
-        return order.map { location in
+        return locationsInOrder.map { location in
             (location, differencesByRun.indices.map { found[location]?[$0] })
         }
     }
@@ -163,7 +174,9 @@ package struct NoiseLearner: Sendable {
     }
 
     private func name(_ location: ValueLocation) -> String {
-        let pointer = location.written.tokens.isEmpty ? "the body" : location.written.description
+        let pointer =
+            location.pointerInContract.tokens.isEmpty
+            ? "the body" : location.pointerInContract.description
         return "\(pointer) of \(name(location.part))"
     }
 
@@ -184,7 +197,7 @@ package struct NoiseLearner: Sendable {
         _ location: ValueLocation,
         _ differences: [GoldenRule.Difference?],
         in contract: inout Contract
-    ) -> (was: String, now: String?)? {
+    ) -> (recordedText: String, matcherText: String?)? {
         let found = differences.compactMap { $0?.mismatch }
         return Self.replaceValue(location, in: &contract) { old in
             // A value that is missing in some runs is no longer checked.
@@ -193,41 +206,43 @@ package struct NoiseLearner: Sendable {
                 let isNumber = ([old] + found.compactMap(\.found)).allSatisfy {
                     if case .number = $0 { true } else { false }
                 }
-                return isNumber ? Self.anyNumber : "{{any}}"
+                return isNumber ? Self.anyNumberMatcher : "{{any}}"
             }
-            let texts = found.compactMap { mismatch in
+            let observedTexts = found.compactMap { mismatch in
                 mismatch.found?.string.map { (text: $0, names: mismatch.names) }
             }
-            return texts.count == found.count
+            return observedTexts.count == found.count
                 ? .string(
                     TextMask.masked(
                         pattern,
-                        texts,
+                        observedTexts,
                         around: year,
-                        isEveryRun: !differences.contains { $0 == nil }
+                        differsInEveryRun: !differences.contains { $0 == nil }
                     )
                 ) : "{{any}}"
         }
     }
 
-    private static let anyNumber: JSONValue = "{{any.number}}"
+    private static let anyNumberMatcher: JSONValue = "{{any.number}}"
 
     /// Replaces all elements of an array with matchers if several elements vary.
     ///
     /// The order of such an array is random, so its other elements were as recorded only by chance.
     private func widenArrays(_ masked: [ValueLocation], in contract: inout Contract) {
-        var counts: [ValueLocation: Int] = [:]
-        var order: [ValueLocation] = []
+        var varyingElementCounts: [ValueLocation: Int] = [:]
+        var locationsInOrder: [ValueLocation] = []
         for location in masked {
-            guard let last = location.written.tokens.last, Int(last) != nil else { continue }
-            let parent = ValueLocation(
+            guard let last = location.pointerInContract.tokens.last, Int(last) != nil else {
+                continue
+            }
+            let arrayLocation = ValueLocation(
                 part: location.part,
-                written: JSONPointer(tokens: location.written.tokens.dropLast())
+                pointerInContract: JSONPointer(tokens: location.pointerInContract.tokens.dropLast())
             )
-            counts[parent, default: 0] += 1
-            if counts[parent] == 2 { order.append(parent) }
+            varyingElementCounts[arrayLocation, default: 0] += 1
+            if varyingElementCounts[arrayLocation] == 2 { locationsInOrder.append(arrayLocation) }
         }
-        for location in order {
+        for location in locationsInOrder {
             _ = Self.replaceValue(location, in: &contract) { old in
                 // An object may also have numeric keys.
                 guard case .array(let elements) = old else { return old }
@@ -236,7 +251,7 @@ package struct NoiseLearner: Sendable {
                         switch element {
                         case .string(let text):
                             Template(text).names.isEmpty ? "{{any.text}}" : element
-                        case .number: Self.anyNumber
+                        case .number: Self.anyNumberMatcher
                         case .null, .bool, .array, .object: element
                         }
                     }
@@ -251,25 +266,33 @@ package struct NoiseLearner: Sendable {
         _ location: ValueLocation,
         in contract: inout Contract,
         _ replacement: (JSONValue) -> JSONValue?
-    ) -> (was: String, now: String?)? {
+    ) -> (recordedText: String, matcherText: String?)? {
         switch location.part {
         case .message(let index):
             guard contract.expectation.effects.indices.contains(index),
-                let old = contract.expectation.effects[index].expectedContent?[location.written]
+                let old = contract.expectation.effects[index].expectedContent?[
+                    location.pointerInContract
+                ]
             else { return nil }
             let new = replacement(old)
-            contract.expectation.effects[index].expectedContent?.set(location.written, to: new)
+            contract.expectation.effects[index].expectedContent?.set(
+                location.pointerInContract,
+                to: new
+            )
             return (old.text, new?.text)
         case .answer(let name):
             for (index, step) in contract.steps.enumerated() {
                 switch step {
                 case .request(var request) where request.name == name:
-                    let result = request.answer?.replaceValue(location.written, replacement)
+                    let result = request.answer?.replaceValue(
+                        location.pointerInContract,
+                        replacement
+                    )
                     contract.steps[index] = .request(request)
                     return (result ?? nil).map { ($0.old.text, $0.new?.text) }
                 case .deliver(var delivery) where delivery.name == name:
                     let result = delivery.responsePattern?.replaceValue(
-                        location.written,
+                        location.pointerInContract,
                         replacement
                     )
                     contract.steps[index] = .deliver(delivery)
@@ -284,23 +307,24 @@ package struct NoiseLearner: Sendable {
 
     /// Combines expected messages that have the same content after masking into one expectation
     /// with the sum of their counts.
-    private static func merged(_ effects: [EffectExpectation]) -> [EffectExpectation] {
-        var merged: [EffectExpectation] = []
+    private static func mergedExpectations(_ effects: [EffectExpectation]) -> [EffectExpectation] {
+        var mergedExpectations: [EffectExpectation] = []
         for effect in effects {
-            let matchingIndex = merged.firstIndex {
+            let matchingIndex = mergedExpectations.firstIndex {
                 effect.expectedContent != nil && $0.kind == effect.kind && $0.user == effect.user
                     && $0.expectedContent == effect.expectedContent
             }
             guard let matchingIndex else {
-                merged.append(effect)
+                mergedExpectations.append(effect)
                 continue
             }
-            merged[matchingIndex].countMin += effect.countMin
-            merged[matchingIndex].countMax = merged[matchingIndex].countMax.flatMap { left in
-                effect.countMax.map { left + $0 }
-            }
+            mergedExpectations[matchingIndex].countMin += effect.countMin
+            mergedExpectations[matchingIndex].countMax = mergedExpectations[matchingIndex].countMax
+                .flatMap { left in
+                    effect.countMax.map { left + $0 }
+                }
         }
-        return merged
+        return mergedExpectations
     }
 }
 

@@ -7,8 +7,8 @@ struct Placeholder: Hashable {
 
     /// The beginning of the secret, such as `rk_live_`; nil when it is unknown.
     var prefix: String? {
-        guard let dot = text.firstIndex(of: ".") else { return nil }
-        let prefix = text[text.index(after: dot)...].dropLast()
+        guard let dotIndex = text.firstIndex(of: ".") else { return nil }
+        let prefix = text[text.index(after: dotIndex)...].dropLast()
         return prefix.isEmpty ? nil : String(prefix)
     }
 
@@ -17,30 +17,30 @@ struct Placeholder: Hashable {
     /// That is false for signatures and for secrets of the whole session, which identify no user.
     var linksExchanges: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 
-    private static let opening = Array("‹".utf8)
-    private static let closing = Array("›".utf8)
+    private static let openingMark = Array("‹".utf8)
+    private static let closingMark = Array("›".utf8)
 
     static func all(in text: String) -> [Placeholder] {
         // Searches the bytes first, because almost no string contains a placeholder.
         guard text.utf8.contains(0xe2) else { return [] }
         let bytes = Array(text.utf8)
-        var found: [Placeholder] = []
+        var placeholders: [Placeholder] = []
         var index = 0
-        while let open = bytes.place(of: opening, from: index),
-            let close = bytes.place(of: closing, from: open)
+        while let open = bytes.position(of: openingMark, from: index),
+            let close = bytes.position(of: closingMark, from: open)
         {
-            index = close + closing.count
-            let inner = bytes[(open + opening.count)..<close]
-            let words = inner.split(separator: UInt8(ascii: ":"))
-            if words.count == 2 {
-                found.append(
+            index = close + closingMark.count
+            let innerBytes = bytes[(open + openingMark.count)..<close]
+            let kindAndFingerprint = innerBytes.split(separator: UInt8(ascii: ":"))
+            if kindAndFingerprint.count == 2 {
+                placeholders.append(
                     Placeholder(
                         text: String(decoding: bytes[open..<index], as: UTF8.self),
-                        kind: String(decoding: words[0], as: UTF8.self)
+                        kind: String(decoding: kindAndFingerprint[0], as: UTF8.self)
                     )
                 )
             }
         }
-        return found
+        return placeholders
     }
 }

@@ -36,8 +36,8 @@ struct RequestTexts: Sendable {
                 requestTimes.append(date)
             }
         case .number(let number):
-            if let moment = TemplateNamer.milliseconds(value) {
-                requestTimes.append(moment)
+            if let instant = TemplateNamer.milliseconds(value) {
+                requestTimes.append(instant)
             } else {
                 add(number.description)
             }

@@ -15,12 +15,12 @@ struct SessionTimeline {
     /// The maximum distance from the present at which a time counts as the present.
     private static let tolerance: Duration = .seconds(10)
     /// The maximum duration of a run of a golden contract.
-    private static let runMax: Duration = .seconds(600)
+    private static let runDurationMax: Duration = .seconds(600)
 
     /// The recorded time that becomes `{{now}}`, from which all offsets are counted.
     let base: Instant
-    private var offsets: [Int64: Duration] = [:]
-    private var offsetsBySecond: [Int64: Duration] = [:]
+    private var offsetByMillisecond: [Int64: Duration] = [:]
+    private var offsetBySecond: [Int64: Duration] = [:]
 
     /// Creates a conversion in which every time keeps its exact offset from `base`.
     init(base: Instant) { self.base = base }
@@ -45,26 +45,30 @@ struct SessionTimeline {
         let recordedTimes = zip(exchanges, texts).map {
             (realTimeOfExchange: realTime($0), requestTimes: $1.requestTimes)
         }
-        let earliest =
+        let earliestTime =
             zip(exchanges, texts).filter { $0.0.from != .app }.flatMap(\.1.eventTimes).min()
             ?? exchanges.first?.at ?? began
         let keepsAllDistances = recordedTimes.allSatisfy { realTimeOfExchange, requestTimes in
-            requestTimes.allSatisfy { Self.keepsDistance($0, realTimeOfExchange, from: earliest) }
+            requestTimes.allSatisfy {
+                Self.keepsDistance($0, realTimeOfExchange, from: earliestTime)
+            }
         }
         if keepsAllDistances {
-            base = earliest
+            base = earliestTime
         } else {
-            let offset = earliest - (exchanges.first.map(realTime) ?? began) + Self.leadTime
-            let minutes = (Double(offset.milliseconds) / 60_000).rounded()
-            base = earliest - .seconds(Int64(minutes) * 60)
+            let offset = earliestTime - (exchanges.first.map(realTime) ?? began) + Self.leadTime
+            let offsetInMinutes = (Double(offset.milliseconds) / 60_000).rounded()
+            base = earliestTime - .seconds(Int64(offsetInMinutes) * 60)
         }
-        var previous: Duration?
+        var previousOffset: Duration?
         for time in Set(recordedTimes.flatMap(\.requestTimes)).sorted() {
             var offset = Self.rounded(time - base)
-            if let previous, offset <= previous { offset = previous + .seconds(1) }
-            previous = offset
-            offsets[time.milliseconds] = offset
-            if offsetsBySecond[time.seconds] == nil { offsetsBySecond[time.seconds] = offset }
+            if let previousOffset, offset <= previousOffset {
+                offset = previousOffset + .seconds(1)
+            }
+            previousOffset = offset
+            offsetByMillisecond[time.milliseconds] = offset
+            if offsetBySecond[time.seconds] == nil { offsetBySecond[time.seconds] = offset }
         }
     }
 
@@ -73,8 +77,8 @@ struct SessionTimeline {
     /// If `isTruncated` is true, the time was truncated to whole seconds, so it may equal a known time
     /// whose fraction was removed.
     func offset(of time: Instant, isTruncated: Bool) -> Duration {
-        if let offset = offsets[time.milliseconds] { return offset }
-        if isTruncated, let offset = offsetsBySecond[time.seconds] { return offset }
+        if let offset = offsetByMillisecond[time.milliseconds] { return offset }
+        if isTruncated, let offset = offsetBySecond[time.seconds] { return offset }
         return isTruncated ? Self.rounded(time - base) : time - base
     }
 
@@ -96,8 +100,8 @@ struct SessionTimeline {
     {
         let timeAhead = time - realTimeOfExchange
         let timeAheadInRun = time - base - leadTime
-        if timeAhead > tolerance { return timeAheadInRun > runMax }
+        if timeAhead > tolerance { return timeAheadInRun > runDurationMax }
         return timeAhead < .zero - tolerance
-            ? timeAheadInRun < .zero - tolerance : timeAheadInRun <= runMax
+            ? timeAheadInRun < .zero - tolerance : timeAheadInRun <= runDurationMax
     }
 }

@@ -4,13 +4,13 @@ internal import ContractFiles
 /// The users of a recorded session: which strings are their IDs, and which users are related.
 struct SessionUsers: Sendable {
     /// The names of a contract's users in order of appearance.
-    private static let names = [
+    private static let userNames = [
         "ada", "bob", "cleo", "dora", "emil", "fred", "gina", "hugo", "ines", "jack",
     ]
 
     /// Names of JSON members whose value is a user ID, written in lowercase letters only:
     /// `appuserid` for `app_user_id`.
-    private static let idMembers: Set<String> = [
+    private static let idMemberNames: Set<String> = [
         "appuserid", "originalappuserid", "currentappuserid", "userid", "anonymoususerid", "uid",
         "localid", "externalid", "externaluserid", "customerid", "transferredfrom", "transferredto",
         "aliases",
@@ -55,20 +55,21 @@ struct SessionUsers: Sendable {
         for (token, id) in tokens {
             guard let user = userByID[id] else { continue }
             ownerOfToken[token] = user
-            groups.join(id, token)
+            groups.mergeGroups(id, token)
         }
         // The user IDs and placeholders in each string; most strings contain none.
-        let keys = texts.all.map { text -> [String] in
-            let own = userByID[text] != nil ? [text] : []
-            return own + Placeholder.all(in: text).filter(\.linksExchanges).map(\.text)
+        let keysByTextNumber = texts.all.map { text -> [String] in
+            let ownKeys = userByID[text] != nil ? [text] : []
+            return ownKeys + Placeholder.all(in: text).filter(\.linksExchanges).map(\.text)
         }
         for (exchange, numbers) in zip(exchanges, textNumbersByExchange) {
             var linkedKeys: [String] = []
-            for key in numbers.lazy.flatMap({ keys[$0] }) where !linkedKeys.contains(key) {
+            for key in numbers.lazy.flatMap({ keysByTextNumber[$0] })
+            where !linkedKeys.contains(key) {
                 linkedKeys.append(key)
             }
             linkKeysBySequence[exchange.sequence] = linkedKeys
-            for key in linkedKeys.dropFirst() { groups.join(linkedKeys[0], key) }
+            for key in linkedKeys.dropFirst() { groups.mergeGroups(linkedKeys[0], key) }
         }
     }
 
@@ -98,8 +99,10 @@ struct SessionUsers: Sendable {
 
     /// Returns whether JSON members with this name contain a user ID.
     static func isID(_ member: String) -> Bool {
-        let normal = SecretNames.normal(member).utf8.filter { (97...122).contains($0) }
-        return idMembers.contains(String(decoding: normal, as: UTF8.self))
+        let normalizedLetters = SecretNames.normal(member).utf8.filter {
+            (97...122).contains($0)
+        }
+        return idMemberNames.contains(String(decoding: normalizedLetters, as: UTF8.self))
     }
 
     // MARK: Related users
@@ -113,27 +116,29 @@ struct SessionUsers: Sendable {
     /// The first user gets the name with index `first`, such as ada for 0 and bob for 1. So the
     /// second contract of a session is about bob.
     func restricted(to exchanges: some Sequence<Exchange>, first: Int = 0) -> SessionUsers {
-        var copy = SessionUsers([])
-        var names: [String: String] = [:]
+        var restrictedUsers = SessionUsers([])
+        var userNames: [String: String] = [:]
         var tokens: Set<String> = []
         for exchange in exchanges {
             for key in linkKeys(of: exchange) {
                 if ownerOfToken[key] != nil { tokens.insert(key) }
                 let originalUser = userByID[key] ?? ownerOfToken[key]
                 guard let originalUser else { continue }
-                let name = names[originalUser] ?? Self.name(first + names.count)
-                names[originalUser] = name
+                let name = userNames[originalUser] ?? Self.name(first + userNames.count)
+                userNames[originalUser] = name
                 guard userByID[key] != nil else { continue }
-                copy.userByID[key] = name
-                if anonymousIDs.contains(key) { copy.anonymousIDs.insert(key) }
+                restrictedUsers.userByID[key] = name
+                if anonymousIDs.contains(key) { restrictedUsers.anonymousIDs.insert(key) }
             }
         }
-        for token in tokens { copy.ownerOfToken[token] = ownerOfToken[token].flatMap { names[$0] } }
-        return copy
+        for token in tokens {
+            restrictedUsers.ownerOfToken[token] = ownerOfToken[token].flatMap { userNames[$0] }
+        }
+        return restrictedUsers
     }
 
     static func name(_ index: Int) -> String {
-        index < names.count ? names[index] : "user\(index + 1)"
+        index < userNames.count ? userNames[index] : "user\(index + 1)"
     }
 
     /// Returns the group of related users to which an exchange belongs; nil when the exchange names
@@ -151,15 +156,15 @@ struct SessionUsers: Sendable {
 
         /// Merges the groups of two keys, the smaller group into the larger one, so that each key
         /// moves rarely.
-        mutating func join(_ left: String, _ right: String) {
+        mutating func mergeGroups(_ left: String, _ right: String) {
             var (root, joinedRoot) = (root(of: left), self.root(of: right))
             guard root != joinedRoot else { return }
             if members[root, default: []].count < members[joinedRoot, default: []].count {
                 swap(&root, &joinedRoot)
             }
-            let own = (members.removeValue(forKey: joinedRoot) ?? []) + [joinedRoot]
-            for key in own { parents[key] = root }
-            members[root, default: []] += own
+            let ownKeys = (members.removeValue(forKey: joinedRoot) ?? []) + [joinedRoot]
+            for key in ownKeys { parents[key] = root }
+            members[root, default: []] += ownKeys
         }
     }
 }

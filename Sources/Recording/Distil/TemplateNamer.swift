@@ -6,14 +6,14 @@ internal import Conformance
 /// Equal values get the same template.
 struct TemplateNamer {
     private let users: SessionUsers
-    private let ids: IDSearch
+    private let idSearch: IDSearch
     private let session: ClosedRange<Instant>
     private let timeline: SessionTimeline
     /// Values that a later request repeats, so that the contract must capture them from a response
     /// under a name.
     private let valuesReusedLater: Set<String>
     private var nameByValue: [String: String] = [:]
-    private var counts: [String: Int] = [:]
+    private var countByKind: [String: Int] = [:]
     /// The times that the requests so far contain, in milliseconds since 1970, grouped by second.
     private var moments: [Int64: Set<Int64>] = [:]
     /// The properties of JSON member names, cached because most bodies have the same member names.
@@ -37,15 +37,15 @@ struct TemplateNamer {
     ) {
         self.session = session
         self.users = users
-        ids = IDSearch(users.userByID.keys)
+        idSearch = IDSearch(users.userByID.keys)
         timeline = moments
         self.valuesReusedLater = valuesReusedLater
     }
 
     private mutating func captureTemplate(_ kind: String, _ value: String) -> String {
         if let name = nameByValue[value] { return "{{some.\(name)}}" }
-        counts[kind, default: 0] += 1
-        let name = kind + String(counts[kind] ?? 1)
+        countByKind[kind, default: 0] += 1
+        let name = kind + String(countByKind[kind] ?? 1)
         nameByValue[value] = name
         return "{{some.\(name)}}"
     }
@@ -72,7 +72,7 @@ struct TemplateNamer {
     /// Returns a JSON value of a request with templates in place of values that are specific to the
     /// session, such as IDs.
     mutating func request(_ value: JSONValue) -> JSONValue {
-        mapLeaves(value, Self.noMemberName) { namer, leaf, key in namer.requestLeaf(leaf, key) }
+        mapLeaves(value, Self.emptyMemberName) { namer, leaf, key in namer.requestLeaf(leaf, key) }
     }
 
     /// Returns a JSON value in which a closure has replaced every string, number, Boolean and null.
@@ -89,14 +89,14 @@ struct TemplateNamer {
             members.reserveCapacity(object.members.count)
             for member in object.members {
                 let key = self.key(member.key)
-                let named = mapLeaves(member.value, key, name)
-                members.append(.init(key: key.templatedName, value: named))
+                let templatedValue = mapLeaves(member.value, key, name)
+                members.append(.init(key: key.templatedName, value: templatedValue))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
-            var named: [JSONValue] = []
-            for element in elements { named.append(mapLeaves(element, key, name)) }
-            return .array(named)
+            var templatedValue: [JSONValue] = []
+            for element in elements { templatedValue.append(mapLeaves(element, key, name)) }
+            return .array(templatedValue)
         case .null, .bool, .number, .string: return name(&self, value, key)
         }
     }
@@ -108,24 +108,24 @@ struct TemplateNamer {
         let isMoney: Bool
         let isTransaction: Bool
         /// Whether a number in a member with this name may be a time.
-        let isTime: Bool
+        let mayBeTime: Bool
         let isID: Bool
 
         init(_ key: String, templatedName: String) {
             self.templatedName = templatedName
-            let normal = SecretNames.normal(key)
-            let bytes = Array(normal.utf8)
+            let normalizedName = SecretNames.normal(key)
+            let bytes = Array(normalizedName.utf8)
             isMoney = bytes.containsText("price") || bytes.containsText("amount")
             isTransaction = bytes.containsText("transaction")
-            isTime =
-                normal.hasSuffix("at") || bytes.containsText("time")
-                || ["iat", "exp", "date"].contains(normal)
-            isID = normal.hasSuffix("id")
+            mayBeTime =
+                normalizedName.hasSuffix("at") || bytes.containsText("time")
+                || ["iat", "exp", "date"].contains(normalizedName)
+            isID = normalizedName.hasSuffix("id")
         }
     }
 
     /// The empty member name, for values that are not in a JSON object.
-    private static let noMemberName = MemberName("", templatedName: "")
+    private static let emptyMemberName = MemberName("", templatedName: "")
 
     private mutating func key(_ key: String) -> MemberName {
         if nameByValue[key] == nil, let known = keys[key] { return known }
@@ -139,17 +139,17 @@ struct TemplateNamer {
     /// The number is limited because a backend may use IDs as member names.
     private static let cachedNameMax = 1024
 
-    private mutating func rememberTime(_ moment: Instant) {
-        moments[moment.seconds, default: []].insert(moment.milliseconds)
+    private mutating func rememberTime(_ instant: Instant) {
+        moments[instant.seconds, default: []].insert(instant.milliseconds)
     }
 
     private mutating func requestLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
         switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):
-            if let moment = Self.milliseconds(value), isNearSession(moment) {
-                rememberTime(moment)
-                return .string(template("now", moment))
+            if let instant = Self.milliseconds(value), isNearSession(instant) {
+                rememberTime(instant)
+                return .string(template("now", instant))
             }
             if key.isMoney, number.double != 0 {
                 let template = captureTemplate("amount", number.description)
@@ -165,9 +165,9 @@ struct TemplateNamer {
         if let template = userTemplate(text) ?? known(text) { return template }
         if key.isTransaction, text.utf8.count > 5 { return captureTemplate("transaction", text) }
         if TemplateValues.isUUID(text) { return captureTemplate("uuid", text) }
-        if let moment = Self.date(text), isNearSession(moment) {
-            rememberTime(moment)
-            return template("date", moment, isTruncated: moment.milliseconds % 1000 == 0)
+        if let instant = Self.date(text), isNearSession(instant) {
+            rememberTime(instant)
+            return template("date", instant, isTruncated: instant.milliseconds % 1000 == 0)
         }
         return self.text(text)
     }
@@ -181,39 +181,39 @@ struct TemplateNamer {
         // Braces in the recorded string are literal.
         var output = Template.escaped(text)
         for placeholder in Placeholder.all(in: text) {
-            let isNew = nameByValue[placeholder.text] == nil
+            let isNewPlaceholder = nameByValue[placeholder.text] == nil
             let template =
                 users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }
                 ?? captureTemplate(Self.kind(placeholder.kind), placeholder.text)
-            if isNew, !isResponse, let prefix = placeholder.prefix,
+            if isNewPlaceholder, !isResponse, let prefix = placeholder.prefix,
                 let name = nameByValue[placeholder.text]
             {
                 values[name] = .string(prefix + "{{some.\(name)-rest}}")
             }
             output = output.replacing(placeholder.text, with: template)
         }
-        return ids.replaced(in: output, by: userTemplate)
+        return idSearch.replaced(in: output, by: userTemplate)
     }
 
     /// Returns the path and query of a request with templates in place of IDs.
     mutating func target(_ target: String) -> String {
         var output = ""
-        var part = ""
+        var currentPart = ""
         let separators = "/?&=".unicodeScalars
         for scalar in (target + "/").unicodeScalars {
             guard separators.contains(scalar) else {
-                part.unicodeScalars.append(scalar)
+                currentPart.unicodeScalars.append(scalar)
                 continue
             }
-            let plain = part.percentDecoded
-            if let template = userTemplate(plain) ?? known(plain) {
+            let decodedPart = currentPart.percentDecoded
+            if let template = userTemplate(decodedPart) ?? known(decodedPart) {
                 output += template
-            } else if TemplateValues.isUUID(plain) {
-                output += captureTemplate("uuid", plain)
+            } else if TemplateValues.isUUID(decodedPart) {
+                output += captureTemplate("uuid", decodedPart)
             } else {
-                output += Placeholder.all(in: plain).isEmpty ? part : text(plain)
+                output += Placeholder.all(in: decodedPart).isEmpty ? currentPart : text(decodedPart)
             }
-            part = ""
+            currentPart = ""
             output.unicodeScalars.append(scalar)
         }
         return String(output.dropLast())
@@ -221,33 +221,37 @@ struct TemplateNamer {
 
     /// Assigns the ID of a webhook event to the delivery that contains the event.
     mutating func name(eventID: String, of delivery: String) {
-        eventIDs[eventID] = delivery
+        deliveriesByEventID[eventID] = delivery
     }
 
-    private var eventIDs: [String: String] = [:]
+    private var deliveriesByEventID: [String: String] = [:]
 
-    func eventTemplate(_ id: String) -> String? { eventIDs[id].map { "{{event-id.\($0)}}" } }
+    func eventTemplate(_ id: String) -> String? {
+        deliveriesByEventID[id].map { "{{event-id.\($0)}}" }
+    }
 
     // MARK: Responses
 
     /// Returns a JSON value that a contract expects in a response, with matchers in place of values
     /// that vary from run to run.
     mutating func answer(_ value: JSONValue) -> JSONValue {
-        mapLeaves(value, Self.noMemberName) { namer, leaf, key in namer.responseLeaf(leaf, key) }
+        mapLeaves(value, Self.emptyMemberName) { namer, leaf, key in namer.responseLeaf(leaf, key) }
     }
 
     private mutating func responseLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
         switch value {
         case .string(let text): return .string(answer(text))
         case .number(let number):
-            if let moment = Self.milliseconds(value), isNearSession(moment) {
+            if let instant = Self.milliseconds(value), isNearSession(instant) {
                 return .string(
-                    moments[moment.seconds]?.contains(moment.milliseconds) == true
-                        && isExpressible(moment)
-                        ? template("now", moment) : "{{any.timestamp}}"
+                    moments[instant.seconds]?.contains(instant.milliseconds) == true
+                        && isExpressible(instant)
+                        ? template("now", instant) : "{{any.timestamp}}"
                 )
             }
-            if key.isTime, Self.isEpochSeconds(value, base) { return .string("{{any.timestamp}}") }
+            if key.mayBeTime, Self.isEpochSeconds(value, base) {
+                return .string("{{any.timestamp}}")
+            }
             if let template = known(number.description), number.description.count > 2 {
                 return .string(template)
             }
@@ -266,14 +270,14 @@ struct TemplateNamer {
         if let template = userTemplate(text) ?? eventTemplate(text) ?? known(text) {
             return template
         }
-        if let moment = Self.date(text), isNearSession(moment) {
+        if let instant = Self.date(text), isNearSession(instant) {
             // Dates are often truncated to whole seconds. A truncated date within the session may
             // also come from the backend's clock, for which there is no template.
-            let known = moments[moment.seconds, default: []].sorted()
-            let isTruncated = moment.milliseconds % 1000 == 0
-            if isTruncated, session.contains(moment) { return "{{any.timestamp}}" }
+            let known = moments[instant.seconds, default: []].sorted()
+            let isTruncated = instant.milliseconds % 1000 == 0
+            if isTruncated, session.contains(instant) { return "{{any.timestamp}}" }
             let knownTime =
-                known.first { $0 == moment.milliseconds } ?? (isTruncated ? known.first : nil)
+                known.first { $0 == instant.milliseconds } ?? (isTruncated ? known.first : nil)
             guard let knownTime = knownTime.map(Instant.init(milliseconds:)),
                 isTruncated || isExpressible(knownTime)
             else { return "{{any.timestamp}}" }
@@ -311,14 +315,14 @@ struct TemplateNamer {
     /// Returns whether a time is close enough to `{{now}}` to be written as an offset from it.
     ///
     /// A time more than about thirty years away means "never" or "always" and stays literal.
-    private func isNearSession(_ moment: Instant) -> Bool {
-        (moment - base).milliseconds.magnitude < 1_000_000_000_000 - 1000
+    private func isNearSession(_ instant: Instant) -> Bool {
+        (instant - base).milliseconds.magnitude < 1_000_000_000_000 - 1000
     }
 
     /// Returns whether the offset of a time from `{{now}}` can be written with millisecond
     /// precision.
-    private func isExpressible(_ moment: Instant) -> Bool {
-        let offset = timeline.offset(of: moment, isTruncated: false).milliseconds
+    private func isExpressible(_ instant: Instant) -> Bool {
+        let offset = timeline.offset(of: instant, isTruncated: false).milliseconds
         return offset.magnitude < 1_000_000_000 || offset % 1000 == 0
     }
 
@@ -328,8 +332,11 @@ struct TemplateNamer {
     ///
     /// The offset is in whole seconds when the time was truncated to whole seconds, or when
     /// milliseconds would need too many digits.
-    private func template(_ word: String, _ moment: Instant, isTruncated: Bool = false) -> String {
-        let offset = timeline.offset(of: moment, isTruncated: isTruncated || !isExpressible(moment))
+    private func template(_ word: String, _ instant: Instant, isTruncated: Bool = false) -> String {
+        let offset = timeline.offset(
+            of: instant,
+            isTruncated: isTruncated || !isExpressible(instant)
+        )
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
     }
 
@@ -367,11 +374,11 @@ struct TemplateNamer {
         let bytes = Array(text.utf8)
         guard bytes.count >= 16, !bytes.contains(UInt8(ascii: " ")) else { return false }
         var letterDigitChangeCount = 0
-        var wasDigit = false
+        var wasPreviousDigit = false
         for (index, byte) in bytes.enumerated() {
             let isDigit = (48...57).contains(byte)
-            if index > 0, isDigit != wasDigit { letterDigitChangeCount += 1 }
-            wasDigit = isDigit
+            if index > 0, isDigit != wasPreviousDigit { letterDigitChangeCount += 1 }
+            wasPreviousDigit = isDigit
         }
         return letterDigitChangeCount >= 4
     }

@@ -6,7 +6,7 @@ enum TextMask {
     /// The maximum number of matchers in a masked string.
     ///
     /// A string that would need more matchers is masked as a whole.
-    private static let matcherMax = 8
+    private static let matcherCountMax = 8
 
     /// A word, a sign or a template name: the smallest unit of a string that is kept or masked.
     private enum Token: Hashable {
@@ -30,7 +30,7 @@ enum TextMask {
     ///   - otherTexts: The observed strings that differ from the recording, each with the values of the
     ///     pattern's template names in that run.
     ///   - year: The year of the session. A date near it is masked as one unit.
-    ///   - isEveryRun: Whether the string differed from the recording in every run. If so, a part
+    ///   - differsInEveryRun: Whether the string differed from the recording in every run. If so, a part
     ///     that is the same in all runs but not as recorded is not noise, and stays.
     /// - Returns: A string that matches the recorded string and all observed strings, except for
     ///   the parts that stay.
@@ -38,15 +38,15 @@ enum TextMask {
         _ pattern: String,
         _ otherTexts: [(text: String, names: [String: String])],
         around year: Int,
-        isEveryRun: Bool
+        differsInEveryRun: Bool
     ) -> String {
         let texts = otherTexts.map(\.text)
         if Template(pattern).names.isEmpty, let matcherForAll = matcherForAll([pattern] + texts) {
             return matcherForAll
         }
-        let samples = otherTexts.map { tokens(of: $0.text, $0.names, year) }
+        let sampleTokens = otherTexts.map { tokens(of: $0.text, $0.names, year) }
         let masked =
-            alignedPattern(tokens(of: Template(pattern), year), samples, isEveryRun)
+            alignedPattern(tokens(of: Template(pattern), year), sampleTokens, differsInEveryRun)
             ?? "{{any.text}}"
         // As the whole value, `{{any.number}}` would match a JSON number, but this is a string.
         return masked == "{{any.number}}" ? "{{any.text}}" : masked
@@ -64,13 +64,13 @@ enum TextMask {
 
     private static func alignedPattern(
         _ pattern: [Token],
-        _ samples: [[Token]],
-        _ isEveryRun: Bool
+        _ sampleTokens: [[Token]],
+        _ differsInEveryRun: Bool
     ) -> String? {
-        let all = [pattern] + samples
+        let all = [pattern] + sampleTokens
         if all.allSatisfy({ $0.count == pattern.count }) {
             let tokenColumns = pattern.indices.map { index in all.map { $0[index] } }
-            return joined(tokenColumns.map { matcher($0, isEveryRun) })
+            return joined(tokenColumns.map { matcher($0, differsInEveryRun) })
         }
         // Aligns the parts of a header, sentences or lines separately.
         for separator: Character in ["\n", ";", "&", ","] {
@@ -84,18 +84,18 @@ enum TextMask {
                 alignedPattern(
                     Array(parts[0][index]),
                     parts.dropFirst().map { Array($0[index]) },
-                    isEveryRun
+                    differsInEveryRun
                 )
             }
             guard !masked.contains(nil) else { continue }
             return joined(masked.compactMap(\.self), by: String(separator))
         }
         let prefix = pattern.indices.prefix { index in
-            samples.allSatisfy { $0.indices.contains(index) && $0[index] == pattern[index] }
+            sampleTokens.allSatisfy { $0.indices.contains(index) && $0[index] == pattern[index] }
         }.count
         let shortestCount = all.map(\.count).min() ?? 0
         let suffix = (0..<(shortestCount - prefix)).prefix { offsetFromEnd in
-            samples.allSatisfy {
+            sampleTokens.allSatisfy {
                 $0[$0.count - 1 - offsetFromEnd] == pattern[pattern.count - 1 - offsetFromEnd]
             }
         }.count
@@ -104,8 +104,8 @@ enum TextMask {
         let containsCapturedName = middleTokens.contains {
             if case .name(let name) = $0 { name.hasPrefix("some.") } else { false }
         }
-        let others = Set(samples.map { $0.dropFirst(prefix).dropLast(suffix) })
-        if containsCapturedName || isEveryRun && others.count == 1 {
+        let otherVariants = Set(sampleTokens.map { $0.dropFirst(prefix).dropLast(suffix) })
+        if containsCapturedName || differsInEveryRun && otherVariants.count == 1 {
             return pattern.map(\.text).joined()
         }
         return joined(
@@ -117,20 +117,20 @@ enum TextMask {
     /// Joins the parts of a masked string; nil when the result contains too many matchers.
     private static func joined(_ parts: [String], by separator: String = "") -> String? {
         let text = parts.joined(separator: separator)
-        return Template(text).names.count { $0.hasPrefix("any") } > matcherMax ? nil : text
+        return Template(text).names.count { $0.hasPrefix("any") } > matcherCountMax ? nil : text
     }
 
-    private static func matcher(_ column: [Token], _ isEveryRun: Bool) -> String {
-        let others = Set(column.dropFirst())
-        if others == [column[0]] { return column[0].text }
+    private static func matcher(_ tokenColumn: [Token], _ differsInEveryRun: Bool) -> String {
+        let otherVariants = Set(tokenColumn.dropFirst())
+        if otherVariants == [tokenColumn[0]] { return tokenColumn[0].text }
         // A captured name accepts any value.
-        if case .name(let name) = column[0] {
+        if case .name(let name) = tokenColumn[0] {
             return name.hasPrefix("some.") || name.hasPrefix("any")
-                ? column[0].text : "{{any.text}}"
+                ? tokenColumn[0].text : "{{any.text}}"
         }
-        if isEveryRun, others.count == 1 { return column[0].text }
-        let words = column.compactMap { if case .word(let word) = $0 { word } else { nil } }
-        guard words.count == column.count else { return "{{any.text}}" }
+        if differsInEveryRun, otherVariants.count == 1 { return tokenColumn[0].text }
+        let words = tokenColumn.compactMap { if case .word(let word) = $0 { word } else { nil } }
+        guard words.count == tokenColumn.count else { return "{{any.text}}" }
         if let matcherForAll = matcherForAll(words) { return matcherForAll }
         return words.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isNumber } }
             ? "{{any.number}}" : "{{any.text}}"
@@ -154,46 +154,48 @@ enum TextMask {
         _ names: [String: String],
         _ year: Int
     ) -> [Token] {
-        let known = names.filter { !$0.value.isEmpty }
+        let nonemptyNames = names.filter { !$0.value.isEmpty }
             .sorted { ($1.value.utf8.count, $0.key) < ($0.value.utf8.count, $1.key) }
-        var found: [Token] = []
+        var foundTokens: [Token] = []
         var rest = text[...]
         var textStart = rest.startIndex
         while !rest.isEmpty {
-            if let (name, value) = known.first(where: { rest.hasPrefix($0.value) }) {
-                found += tokens(of: String(text[textStart..<rest.startIndex]), year) + [.name(name)]
+            if let (name, value) = nonemptyNames.first(where: { rest.hasPrefix($0.value) }) {
+                foundTokens +=
+                    tokens(of: String(text[textStart..<rest.startIndex]), year) + [.name(name)]
                 rest = rest.dropFirst(value.count)
                 textStart = rest.startIndex
             } else {
                 rest = rest.dropFirst()
             }
         }
-        return found + tokens(of: String(text[textStart...]), year)
+        return foundTokens + tokens(of: String(text[textStart...]), year)
     }
 
     private static func tokens(of text: String, _ year: Int) -> [Token] {
-        var found: [Token] = []
+        var foundTokens: [Token] = []
         var position = text.startIndex
         for date in DateSpans.all(in: text, around: year) {
-            found += tokens(of: text[position..<date.lowerBound]) + [.word(String(text[date]))]
+            foundTokens +=
+                tokens(of: text[position..<date.lowerBound]) + [.word(String(text[date]))]
             position = date.upperBound
         }
-        return found + tokens(of: text[position...])
+        return foundTokens + tokens(of: text[position...])
     }
 
     private static func tokens(of text: Substring) -> [Token] {
-        var found: [Token] = []
+        var foundTokens: [Token] = []
         var rest = text
         while let first = rest.first {
             // A run of braces is one token, because two braces would otherwise start a template.
             let braces = rest.prefix { $0 == "{" }
             if braces.count > 1 {
-                found.append(.word(String(braces)))
+                foundTokens.append(.word(String(braces)))
                 rest = rest.dropFirst(braces.count)
                 continue
             }
-            if found.last != .punctuation("."), let length = timeOfDay(rest) {
-                found.append(.word(String(rest.prefix(length))))
+            if foundTokens.last != .punctuation("."), let length = timeOfDayLength(rest) {
+                foundTokens.append(.word(String(rest.prefix(length))))
                 rest = rest.dropFirst(length)
                 continue
             }
@@ -202,22 +204,22 @@ enum TextMask {
             }
             let word = rest.prefix { $0.isLetter || $0.isNumber }
             if matcherForAll([String(wordAndPunctuation)]) != nil {
-                found.append(.word(String(wordAndPunctuation)))
+                foundTokens.append(.word(String(wordAndPunctuation)))
                 rest = rest.dropFirst(wordAndPunctuation.count)
             } else if word.isEmpty {
-                found.append(.punctuation(first))
+                foundTokens.append(.punctuation(first))
                 rest = rest.dropFirst()
             } else {
-                found.append(.word(String(word)))
+                foundTokens.append(.word(String(word)))
                 rest = rest.dropFirst(word.count)
             }
         }
-        return found
+        return foundTokens
     }
 
     /// Returns the number of characters of a time of day at the beginning of a string, such as
     /// `7:05` or `01:22:08.25`; nil when there is none.
-    private static func timeOfDay(_ text: Substring) -> Int? {
+    private static func timeOfDayLength(_ text: Substring) -> Int? {
         var rest = text
         var length = 0
         for part in 0..<3 {

@@ -21,12 +21,14 @@ struct WebhookRefusals: Sendable {
     /// The credentials in those deliveries of one provider that the backend accepted.
     private struct AcceptedCredentials {
         var authorizations: Set<String?> = []
-        var proofs: Set<SenderProof> = []
+        var senderProofs: Set<SenderProof> = []
 
         func accepts(_ use: Delivery.Authorization) -> Bool {
-            proofs.contains { $0.authorization == use }
+            senderProofs.contains { $0.authorization == use }
         }
-        func accepts(_ use: Delivery.Signature) -> Bool { proofs.contains { $0.signature == use } }
+        func accepts(_ use: Delivery.Signature) -> Bool {
+            senderProofs.contains { $0.signature == use }
+        }
     }
 
     private var acceptedCredentials: [Exchange.Party: AcceptedCredentials] = [:]
@@ -35,7 +37,7 @@ struct WebhookRefusals: Sendable {
         for exchange in exchanges where exchange.isAccepted {
             var acceptedCredentials = acceptedCredentials[exchange.from] ?? AcceptedCredentials()
             acceptedCredentials.authorizations.insert(exchange.request[field: "authorization"])
-            if let proof = exchange.proof { acceptedCredentials.proofs.insert(proof) }
+            if let proof = exchange.proof { acceptedCredentials.senderProofs.insert(proof) }
             self.acceptedCredentials[exchange.from] = acceptedCredentials
         }
     }
@@ -45,12 +47,12 @@ struct WebhookRefusals: Sendable {
     func interpretation(of delivery: Exchange) -> Interpretation {
         guard delivery.isRefused, let status = delivery.response?.status else { return .asUsual }
         let acceptedCredentials = acceptedCredentials[delivery.from] ?? AcceptedCredentials()
-        let isAboutSender = status == 401 || status == 403
+        let refusesSender = status == 401 || status == 403
         var (authorization, signature) = (
             authorization(of: delivery, acceptedCredentials),
             signature(of: delivery, acceptedCredentials)
         )
-        if !isAboutSender {
+        if !refusesSender {
             // The configured secrets are known to be right only if the backend accepted them once.
             if !acceptedCredentials.accepts(Delivery.Authorization.configured) {
                 authorization = .configured
@@ -75,11 +77,11 @@ struct WebhookRefusals: Sendable {
     private func authorization(of delivery: Exchange, _ acceptedCredentials: AcceptedCredentials)
         -> Delivery.Authorization?
     {
-        let sent = delivery.request[field: "authorization"]
-        if acceptedCredentials.authorizations.contains(sent) { return .configured }
+        let sentAuthorization = delivery.request[field: "authorization"]
+        if acceptedCredentials.authorizations.contains(sentAuthorization) { return .configured }
         if let use = delivery.proof?.authorization { return use }
         if acceptedCredentials.authorizations.isEmpty { return nil }
-        return sent == nil ? .missing : .wrong
+        return sentAuthorization == nil ? .missing : .wrong
     }
 
     private func signature(of delivery: Exchange, _ acceptedCredentials: AcceptedCredentials)

@@ -19,11 +19,11 @@ package enum Exporter {
     /// - Returns: The content of the exported file, with all exchanges that were sent to the
     ///   backend.
     package static func text(_ recording: Recording, _ format: Format, base: String) -> String {
-        let inbound = recording.exchanges.filter { $0.to == .backend }
+        let inboundExchanges = recording.exchanges.filter { $0.to == .backend }
         switch format {
-        case .har: return har(recording, inbound, base).prettyText + "\n"
+        case .har: return har(recording, inboundExchanges, base).prettyText + "\n"
         case .curl:
-            return inbound.map { curl($0, base) }.joined(separator: "\n\n") + "\n"
+            return inboundExchanges.map { curl($0, base) }.joined(separator: "\n\n") + "\n"
         }
     }
 
@@ -38,12 +38,12 @@ package enum Exporter {
             "log": [
                 "version": "1.2",
                 "creator": ["name": "assay", "version": .string(recording.header.version)],
-                "entries": .array(exchanges.map { entry($0, base) }),
+                "entries": .array(exchanges.map { harEntry($0, base) }),
             ]
         ]
     }
 
-    private static func entry(_ exchange: Exchange, _ base: String) -> JSONValue {
+    private static func harEntry(_ exchange: Exchange, _ base: String) -> JSONValue {
         let request = exchange.request
         let milliseconds =
             Double((exchange.completed ?? exchange.invoked) - exchange.invoked) / 1000
@@ -101,20 +101,22 @@ package enum Exporter {
 
     private static func curl(_ exchange: Exchange, _ base: String) -> String {
         let omittedFieldNames = ["host", "content-length", "user-agent", "accept", "connection"]
-        var lines = ["curl -X \(exchange.request.method) \(quoted(base + exchange.request.target))"]
+        var lines = [
+            "curl -X \(exchange.request.method) \(shellQuoted(base + exchange.request.target))"
+        ]
         for field in exchange.request.fields
         where !omittedFieldNames.contains(field.name.lowercased()) {
-            lines.append("  -H \(quoted("\(field.name): \(field.value)"))")
+            lines.append("  -H \(shellQuoted("\(field.name): \(field.value)"))")
         }
         if !exchange.request.body.isEmpty {
             let text = String(decoding: exchange.request.body, as: UTF8.self)
-            lines.append("  --data-raw \(quoted(text))")
+            lines.append("  --data-raw \(shellQuoted(text))")
         }
         let status = exchange.response.map { "\($0.status)" } ?? "no response"
         return "# \(exchange.from) → \(exchange.to): \(status)\n" + lines.joined(separator: " \\\n")
     }
 
-    private static func quoted(_ text: String) -> String {
+    private static func shellQuoted(_ text: String) -> String {
         "'" + text.parts(between: "'").joined(separator: "'\\''") + "'"
     }
 }

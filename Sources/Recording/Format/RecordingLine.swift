@@ -28,30 +28,30 @@ enum RecordingLine {
     ///
     /// A JSON body is embedded unchanged.
     static func began(_ exchange: Exchange, body: Body) -> [UInt8] {
-        var head: JSONObject = [
+        var lineObject: JSONObject = [
             "begin": .integer(Int64(exchange.sequence)),
             "from": .string(exchange.from.description), "to": .string(exchange.to.description),
             "at": .string(exchange.at.preciseText), "us": .integer(exchange.invoked),
         ]
         if case .delivery(let name, let attempt) = exchange.purpose {
-            head["delivery"] = .string(name)
-            head["attempt"] = .integer(Int64(attempt))
+            lineObject["delivery"] = .string(name)
+            lineObject["attempt"] = .integer(Int64(attempt))
         }
-        if let proof = exchange.proof { head["sender"] = json(proof) }
+        if let proof = exchange.proof { lineObject["sender"] = json(proof) }
         let request: JSONObject = [
             "method": .string(exchange.request.method),
             "target": .string(exchange.request.target),
             "headers": headers(exchange.request.fields),
         ]
-        return joined(head, "request", joined(request, "body", value(body)))
+        return joined(lineObject, "request", joined(request, "body", value(body)))
     }
 
     /// Returns the line that records a request body, if the line of its request was written before
     /// the body was complete.
     static func sent(_ sequence: Int, body: Body, proof: SenderProof?) -> [UInt8] {
-        var head: JSONObject = ["sent": .integer(Int64(sequence))]
-        if let proof { head["sender"] = json(proof) }
-        return joined(head, "body", value(body))
+        var lineObject: JSONObject = ["sent": .integer(Int64(sequence))]
+        if let proof { lineObject["sender"] = json(proof) }
+        return joined(lineObject, "body", value(body))
     }
 
     /// Returns the line that records a message on a WebSocket.
@@ -63,11 +63,11 @@ enum RecordingLine {
         body: Body,
         at microseconds: Int64
     ) -> [UInt8] {
-        let head: JSONObject = [
+        let lineObject: JSONObject = [
             "note": "a message on a WebSocket", "of": .integer(Int64(sequence)),
             "from": .string(party.description), "us": .integer(microseconds),
         ]
-        return joined(head, "body", value(body))
+        return joined(lineObject, "body", value(body))
     }
 
     private static func json(_ proof: SenderProof) -> JSONValue {
@@ -84,24 +84,26 @@ enum RecordingLine {
         effects: [Effect],
         at microseconds: Int64
     ) -> [UInt8] {
-        var head: JSONObject = ["end": .integer(Int64(sequence)), "us": .integer(microseconds)]
+        var lineObject: JSONObject = [
+            "end": .integer(Int64(sequence)), "us": .integer(microseconds),
+        ]
         var recordedResponse: [UInt8]?
         switch outcome {
         case .answered(let response), .answerLost(let response?):
-            let known: JSONObject = [
+            let responseHead: JSONObject = [
                 "status": .integer(Int64(response.status)), "headers": headers(response.fields),
             ]
-            recordedResponse = joined(known, "body", value(body))
-            if case .answerLost = outcome { head["lost"] = true }
-        case .answerLost(nil): head["lost"] = true
+            recordedResponse = joined(responseHead, "body", value(body))
+            if case .answerLost = outcome { lineObject["lost"] = true }
+        case .answerLost(nil): lineObject["lost"] = true
         case .failed(let failure, let text):
-            head["failure"] = .string(name(failure))
-            head["text"] = .string(text)
-        case .requestCut: head["failure"] = "cut"
-        case .pending: head["failure"] = "pending"
+            lineObject["failure"] = .string(name(failure))
+            lineObject["text"] = .string(text)
+        case .requestCut: lineObject["failure"] = "cut"
+        case .pending: lineObject["failure"] = "pending"
         }
         if !effects.isEmpty {
-            head["effects"] = .array(
+            lineObject["effects"] = .array(
                 effects.map { effect in
                     var value: JSONObject = [
                         "kind": .string(effect.kind), "to": .strings(effect.recipients),
@@ -112,7 +114,8 @@ enum RecordingLine {
                 }
             )
         }
-        return recordedResponse.map { joined(head, "response", $0) } ?? JSONValue.object(head).bytes
+        return recordedResponse.map { joined(lineObject, "response", $0) }
+            ?? JSONValue.object(lineObject).bytes
     }
 
     /// Returns a JSON object as bytes, with one more member, whose value is already serialized as
@@ -167,23 +170,23 @@ enum RecordingLine {
     static func exchange(_ value: JSONValue, sequence: Int, line: Int) throws(RecordingError)
         -> Exchange
     {
-        func fail(_ problem: String) -> RecordingError {
+        func makeError(_ problem: String) -> RecordingError {
             RecordingError(line: line, problem: problem, remedy: .restore)
         }
         func party(_ key: String) throws(RecordingError) -> Exchange.Party {
             let text = value[key]?.string ?? ""
-            let found = Exchange.Party.allCases.first { $0.description == text }
-            guard let found else {
-                throw fail("'\(key)' is not a known party: '\(text.prefix(40))'")
+            let matchingParty = Exchange.Party.allCases.first { $0.description == text }
+            guard let matchingParty else {
+                throw makeError("'\(key)' is not a known party: '\(text.prefix(40))'")
             }
-            return found
+            return matchingParty
         }
         guard let request = value["request"], let method = request["method"]?.string,
             let target = request["target"]?.string
-        else { throw fail("the request has no method or no target") }
+        else { throw makeError("the request has no method or no target") }
         guard let at = value["at"]?.string.flatMap({ Instant(iso8601: $0) }),
             let invoked = value["us"]?.int64.flatMap(Exchange.time)
-        else { throw fail("'at' or 'us' is not a time") }
+        else { throw makeError("'at' or 'us' is not a time") }
         let purpose: Exchange.Purpose =
             value["delivery"]?.string.map { name in
                 .delivery(name: name, attempt: Int(clamping: value["attempt"]?.int64 ?? 1))

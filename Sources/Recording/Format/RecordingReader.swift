@@ -3,7 +3,7 @@ internal import ContractFiles
 
 /// Reads a recording file in chunks of bytes, so that a long file is never in memory twice.
 package struct RecordingReader {
-    private static let lineMax = 64 << 20
+    private static let lineBytesMax = 64 << 20
 
     private var header: RecordingHeader?
     private var openExchanges: [Int: Exchange] = [:]
@@ -35,7 +35,7 @@ package struct RecordingReader {
             }
         }
         incompleteLine = Array(bytes[start...])
-        guard incompleteLine.count <= Self.lineMax else {
+        guard incompleteLine.count <= Self.lineBytesMax else {
             throw lineTooLongError(lineCount + lines.count + 1)
         }
         let first = lineCount
@@ -60,10 +60,10 @@ package struct RecordingReader {
         recording: Recording, notes: [String]
     ) {
         if !incompleteLine.isEmpty {
-            if header == nil { throw fail(1, "the header is incomplete") }
+            if header == nil { throw makeError(1, "the header is incomplete") }
             notes.append("line \(lineCount + 1) is incomplete and is left out")
         }
-        guard let header else { throw fail(1, "the file is empty") }
+        guard let header else { throw makeError(1, "the file is empty") }
         if !isClosed { notes.append("the recorder did not close the file") }
         if !openExchanges.isEmpty {
             notes.append(
@@ -86,7 +86,7 @@ package struct RecordingReader {
         return (Recording(header: header, exchanges: completedExchanges, isClosed: isClosed), notes)
     }
 
-    private func fail(
+    private func makeError(
         _ line: Int,
         _ problem: String,
         _ remedy: String = .restore
@@ -95,13 +95,13 @@ package struct RecordingReader {
     }
 
     private func lineTooLongError(_ line: Int) -> RecordingError {
-        fail(line, "the line has more than \(Self.lineMax >> 20) MB")
+        makeError(line, "the line has more than \(Self.lineBytesMax >> 20) MB")
     }
 
     private mutating func addLine(_ line: RecordingLine.ParsedLine) throws(RecordingError) {
         let number = lineCount
         if isClosed {
-            throw fail(
+            throw makeError(
                 number,
                 "there is another line after the line that closes the recording",
                 "If the file contains two recordings, put each into a separate folder."
@@ -112,14 +112,14 @@ package struct RecordingReader {
         case .header(let header): self.header = header
         case .begin(let exchange, let isBodyDeferred):
             guard openExchanges.updateValue(exchange, forKey: exchange.sequence) == nil else {
-                throw fail(number, "exchange \(exchange.sequence) begins twice")
+                throw makeError(number, "exchange \(exchange.sequence) begins twice")
             }
             if isBodyDeferred { exchangesAwaitingBody.insert(exchange.sequence) }
         case .sent(let sequence, let body, let proof):
             try setDeferredBody(sequence, body, proof, number)
         case .end(let sequence, let completion):
             guard var exchange = openExchanges.removeValue(forKey: sequence) else {
-                throw fail(number, "exchange \(sequence) ends, but it never began")
+                throw makeError(number, "exchange \(sequence) ends, but it never began")
             }
             exchange.completed = completion.completed
             exchange.outcome = completion.outcome
@@ -127,10 +127,10 @@ package struct RecordingReader {
             completedExchanges.append(exchange)
         case .closed(let count):
             isClosed = true
-            let found = completedExchanges.count + openExchanges.count
-            if count != found {
+            let readExchangeCount = completedExchanges.count + openExchanges.count
+            if count != readExchangeCount {
                 notes.append(
-                    "the closing line has the exchange count \(count), but the file has \(found)"
+                    "the closing line has the exchange count \(count), but the file has \(readExchangeCount)"
                 )
             }
         case .note: break
@@ -144,7 +144,7 @@ package struct RecordingReader {
         _ number: Int
     ) throws(RecordingError) {
         guard exchangesAwaitingBody.remove(sequence) != nil else {
-            throw fail(number, "exchange \(sequence) never began, or already has its body")
+            throw makeError(number, "exchange \(sequence) never began, or already has its body")
         }
         if openExchanges[sequence] != nil {
             openExchanges[sequence]?.request.body = body

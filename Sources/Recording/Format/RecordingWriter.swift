@@ -86,7 +86,7 @@ package final class RecordingWriter: JournalObserver {
         }
         write(redactor.line(header.json))
         if let failure = progress.withLock({ $0.failure }) {
-            _ = system.close(fileDescriptor)
+            _ = SystemCalls.close(fileDescriptor)
             unlink(path)
             throw OpenError(description: failure, isWriteFailure: true)
         }
@@ -192,21 +192,25 @@ package final class RecordingWriter: JournalObserver {
         guard !bytes.isEmpty else { return .none }
         // The capture marks a body that was too long to keep.
         if let omitted = fields.value(of: CapturedBody.omittedField) {
-            let words = omitted.split(separator: " ").map(String.init)
-            return .omitted(count: Int(words.first ?? "") ?? 0, digest: words.last ?? "")
+            let byteCountAndDigest = omitted.split(separator: " ").map(String.init)
+            return .omitted(
+                count: Int(byteCountAndDigest.first ?? "") ?? 0,
+                digest: byteCountAndDigest.last ?? ""
+            )
         }
         let encoding = fields.value(of: "content-encoding")
         guard bytes.count <= bodyMax,
-            let plain = BodyDecoding.decodedBody(bytes, encoding: encoding, max: 4 * bodyMax)
+            let decodedBytes = BodyDecoding.decodedBody(bytes, encoding: encoding, max: 4 * bodyMax)
         else { return .omitted(count: bytes.count, digest: Digest.sha256(bytes)) }
-        switch redactor.redacted(plain, contentType: fields.value(of: "content-type")) {
-        case .unchangedJSON where !plain.contains(where: { $0 == 10 || $0 == 13 }):
-            return .json(plain, digest: nil)
-        case .unchangedJSON(let value): return .json(value.bytes, digest: Digest.sha256(plain))
+        switch redactor.redacted(decodedBytes, contentType: fields.value(of: "content-type")) {
+        case .unchangedJSON where !decodedBytes.contains(where: { $0 == 10 || $0 == 13 }):
+            return .json(decodedBytes, digest: nil)
+        case .unchangedJSON(let value):
+            return .json(value.bytes, digest: Digest.sha256(decodedBytes))
         case .json(let value): return .json(value.bytes, digest: nil)
         case .text(let text): return .bytes(Array(text.utf8))
-        case .bytes where !redactor.isSecret(plain) && !containsHiddenSecrets(plain):
-            return .bytes(plain)
+        case .bytes where !redactor.isSecret(decodedBytes) && !containsHiddenSecrets(decodedBytes):
+            return .bytes(decodedBytes)
         case .bytes, .hidden:
             return .omitted(count: bytes.count, digest: Digest.sha256(bytes))
         }
@@ -215,12 +219,13 @@ package final class RecordingWriter: JournalObserver {
     /// Returns whether the bytes are gzip data that contains secrets or cannot be decompressed.
     private func containsHiddenSecrets(_ bytes: [UInt8]) -> Bool {
         guard bytes.starts(with: [0x1f, 0x8b]) else { return false }
-        guard let plain = BodyDecoding.decodedBody(bytes, encoding: "gzip", max: 4 * bodyMax) else {
+        guard let decodedBytes = BodyDecoding.decodedBody(bytes, encoding: "gzip", max: 4 * bodyMax)
+        else {
             return true
         }
-        switch redactor.redacted(plain, contentType: nil) {
-        case .unchangedJSON, .bytes: return redactor.isSecret(plain)
-        case .text(let text): return Array(text.utf8) != plain
+        switch redactor.redacted(decodedBytes, contentType: nil) {
+        case .unchangedJSON, .bytes: return redactor.isSecret(decodedBytes)
+        case .text(let text): return Array(text.utf8) != decodedBytes
         case .json, .hidden: return true
         }
     }
@@ -232,11 +237,11 @@ package final class RecordingWriter: JournalObserver {
         let bytes = line + [UInt8(ascii: "\n")]
         progress.withLock { progress in
             guard progress.failure == nil else { return }
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { system.write(fileDescriptor, $0) }
+            var unwrittenBytes = bytes[...]
+            while !unwrittenBytes.isEmpty {
+                let count = unwrittenBytes.withUnsafeBytes { SystemCalls.write(fileDescriptor, $0) }
                 if count > 0 {
-                    rest = rest.dropFirst(count)
+                    unwrittenBytes = unwrittenBytes.dropFirst(count)
                 } else if errno != EINTR {
                     progress.failure =
                         "cannot continue writing '\(path)': \(String(cString: strerror(errno))); "
@@ -252,7 +257,7 @@ package final class RecordingWriter: JournalObserver {
     /// Writes the last line, which contains the number of exchanges, and closes the recording file.
     package func close() {
         write(redactor.line(Recording.closing(progress.withLock { $0.exchangeCount })))
-        guard system.close(fileDescriptor) != 0 else { return }
+        guard SystemCalls.close(fileDescriptor) != 0 else { return }
         let reason = String(cString: strerror(errno))
         progress.withLock { progress in
             progress.failure = progress.failure ?? "cannot finish writing '\(path)': \(reason)"
@@ -261,7 +266,7 @@ package final class RecordingWriter: JournalObserver {
 }
 
 /// Functions of the C library whose names collide with methods of `RecordingWriter`.
-private enum system {
+private enum SystemCalls {
     static func write(_ fileDescriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Glibc)
         Glibc.write(fileDescriptor, bytes.baseAddress, bytes.count)

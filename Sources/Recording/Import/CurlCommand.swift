@@ -18,9 +18,9 @@ struct CurlCommand {
 
     /// A function that returns the content of a file that a command names; nil when the file does
     /// not exist.
-    typealias Files = @Sendable (_ path: String) -> [UInt8]?
+    typealias FileReader = @Sendable (_ path: String) -> [UInt8]?
 
-    private let files: Files
+    private let files: FileReader
     private var words: ArraySlice<String>
     private(set) var requests: [HTTPMessage.Request] = []
 
@@ -36,7 +36,7 @@ struct CurlCommand {
     private var query: [String] = []
     private var target: String?
     private var upload: (name: String, bytes: [UInt8])?
-    private var (isQuery, isHead, hasLiteralURLs) = (false, false, false)
+    private var (sendsDataAsQuery, isHeadRequest, hasLiteralURLs) = (false, false, false)
 
     /// Parses one `curl` command.
     ///
@@ -44,7 +44,7 @@ struct CurlCommand {
     ///   - words: The words of the command after `curl`.
     ///   - files: Reads the files that the command names.
     /// - Throws: An error when the request cannot be determined.
-    init(_ words: [String], files: @escaping Files) throws(Problem) {
+    init(_ words: [String], files: @escaping FileReader) throws(Problem) {
         self.words = words[...]
         self.files = files
         while let word = self.words.popFirst() { try parseArgument(word) }
@@ -66,7 +66,7 @@ struct CurlCommand {
             target, next
     }
 
-    private static let short: [Character: Flag] = {
+    private static let shortFlags: [Character: Flag] = {
         var flags: [Character: Flag] = [
             "X": .method, "H": .header, "d": .data, "F": .form, "u": .user, "b": .cookie,
             "G": .query, "I": .head, "T": .upload, "A": .userAgent, "e": .referer, "r": .range,
@@ -80,7 +80,7 @@ struct CurlCommand {
         return flags
     }()
 
-    private static let long: [String: Flag] = {
+    private static let longFlags: [String: Flag] = {
         var flags: [String: Flag] = [
             "request": .method, "header": .header, "data": .data, "data-ascii": .data,
             "data-raw": .rawData, "data-binary": .binaryData, "data-urlencode": .encodedData,
@@ -147,21 +147,25 @@ struct CurlCommand {
         if word.hasPrefix("--") {
             let name = String(word.dropFirst(2))
             // A negated flag, such as `--no-silent`, has no effect if the flag itself has none.
-            if name.hasPrefix("no-"), case .withoutValue? = Self.long[String(name.dropFirst(3))] {
+            if name.hasPrefix("no-"),
+                case .withoutValue? = Self.longFlags[String(name.dropFirst(3))]
+            {
                 return
             }
-            guard let flag = Self.long[name] else { throw unknownOptionProblem(word) }
-            return try parseArgument(flag, word, attached: nil)
+            guard let flag = Self.longFlags[name] else { throw unknownOptionProblem(word) }
+            return try parseArgument(flag, word, attachedValue: nil)
         }
         // `-sSXPOST` is three flags; the rest of the word is the value of the last one.
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
-            guard let flag = Self.short[letter] else { throw unknownOptionProblem("-\(letter)") }
-            let attached = letters.isEmpty ? nil : String(letters)
-            if Self.takesValue(flag) {
-                return try parseArgument(flag, "-\(letter)", attached: attached)
+            guard let flag = Self.shortFlags[letter] else {
+                throw unknownOptionProblem("-\(letter)")
             }
-            try parseArgument(flag, "-\(letter)", attached: nil)
+            let attachedValue = letters.isEmpty ? nil : String(letters)
+            if Self.takesValue(flag) {
+                return try parseArgument(flag, "-\(letter)", attachedValue: attachedValue)
+            }
+            try parseArgument(flag, "-\(letter)", attachedValue: nil)
         }
     }
 
@@ -185,11 +189,11 @@ struct CurlCommand {
     private mutating func parseArgument(
         _ flag: Flag,
         _ word: String,
-        attached: String?
+        attachedValue: String?
     ) throws(Problem) {
         var value = ""
         if Self.takesValue(flag) {
-            guard let text = attached ?? words.popFirst() else {
+            guard let text = attachedValue ?? words.popFirst() else {
                 throw Problem("'\(word)' has no value")
             }
             value = text
@@ -210,8 +214,8 @@ struct CurlCommand {
         case .json:
             isJSON = true
             try add(value, "", readsFiles: true, keepsLines: true)
-        case .form: form.append(try part(value))
-        case .literalForm: form.append(try part(value, isLiteral: true))
+        case .form: form.append(try formPart(value))
+        case .literalForm: form.append(try formPart(value, isLiteral: true))
         case .user:
             guard value.contains(":") else {
                 throw Problem(
@@ -231,8 +235,8 @@ struct CurlCommand {
             let earlierCookies = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
             set("cookie", earlierCookies + value)
         case .literalURLs: hasLiteralURLs = true
-        case .query: isQuery = true
-        case .head: isHead = true
+        case .query: sendsDataAsQuery = true
+        case .head: isHeadRequest = true
         case .url: urls.append(value)
         case .urlQuery:
             query.append(value.hasPrefix("+") ? String(value.dropFirst()) : try urlEncoded(value))
@@ -312,11 +316,13 @@ struct CurlCommand {
     /// Returns the encoded value of `--data-urlencode`: `content`, `=content`, `name=content`,
     /// `@file` or `name@file`.
     private func urlEncoded(_ value: String) throws(Problem) -> String {
-        guard let mark = value.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
+        guard let separatorIndex = value.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
             return Self.escaped(Array(value.utf8))
         }
-        let (name, rest) = (value[..<mark], String(value[value.index(after: mark)...]))
-        let bytes = value[mark] == "@" ? try file(rest, "@-") : Array(rest.utf8)
+        let (name, rest) = (
+            value[..<separatorIndex], String(value[value.index(after: separatorIndex)...])
+        )
+        let bytes = value[separatorIndex] == "@" ? try file(rest, "@-") : Array(rest.utf8)
         return (name.isEmpty ? "" : name + "=") + Self.escaped(bytes)
     }
 
@@ -325,28 +331,29 @@ struct CurlCommand {
         return bytes.map { byte in
             if byte == UInt8(ascii: " ") { return "+" }
             let scalar = Unicode.Scalar(byte)
-            let isPlain =
+            let isUnreserved =
                 byte < 128
                 && (scalar.properties.isAlphabetic || (48...57).contains(byte)
                     || "-._~".unicodeScalars.contains(scalar))
-            return isPlain ? String(scalar) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            return isUnreserved
+                ? String(scalar) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
         }.joined()
     }
 
     /// Returns one field of a form: `name=value`, `name=@file` or `name=<file`, with optional
     /// `;type=` and `;filename=`.
-    private func part(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
+    private func formPart(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
         guard let (name, rest) = text.cut(at: "="), !name.isEmpty else {
             throw Problem("'\(text)' is not a form field", "Write the field as -F 'NAME=VALUE'.")
         }
         var value = String(rest)
         var (type, filename): (String?, String?) = (nil, nil)
         if !isLiteral {
-            let pieces =
+            let formPieces =
                 Self.isQuoted(value)
                 ? [value[...]] : value.split(separator: ";", omittingEmptySubsequences: false)
-            value = pieces.first.map(String.init) ?? ""
-            for piece in pieces.dropFirst() {
+            value = formPieces.first.map(String.init) ?? ""
+            for piece in formPieces.dropFirst() {
                 if piece.hasPrefix("type=") {
                     type = String(piece.dropFirst(5))
                 } else if piece.hasPrefix("filename=") {
@@ -381,13 +388,14 @@ struct CurlCommand {
 
     /// Returns the media type that curl derives from the extension of a file name.
     private static func mediaType(of name: String) -> String {
-        let types = [
+        let mediaTypeByExtension = [
             ".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
             ".svg": "image/svg+xml", ".txt": "text/plain", ".htm": "text/html",
             ".html": "text/html", ".pdf": "application/pdf", ".xml": "application/xml",
         ]
-        let lower = name.lowercased()
-        return types.first { lower.hasSuffix($0.key) }?.value ?? "application/octet-stream"
+        let lowercasedName = name.lowercased()
+        return mediaTypeByExtension.first { lowercasedName.hasSuffix($0.key) }?.value
+            ?? "application/octet-stream"
     }
 
     // MARK: Requests
@@ -403,7 +411,7 @@ struct CurlCommand {
         for url in urls { requests.append(try request(url)) }
         (method, urls, fields, removedHeaders, data, isJSON) = (nil, [], [], [], nil, false)
         (form, query, target, upload) = ([], [], nil, nil)
-        (isQuery, isHead, hasLiteralURLs) = (false, false, false)
+        (sendsDataAsQuery, isHeadRequest, hasLiteralURLs) = (false, false, false)
     }
 
     private func request(_ url: String) throws(Problem) -> HTTPMessage.Request {
@@ -419,7 +427,7 @@ struct CurlCommand {
             throw Problem("'\(url)' is not a URL")
         }
         var (body, fields) = (data ?? [], self.fields)
-        var verb = data == nil ? "GET" : "POST"
+        var defaultMethod = data == nil ? "GET" : "POST"
         var type = "application/x-www-form-urlencoded"
         if isJSON {
             type = "application/json"
@@ -428,38 +436,42 @@ struct CurlCommand {
             }
         }
         var queryParts = query
-        if isQuery, let data {
+        if sendsDataAsQuery, let data {
             queryParts.append(String(decoding: data, as: UTF8.self))
-            (body, verb) = ([], "GET")
+            (body, defaultMethod) = ([], "GET")
         }
         if !queryParts.isEmpty {
             path += (path.contains("?") ? "&" : "?") + queryParts.joined(separator: "&")
         }
         if !form.isEmpty {
-            verb = "POST"
+            defaultMethod = "POST"
             type = "multipart/form-data; boundary=" + Self.boundary
             body = form.flatMap { Array("--\(Self.boundary)\r\n".utf8) + $0 + [13, 10] }
             body += Array("--\(Self.boundary)--\r\n".utf8)
         }
         if let upload {
-            (verb, body) = ("PUT", upload.bytes)
+            (defaultMethod, body) = ("PUT", upload.bytes)
             if path.hasSuffix("/") {
                 path += upload.name.split(separator: "/").last.map(String.init) ?? ""
             }
         }
-        if isHead { verb = "HEAD" }
-        verb = method ?? verb
-        guard ImportReader.isMethod(verb) else {
-            throw Problem("'\(verb)' is not a method", "Write the method in capitals: -X POST.")
+        if isHeadRequest { defaultMethod = "HEAD" }
+        defaultMethod = method ?? defaultMethod
+        guard ImportReader.isMethod(defaultMethod) else {
+            throw Problem(
+                "'\(defaultMethod)' is not a method",
+                "Write the method in capitals: -X POST."
+            )
         }
         let hasContentType =
             fields.value(of: "content-type") != nil || removedHeaders.contains("content-type")
-        if !hasContentType, upload == nil, !form.isEmpty || !body.isEmpty || data != nil && !isQuery
+        if !hasContentType, upload == nil,
+            !form.isEmpty || !body.isEmpty || data != nil && !sendsDataAsQuery
         {
             fields.append(HTTPMessage.Field("content-type", type))
         }
         return HTTPMessage.Request(
-            verb,
+            defaultMethod,
             target ?? path,
             fields: fields.filter { !removedHeaders.contains($0.name.lowercased()) },
             body: body

@@ -4,7 +4,7 @@ internal import Conformance
 extension ImportReader {
     mutating func curl(_ bytes: [UInt8]) throws(RecordingError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw fail(1, "the file is not UTF-8 text", "Save the commands as UTF-8.")
+            throw makeError(1, "the file is not UTF-8 text", "Save the commands as UTF-8.")
         }
         let commands = try ShellWords.commands(text)
         // An invalid command makes the whole import fail. It may be the rest of the previous
@@ -12,15 +12,15 @@ extension ImportReader {
         // quotes.
         for command in commands { try add(command) }
         if commands.isEmpty {
-            throw fail(1, "the file has no curl command", "Pass a file with curl commands.")
+            throw makeError(1, "the file has no curl command", "Pass a file with curl commands.")
         }
     }
 
     private mutating func add(_ command: ShellWords.Command) throws(RecordingError) {
         var words = command.words[...]
         if words.first == "$" { words.removeFirst() }
-        guard let program = words.popFirst(), ["curl", "curl.exe"].contains(program) else {
-            throw fail(
+        guard let programName = words.popFirst(), ["curl", "curl.exe"].contains(programName) else {
+            throw makeError(
                 command.line,
                 "this is not a curl command",
                 "Begin each command with 'curl', and put a URL with & in quotes; comments begin "
@@ -31,7 +31,7 @@ extension ImportReader {
         do throws(CurlCommand.Problem) {
             requests = try CurlCommand(Array(words), files: context.files).requests
         } catch {
-            throw fail(command.line, error.text, error.remedy)
+            throw makeError(command.line, error.text, error.remedy)
         }
         for request in requests { try add(request, nil, at: nil, line: command.line) }
     }

@@ -22,26 +22,26 @@ extension ImportReader {
             }
         }
         guard count > 0 else {
-            throw fail(1, "the file has no events", "Pass a file with webhook events as JSON.")
+            throw makeError(1, "the file has no events", "Pass a file with webhook events as JSON.")
         }
     }
 
     private mutating func add(event: JSONValue, _ line: Int) throws(RecordingError) {
-        let senders = Services.providers.filter { $0.webhookEndpoint != nil }
+        let webhookProviders = Services.providers.filter { $0.webhookEndpoint != nil }
         guard
-            let (sender, webhookEvent) = senders.lazy.compactMap({ sender in
+            let (sender, webhookEvent) = webhookProviders.lazy.compactMap({ sender in
                 sender.event(event).map { (sender, $0) }
             }).first
         else {
-            let names = senders.map(\.title).joined(separator: " or ")
-            throw fail(
+            let names = webhookProviders.map(\.title).joined(separator: " or ")
+            throw makeError(
                 line,
                 "this is not an event of \(names): it has no type or no ID",
                 "Pass the whole body of the webhook request."
             )
         }
         guard let webhookMethodAndPath = context.webhooks[sender.party] else {
-            throw fail(
+            throw makeError(
                 line,
                 "the profile has no webhook path for events of \(sender.title)",
                 "Set '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
@@ -76,7 +76,7 @@ extension ImportReader {
             let url = value["url"]?.string ?? value["path"]?.string,
             let target = Self.target(url)
         else {
-            throw fail(
+            throw makeError(
                 line,
                 "the line has no 'method' or no 'url'",
                 "Write {\"method\": \"POST\", \"url\": \"/path\", \"body\": {}, \"status\": 200}."
@@ -102,7 +102,7 @@ extension ImportReader {
         var requestTime: Instant?
         if let givenValue = value["at"], !givenValue.isNull {
             guard let instant = givenValue.string.flatMap({ Instant(iso8601: $0) }) else {
-                throw fail(
+                throw makeError(
                     line,
                     "'at' is \(givenValue.text.prefix(40)), not a date and a time",
                     "Write the time as 2026-11-21T10:00:00Z."
@@ -134,18 +134,22 @@ extension ImportReader {
         if let parsedDocument = try? JSONValue(parsing: bytes, options: Importer.options) {
             return (parsedDocument.array ?? [parsedDocument]).map { (1, .success($0)) }
         }
-        var found: [(line: Int, Result<JSONValue, RecordingError>)] = []
-        var number = 0
+        var parsedLines: [(line: Int, Result<JSONValue, RecordingError>)] = []
+        var lineNumber = 0
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            number += 1
+            lineNumber += 1
             if line.allSatisfy({ $0 == 32 || $0 == 13 || $0 == 9 }) { continue }
             do throws(RecordingError) {
-                found.append((number, .success(try Importer.json(Array(line), line: number))))
+                parsedLines.append(
+                    (lineNumber, .success(try Importer.json(Array(line), line: lineNumber)))
+                )
             } catch {
-                found.append((number, .failure(error)))
+                parsedLines.append((lineNumber, .failure(error)))
             }
         }
-        guard !found.isEmpty else { throw fail(1, "the file is empty", "Pass another file.") }
-        return found
+        guard !parsedLines.isEmpty else {
+            throw makeError(1, "the file is empty", "Pass another file.")
+        }
+        return parsedLines
     }
 }

@@ -2,7 +2,7 @@ internal import Conformance
 
 /// Reads the flows that mitmproxy saves (`mitmdump -w`): a sequence of values in its binary format.
 extension ImportReader {
-    mutating func flows(_ bytes: [UInt8]) throws(RecordingError) {
+    mutating func readFlows(_ bytes: [UInt8]) throws(RecordingError) {
         var values: [FlowValue] = []
         var reader = FlowReader(bytes: bytes)
         while !reader.isAtEnd { values.append(try reader.value(depth: 0)) }
@@ -42,18 +42,18 @@ extension ImportReader {
         guard let method = request["method"]?.text, Self.isMethod(method),
             let path = request["path"]?.text, path.hasPrefix("/")
         else {
-            throw fail(1, "\(location) has no method or no path", "Save the flows again.")
+            throw makeError(1, "\(location) has no method or no path", "Save the flows again.")
         }
         let start = request["timestamp_start"]?.double ?? 0
         let end = flow["response"]?["timestamp_end"]?.double ?? start
-        let sent = HTTPMessage.Request(
+        let sentRequest = HTTPMessage.Request(
             method,
             path,
             fields: Self.fields(request),
             body: try body(request, location)
         )
         try add(
-            sent,
+            sentRequest,
             try recordedResponse(flow, location),
             at: start > 0 ? Instant(milliseconds: Int64(clamping: start * 1000)) : nil,
             microseconds: Int64(clamping: (end - start) * 1_000_000)
@@ -66,7 +66,11 @@ extension ImportReader {
     ) throws(RecordingError) -> RecordedResponse? {
         guard let response = flow["response"], !response.isNull else { return nil }
         guard let number = response["status_code"]?.int else {
-            throw fail(1, "\(location) has a response without a status", "Save the flows again.")
+            throw makeError(
+                1,
+                "\(location) has a response without a status",
+                "Save the flows again."
+            )
         }
         let status = try status(.integer(Int64(number)), "\(location)'s status_code")
         return RecordedResponse(
@@ -174,54 +178,60 @@ private struct FlowReader {
 
     var isAtEnd: Bool { index >= end }
 
-    private func fail(_ problem: String) -> RecordingError {
+    private func makeError(_ problem: String) -> RecordingError {
         RecordingError(line: 1, problem: "byte \(index): \(problem)", remedy: Self.remedy)
     }
 
     mutating func value(depth: Int) throws(RecordingError) -> FlowValue {
-        guard depth < Self.depthMax else { throw fail("the value is nested too deeply") }
+        guard depth < Self.depthMax else { throw makeError("the value is nested too deeply") }
         var length = 0
-        var digits = 0
-        while index < end, (48...57).contains(bytes[index]), digits < 12 {
+        var digitCount = 0
+        while index < end, (48...57).contains(bytes[index]), digitCount < 12 {
             length = length * 10 + Int(bytes[index]) - 48
-            (index, digits) = (index + 1, digits + 1)
+            (index, digitCount) = (index + 1, digitCount + 1)
         }
-        guard digits > 0, index < end, bytes[index] == UInt8(ascii: ":") else {
-            throw fail("the length of a value is missing")
+        guard digitCount > 0, index < end, bytes[index] == UInt8(ascii: ":") else {
+            throw makeError("the length of a value is missing")
         }
         index += 1
-        guard length < end - index else { throw fail("the file ends within a value") }
-        let payload = index..<(index + length)
-        index = payload.upperBound + 1
-        let text = String(decoding: bytes[payload], as: UTF8.self)
-        switch bytes[payload.upperBound] {
-        case UInt8(ascii: ","): return .bytes(Array(bytes[payload]))
+        guard length < end - index else { throw makeError("the file ends within a value") }
+        let payloadRange = index..<(index + length)
+        index = payloadRange.upperBound + 1
+        let text = String(decoding: bytes[payloadRange], as: UTF8.self)
+        switch bytes[payloadRange.upperBound] {
+        case UInt8(ascii: ","): return .bytes(Array(bytes[payloadRange]))
         case UInt8(ascii: ";"): return .text(text)
         case UInt8(ascii: "~"): return .null
         case UInt8(ascii: "!"): return .bool(text == "true")
         case UInt8(ascii: "#"):
-            guard let number = Int(text) else { throw fail("'\(text.prefix(20))' is not a number") }
+            guard let number = Int(text) else {
+                throw makeError("'\(text.prefix(20))' is not a number")
+            }
             return .int(number)
         case UInt8(ascii: "^"):
             guard let number = Double(text) else {
-                throw fail("'\(text.prefix(20))' is not a number")
+                throw makeError("'\(text.prefix(20))' is not a number")
             }
             return .double(number)
-        case UInt8(ascii: "]"): return .list(try values(payload, depth))
+        case UInt8(ascii: "]"): return .list(try values(payloadRange, depth))
         case UInt8(ascii: "}"):
-            let all = try values(payload, depth)
-            guard all.count % 2 == 0 else { throw fail("a dictionary has a key without a value") }
+            let keysAndValues = try values(payloadRange, depth)
+            guard keysAndValues.count % 2 == 0 else {
+                throw makeError("a dictionary has a key without a value")
+            }
             return .members(
-                stride(from: 0, to: all.count, by: 2).map { (all[$0].text ?? "", all[$0 + 1]) }
+                stride(from: 0, to: keysAndValues.count, by: 2).map {
+                    (keysAndValues[$0].text ?? "", keysAndValues[$0 + 1])
+                }
             )
-        default: throw fail("the value has an unknown type marker")
+        default: throw makeError("the value has an unknown type marker")
         }
     }
 
     private func values(_ range: Range<Int>, _ depth: Int) throws(RecordingError) -> [FlowValue] {
-        var inner = FlowReader(bytes: bytes, range: range)
-        var found: [FlowValue] = []
-        while !inner.isAtEnd { found.append(try inner.value(depth: depth + 1)) }
-        return found
+        var innerReader = FlowReader(bytes: bytes, range: range)
+        var parsedValues: [FlowValue] = []
+        while !innerReader.isAtEnd { parsedValues.append(try innerReader.value(depth: depth + 1)) }
+        return parsedValues
     }
 }

@@ -6,7 +6,7 @@ extension ImportReader {
     mutating func har(_ file: JSONValue) throws(RecordingError) {
         let remedy = "Export the session again as HAR 1.2."
         guard let entries = file["log"]?["entries"]?.array else {
-            throw fail(1, "the archive has no /log/entries", remedy)
+            throw makeError(1, "the archive has no /log/entries", remedy)
         }
         let entryFilter = HAREntryFilter(entries, hosts: context.hosts)
         notes += entryFilter.notes
@@ -23,15 +23,15 @@ extension ImportReader {
         guard let request = entry["request"], let method = request["method"]?.string,
             Self.isMethod(method), let url = request["url"]?.string,
             let target = Self.target(url)
-        else { throw fail(1, "\(location)/request has no method or no URL", remedy) }
+        else { throw makeError(1, "\(location)/request has no method or no URL", remedy) }
         let message = HTTPMessage.Request(
             method,
             target,
             fields: try fields(request["headers"], location + "/request/headers"),
             body: Array(try body(request["postData"], location + "/request/postData").utf8)
         )
-        let started = entry["startedDateTime"]?.string.flatMap { Instant(iso8601: $0) }
-        let milliseconds: Double =
+        let startTime = entry["startedDateTime"]?.string.flatMap { Instant(iso8601: $0) }
+        let durationInMilliseconds: Double =
             if case .number(let number) = entry["time"] { number.double ?? 1 } else { 1 }
         // Browsers write 0 for a request that had no response.
         guard let response = entry["response"], let statusValue = response["status"],
@@ -44,10 +44,10 @@ extension ImportReader {
         let content = response["content"]
         var bytes = Array((content?["text"]?.string ?? "").utf8)
         if content?["encoding"]?.string == "base64" {
-            guard let decoded = Base64.bytes(content?["text"]?.string ?? "") else {
-                throw fail(1, "\(location)/response/content/text is not base64", remedy)
+            guard let decodedBytes = Base64.bytes(content?["text"]?.string ?? "") else {
+                throw makeError(1, "\(location)/response/content/text is not base64", remedy)
             }
-            bytes = decoded
+            bytes = decodedBytes
         }
         let omittedFieldNames = ["content-encoding", "content-length", "transfer-encoding"]
         try add(
@@ -59,8 +59,8 @@ extension ImportReader {
                     .filter { !omittedFieldNames.contains($0.name.lowercased()) },
                 body: bytes
             ),
-            at: started,
-            microseconds: Int64(clamping: Int(min(max(milliseconds, 0), 1e9) * 1000))
+            at: startTime,
+            microseconds: Int64(clamping: Int(min(max(durationInMilliseconds, 0), 1e9) * 1000))
         )
     }
 
@@ -70,23 +70,27 @@ extension ImportReader {
     private func body(_ data: JSONValue?, _ location: String) throws(RecordingError) -> String {
         if let text = data?["text"]?.string, !text.isEmpty { return text }
         guard let parameters = data?["params"]?.array, !parameters.isEmpty else { return "" }
-        let type = data?["mimeType"]?.string?.lowercased() ?? ""
-        guard type.isEmpty || type.hasPrefix("application/x-www-form-urlencoded") else {
-            throw fail(
+        let mediaType = data?["mimeType"]?.string?.lowercased() ?? ""
+        guard mediaType.isEmpty || mediaType.hasPrefix("application/x-www-form-urlencoded") else {
+            throw makeError(
                 1,
-                "\(location) has the parts of a '\(type.prefix(40))' body, but not the sent bytes",
+                "\(location) has the parts of a '\(mediaType.prefix(40))' body, but not the sent bytes",
                 "Export the session with the bodies as text."
             )
         }
-        var pairs: [String] = []
+        var formPairs: [String] = []
         for parameter in parameters {
             guard let name = parameter["name"]?.string else {
-                throw fail(1, "\(location)/params has an entry without a name", "Export again.")
+                throw makeError(
+                    1,
+                    "\(location)/params has an entry without a name",
+                    "Export again."
+                )
             }
             // The parameters are already encoded.
-            pairs.append(name + (parameter["value"]?.string.map { "=" + $0 } ?? ""))
+            formPairs.append(name + (parameter["value"]?.string.map { "=" + $0 } ?? ""))
         }
-        return pairs.joined(separator: "&")
+        return formPairs.joined(separator: "&")
     }
 
     private func fields(
@@ -96,7 +100,11 @@ extension ImportReader {
         var fields: [HTTPMessage.Field] = []
         for header in value?.array ?? [] {
             guard let name = header["name"]?.string, let text = header["value"]?.string else {
-                throw fail(1, "\(location) has an entry without a name or a value", "Export again.")
+                throw makeError(
+                    1,
+                    "\(location) has an entry without a name or a value",
+                    "Export again."
+                )
             }
             // HTTP/2 pseudo-header fields belong to the request line.
             if !name.hasPrefix(":") { fields.append(HTTPMessage.Field(name, text)) }
@@ -179,8 +187,9 @@ struct HAREntryFilter {
     private static func isStaticFile(_ entry: JSONValue) -> Bool {
         guard entry["request"]?["method"]?.string == "GET" else { return false }
         if let kind = entry["_resourceType"]?.string { return staticResourceTypes.contains(kind) }
-        let type = entry["response"]?["content"]?["mimeType"]?.string?.lowercased() ?? ""
-        return staticMediaTypes.contains { type.hasPrefix($0) } || type.contains("javascript")
+        let mediaType = entry["response"]?["content"]?["mimeType"]?.string?.lowercased() ?? ""
+        return staticMediaTypes.contains { mediaType.hasPrefix($0) }
+            || mediaType.contains("javascript")
     }
 
     /// Returns the host of a URL with its port; nil for a path without a host.

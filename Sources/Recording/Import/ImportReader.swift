@@ -12,7 +12,7 @@ struct ImportReader {
     private static let omissionNoteMax = 20
     /// The maximum size in bytes of a request's target and header fields, or of a response's header
     /// fields.
-    private static let headMax = 1 << 20
+    private static let headBytesMax = 1 << 20
     /// The allowed times of an imported entry.
     ///
     /// The reader of recordings accepts only years of four digits.
@@ -23,7 +23,7 @@ struct ImportReader {
     var exchanges: [Exchange] = []
     var notes: [String] = []
     /// The number of bytes to which the remaining compressed bodies of the file may decompress.
-    private var unpackedBytesLeft: Int
+    private var decompressedBytesLeft: Int
     private var omittedEntryCount = 0
     private var firstError: RecordingError?
 
@@ -34,10 +34,13 @@ struct ImportReader {
     ///   - byteCount: The size of the file, in bytes.
     init(context: Importer.Context, byteCount: Int) {
         self.context = context
-        unpackedBytesLeft = max(Importer.unpackedMin, byteCount * Importer.unpackedRatio)
+        decompressedBytesLeft = max(
+            Importer.decompressedBytesMin,
+            byteCount * Importer.decompressionRatio
+        )
     }
 
-    func fail(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
+    func makeError(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
         RecordingError(line: line, problem: problem, remedy: remedy)
     }
 
@@ -97,14 +100,14 @@ struct ImportReader {
     ) throws(RecordingError) {
         let at = recordedTime ?? context.now + .milliseconds(exchanges.count)
         guard recordedTime == nil || Self.allowedTimes.contains(at) else {
-            throw fail(
+            throw makeError(
                 number,
                 "the time, \(at.milliseconds) ms since 1970, is not between the years 1970 and 9999",
                 "Correct the time."
             )
         }
         guard request.target.hasPrefix("/") || request.target == "*" else {
-            throw fail(
+            throw makeError(
                 number,
                 "the path '\(request.target.prefix(80))' does not begin with /",
                 "Correct the path."
@@ -121,11 +124,14 @@ struct ImportReader {
         }
         let line = request.method + " " + request.path
         let from = context.webhooks.first { $0.value == line }?.key ?? .app
-        let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds).multiplyingSaturated(
-            1000
-        )
+        let startedMicroseconds = max(0, (at - (exchanges.first?.at ?? at)).milliseconds)
+            .multiplyingSaturated(
+                1000
+            )
         // A duration that a recording cannot hold becomes zero.
-        let completed = Exchange.time(started.addingSaturated(max(0, microseconds))) ?? started
+        let completed =
+            Exchange.time(startedMicroseconds.addingSaturated(max(0, microseconds)))
+            ?? startedMicroseconds
         exchanges.append(
             Exchange(
                 from: from,
@@ -135,7 +141,7 @@ struct ImportReader {
                 at: at,
                 request: request,
                 sequence: exchanges.count,
-                invoked: started,
+                invoked: startedMicroseconds,
                 completed: completed,
                 outcome: decodedResponse.map(Exchange.Outcome.answered)
                     ?? .failed(
@@ -155,10 +161,10 @@ struct ImportReader {
     ) throws(RecordingError) -> [HTTPMessage.Field] {
         let keptFields = fields.filter { !$0.name.hasPrefix(":") }
         let count = keptFields.reduce(targetCount) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-        guard count <= Self.headMax else {
-            throw fail(
+        guard count <= Self.headBytesMax else {
+            throw makeError(
                 line,
-                "the path and headers have \(count) bytes, more than \(Self.headMax)",
+                "the path and headers have \(count) bytes, more than \(Self.headBytesMax)",
                 "Shorten the path or the headers."
             )
         }
@@ -176,7 +182,7 @@ struct ImportReader {
         line: Int = 1
     ) throws(RecordingError) -> RecordedStatus {
         guard let number = value.int64, let status = RecordedStatus(number) else {
-            throw fail(
+            throw makeError(
                 line,
                 "\(location) is \(value.text.prefix(40)), not a status between "
                     + "\(RecordedStatus.range.lowerBound) and \(RecordedStatus.range.upperBound)",
@@ -194,24 +200,24 @@ struct ImportReader {
     ) throws(RecordingError) -> [UInt8] {
         let name = encoding ?? ""
         do throws(BodyDecoding.Failure) {
-            let decodedByteCountMax = min(Importer.bodyMax, unpackedBytesLeft)
+            let decodedByteCountMax = min(Importer.bodyMax, decompressedBytesLeft)
             let decoded = try BodyDecoding.decoded(
                 bytes,
                 encoding: encoding,
                 max: decodedByteCountMax
             )
-            if decoded.wasCompressed { unpackedBytesLeft -= decoded.bytes.count }
+            if decoded.wasCompressed { decompressedBytesLeft -= decoded.bytes.count }
             return decoded.bytes
         } catch .tooLong {
             let problem =
-                unpackedBytesLeft < Importer.bodyMax
+                decompressedBytesLeft < Importer.bodyMax
                 ? "with the body of \(location), the decompressed file would be too large"
                 : "\(location) has a body of more than \(Importer.bodyMax >> 20) MiB when decompressed"
             // A body that is too large counts as much as the largest allowed body.
-            unpackedBytesLeft -= min(Importer.bodyMax, unpackedBytesLeft)
-            throw fail(1, problem, "Save fewer flows in one file.")
+            decompressedBytesLeft -= min(Importer.bodyMax, decompressedBytesLeft)
+            throw makeError(1, problem, "Save fewer flows in one file.")
         } catch {
-            throw fail(
+            throw makeError(
                 1,
                 "\(location) has a body with encoding '\(name.prefix(40))' that cannot be decoded",
                 "Save the flows with --anticomp."
@@ -224,10 +230,10 @@ struct ImportReader {
         if url.hasPrefix("/") { return url }
         guard let scheme = url.firstRange(of: "://") else { return nil }
         let rest = url[scheme.upperBound...]
-        guard let slash = rest.firstIndex(where: { "/?#".contains($0) }) else {
+        guard let pathStart = rest.firstIndex(where: { "/?#".contains($0) }) else {
             return rest.isEmpty ? nil : "/"
         }
-        let target = rest[slash...].prefix { $0 != "#" }
+        let target = rest[pathStart...].prefix { $0 != "#" }
         return target.hasPrefix("/") ? String(target) : "/" + target
     }
 

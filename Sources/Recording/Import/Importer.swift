@@ -55,13 +55,13 @@ package enum Importer {
     static let bodyMax = 16 << 20
     /// The maximum size in bytes of all compressed bodies of an imported file after decompression.
     ///
-    /// The limit is higher for a large file: `unpackedRatio` times the size of the file.
-    static let unpackedMin = 64 << 20
+    /// The limit is higher for a large file: `decompressionRatio` times the size of the file.
+    static let decompressedBytesMin = 64 << 20
     /// The factor for the size of an imported file that limits the size of all its bodies after
     /// decompression.
     ///
-    /// It applies when the result is more than `unpackedMin`.
-    static let unpackedRatio = 8
+    /// It applies when the result is more than `decompressedBytesMin`.
+    static let decompressionRatio = 8
 
     /// Reads the exchanges in a file of another tool.
     ///
@@ -79,8 +79,8 @@ package enum Importer {
         case .har: try reader.har(try json(bytes))
         case .pact: try reader.pact(try json(bytes))
         case .postman: try reader.postman(try json(bytes))
-        case .mitmproxy: try reader.flows(bytes)
-        case .openapi: try reader.openAPI(try ImportReader.document(bytes))
+        case .mitmproxy: try reader.readFlows(bytes)
+        case .openapi: try reader.readOpenAPI(try ImportReader.document(bytes))
         case .events: try reader.events(bytes)
         case .ndjson: try reader.lines(bytes)
         case .curl: try reader.curl(bytes)

@@ -4,26 +4,26 @@ internal import ContractFiles
 /// Reads the examples of an OpenAPI 3 document: one exchange for each operation with examples of
 /// its request and its response.
 extension ImportReader {
-    private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
+    private static let methodNames = ["get", "put", "post", "delete", "patch", "head", "options"]
 
-    mutating func openAPI(_ file: JSONValue) throws(RecordingError) {
+    mutating func readOpenAPI(_ file: JSONValue) throws(RecordingError) {
         guard let paths = file["paths"]?.object else {
-            throw fail(1, "the file has no /paths", "Pass an OpenAPI document of version 3.")
+            throw makeError(1, "the file has no /paths", "Pass an OpenAPI document of version 3.")
         }
         var skippedOperations: [String] = []
         var number = -1
         for path in paths.members {
-            for method in Self.methods {
+            for method in Self.methodNames {
                 guard let operation = path.value[method] else { continue }
                 number += 1
                 let name = "\(method.uppercased()) \(path.key)"
                 let pathParameters = path.value["parameters"]?.array ?? []
-                var source = OpenAPIOperation(
+                var openAPIOperation = OpenAPIOperation(
                     document: file,
                     operation: operation,
                     parameters: pathParameters + (operation["parameters"]?.array ?? [])
                 )
-                guard let exchange = source.exchange(method.uppercased(), path.key) else {
+                guard let exchange = openAPIOperation.exchange(method.uppercased(), path.key) else {
                     skippedOperations.append(name)
                     continue
                 }
@@ -34,12 +34,12 @@ extension ImportReader {
         }
         if !skippedOperations.isEmpty {
             let names = skippedOperations.prefix(8).joined(separator: ", ")
-            let more =
+            let moreOperationsNote =
                 skippedOperations.count > 8 ? ", … and \(skippedOperations.count - 8) more" : ""
-            notes.append("left out because examples are missing: \(names)\(more)")
+            notes.append("left out because examples are missing: \(names)\(moreOperationsNote)")
         }
         guard number + 1 > skippedOperations.count else {
-            throw fail(
+            throw makeError(
                 1,
                 "no operation has examples of all its parameters, its body and its response",
                 "Add 'example' to the parameters, the body and the response, or record a session."
@@ -147,9 +147,9 @@ private struct OpenAPIOperation {
     private func resolvedReference(_ value: JSONValue, depth: Int = 0) -> JSONValue {
         guard depth < Self.depthMax, let reference = value["$ref"]?.string,
             reference.hasPrefix("#"), let pointer = JSONPointer(String(reference.dropFirst())),
-            let found = document[pointer]
+            let referencedValue = document[pointer]
         else { return value }
-        return resolvedReference(found, depth: depth + 1)
+        return resolvedReference(referencedValue, depth: depth + 1)
     }
 
     /// Returns the example of a parameter or body: `example`, the first of `examples`, or one that
@@ -172,9 +172,9 @@ private struct OpenAPIOperation {
         {
             return example
         }
-        if let parts = schema["allOf"]?.array {
+        if let allOfSchemas = schema["allOf"]?.array {
             var members: [JSONObject.Member] = []
-            for part in parts {
+            for part in allOfSchemas {
                 guard let object = example(ofSchema: part, depth: depth + 1)?.object else {
                     return nil
                 }
@@ -189,12 +189,12 @@ private struct OpenAPIOperation {
             return example(ofSchema: items, depth: depth + 1).map { .array([$0]) }
         }
         guard let properties = schema["properties"]?.object?.members else { return nil }
-        let required = Set(schema["required"]?.strings ?? [])
+        let requiredNames = Set(schema["required"]?.strings ?? [])
         var members: [JSONObject.Member] = []
         for property in properties {
             if let value = example(ofSchema: property.value, depth: depth + 1) {
                 members.append(.init(key: property.key, value: value))
-            } else if required.contains(property.key) {
+            } else if requiredNames.contains(property.key) {
                 return nil
             }
         }

@@ -8,14 +8,18 @@ extension ImportReader {
             file["metadata"]?["pactSpecification"]?["version"]?.string
             ?? file["metadata"]?["pact-specification"]?["version"]?.string ?? ""
         guard ["3", "4"].contains(version.prefix(1)) else {
-            throw fail(
+            throw makeError(
                 1,
                 "the Pact file has specification '\(version)'; only 3 and 4 are supported",
                 "Generate the Pact file with a client of specification 3 or 4."
             )
         }
         guard let interactions = file["interactions"]?.array else {
-            throw fail(1, "the Pact file has no /interactions", "Generate the Pact file again.")
+            throw makeError(
+                1,
+                "the Pact file has no /interactions",
+                "Generate the Pact file again."
+            )
         }
         for (index, interaction) in interactions.enumerated() {
             entry(index) { reader throws(RecordingError) in
@@ -37,7 +41,7 @@ extension ImportReader {
             let method = request["method"]?.string?.uppercased(), Self.isMethod(method),
             let path = request["path"]?.string, path.hasPrefix("/")
         else {
-            throw fail(
+            throw makeError(
                 1,
                 "\(location)/request has no method or no path",
                 "Generate the Pact file again."

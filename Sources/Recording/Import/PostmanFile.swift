@@ -6,14 +6,14 @@ extension ImportReader {
     mutating func postman(_ file: JSONValue) throws(RecordingError) {
         let schema = file["info"]?["schema"]?.string ?? ""
         guard schema.contains("/collection/v2.") else {
-            throw fail(
+            throw makeError(
                 1,
                 "/info/schema is '\(schema.prefix(80))'; only collections of format 2 are supported",
                 "Export the collection from Postman as v2.1."
             )
         }
         guard let items = file["item"]?.array else {
-            throw fail(1, "the collection has no /item", "Export the collection again.")
+            throw makeError(1, "the collection has no /item", "Export the collection again.")
         }
         var collection = PostmanCollection(reader: self, variables: file["variable"])
         collection.read(items, "/item", auth: file["auth"])
@@ -28,7 +28,7 @@ private struct PostmanCollection {
     private let variables: [String: String]
     /// The status of the saved response that was imported for each request, so that no request gets
     /// two responses.
-    private var importedStatuses: [HTTPMessage.Request: Int] = [:]
+    private var statusByRequest: [HTTPMessage.Request: Int] = [:]
     /// The number of requests and saved responses that have been read from the collection.
     private var entryCount = 0
 
@@ -54,7 +54,7 @@ private struct PostmanCollection {
             guard let request, !savedResponses.isEmpty else {
                 entry { collection throws(RecordingError) in
                     guard let request else {
-                        throw collection.reader.fail(
+                        throw collection.reader.makeError(
                             1,
                             "\(location) has no request",
                             "Export the collection again."
@@ -68,8 +68,8 @@ private struct PostmanCollection {
             for (number, response) in savedResponses.enumerated() {
                 let location = "\(location)/response/\(number)"
                 entry { collection throws(RecordingError) in
-                    let original = response["originalRequest"] ?? request
-                    let convertedRequest = try collection.request(original, location, auth)
+                    let originalRequest = response["originalRequest"] ?? request
+                    let convertedRequest = try collection.request(originalRequest, location, auth)
                     try collection.add(convertedRequest, response, location)
                 }
             }
@@ -101,16 +101,20 @@ private struct PostmanCollection {
         _ location: String
     ) throws(RecordingError) {
         guard let code = response["code"] else {
-            throw reader.fail(1, "\(location) has no code", "Save the response again in Postman.")
+            throw reader.makeError(
+                1,
+                "\(location) has no code",
+                "Save the response again in Postman."
+            )
         }
         let status = try reader.status(code, location + "/code")
-        if let other = importedStatuses[request] {
+        if let earlierStatus = statusByRequest[request] {
             reader.notes.append(
-                "\(location), \(status.code), is left out: the same request already has status \(other)"
+                "\(location), \(status.code), is left out: the same request already has status \(earlierStatus)"
             )
             return
         }
-        importedStatuses[request] = status.code
+        statusByRequest[request] = status.code
         try reader.add(
             request,
             RecordedResponse(
@@ -133,7 +137,7 @@ private struct PostmanCollection {
         let method = value["method"]?.string?.uppercased() ?? "GET"
         let url = value.string.map(JSONValue.string) ?? value["url"]
         guard ImportReader.isMethod(method), let url else {
-            throw reader.fail(1, "\(location) has no url", "Export the collection again.")
+            throw reader.makeError(1, "\(location) has no url", "Export the collection again.")
         }
         var target = try self.target(url, location)
         var fields = Self.fields(value["header"])
@@ -166,31 +170,31 @@ private struct PostmanCollection {
         }
         if !raw.hasPrefix("/"), raw.firstRange(of: "://") == nil { raw = "http://" + raw }
         guard let target = ImportReader.target(raw) else {
-            throw reader.fail(
+            throw reader.makeError(
                 1,
                 "\(location): '\(raw.prefix(80))' is not a URL",
                 "Correct the URL."
             )
         }
-        let parts = try substituteVariables(target, location).split(
+        let pathAndQuery = try substituteVariables(target, location).split(
             separator: "?",
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
         // Replaces path variables, as in `/users/:id`, with the values next to the URL.
         let pathVariables = Self.pairs(url["variable"])
-        let path = parts[0].split(separator: "/", omittingEmptySubsequences: false)
+        let path = pathAndQuery[0].split(separator: "/", omittingEmptySubsequences: false)
             .map { part in
                 part.hasPrefix(":")
                     ? pathVariables[String(part.dropFirst())].map(\.percentEncoded) ?? String(part)
                     : String(part)
             }
-        let disabled = Set(
+        let disabledNames = Set(
             (url["query"]?.array ?? []).filter { $0["disabled"]?.bool == true }
                 .map { "\($0["key"]?.string ?? "")=\($0["value"]?.string ?? "")" }
         )
-        let query = parts.dropFirst().first?.split(separator: "&")
-            .filter { !disabled.contains(String($0)) }.joined(separator: "&")
+        let query = pathAndQuery.dropFirst().first?.split(separator: "&")
+            .filter { !disabledNames.contains(String($0)) }.joined(separator: "&")
         let resolvedTarget =
             path.joined(separator: "/") + (query.map { $0.isEmpty ? "" : "?" + $0 } ?? "")
         return Self.percentEncodedTarget(resolvedTarget)
@@ -202,8 +206,8 @@ private struct PostmanCollection {
         target.utf8.map { byte in
             let isPlain = (0x21...0x7E).contains(byte) && !"\"<>`{}|\\^".utf8.contains(byte)
             if isPlain { return String(UnicodeScalar(byte)) }
-            let digits = String(byte, radix: 16, uppercase: true)
-            return "%" + (digits.count == 1 ? "0" : "") + digits
+            let hexDigits = String(byte, radix: 16, uppercase: true)
+            return "%" + (hexDigits.count == 1 ? "0" : "") + hexDigits
         }.joined()
     }
 
@@ -221,13 +225,13 @@ private struct PostmanCollection {
             return (text, language == "json" && !text.isEmpty ? "application/json" : nil)
         case "urlencoded":
             let pairs = (value["urlencoded"]?.array ?? []).filter { $0["disabled"]?.bool != true }
-            var texts: [String] = []
+            var formPairs: [String] = []
             for pair in pairs {
                 let name = try substituteVariables(pair["key"]?.string ?? "", location)
                 let text = try substituteVariables(pair["value"]?.string ?? "", location)
-                texts.append("\(name.percentEncoded)=\(text.percentEncoded)")
+                formPairs.append("\(name.percentEncoded)=\(text.percentEncoded)")
             }
-            return (texts.joined(separator: "&"), "application/x-www-form-urlencoded")
+            return (formPairs.joined(separator: "&"), "application/x-www-form-urlencoded")
         case "graphql":
             let query = value["graphql"]?["query"] ?? ""
             let text = try substituteVariables(
@@ -236,12 +240,16 @@ private struct PostmanCollection {
             )
             guard let variables = try? JSONValue(parsing: Array((text.isEmpty ? "{}" : text).utf8))
             else {
-                throw reader.fail(1, "\(location): GraphQL variables are not JSON", "Correct them.")
+                throw reader.makeError(
+                    1,
+                    "\(location): GraphQL variables are not JSON",
+                    "Correct them."
+                )
             }
             let body: JSONValue = ["query": query, "variables": variables]
             return (body.text, "application/json")
         default:
-            throw reader.fail(
+            throw reader.makeError(
                 1,
                 "\(location)/body has mode '\(mode.prefix(20))'; the collection does not contain the sent bytes",
                 "Export the session as HAR, or as curl with -F."
@@ -278,7 +286,7 @@ private struct PostmanCollection {
                 fields.append(HTTPMessage.Field(key, value))
             }
         default:
-            throw reader.fail(
+            throw reader.makeError(
                 1,
                 "\(location) uses '\(type.prefix(20))'; the collection does not contain the sent credentials",
                 "Export the session as HAR, or as curl with its headers."
@@ -295,18 +303,18 @@ private struct PostmanCollection {
         var output = ""
         var rest = text[...]
         while let open = rest.firstRange(of: "{{"),
-            let close = rest[open.upperBound...].firstRange(of: "}}")
+            let closingBraces = rest[open.upperBound...].firstRange(of: "}}")
         {
-            let name = String(rest[open.upperBound..<close.lowerBound])
+            let name = String(rest[open.upperBound..<closingBraces.lowerBound])
             guard let value = variables[name] else {
-                throw reader.fail(
+                throw reader.makeError(
                     1,
                     "\(location): the variable {{\(name.prefix(40))}} has no value",
                     "Set the variable in the collection, and export the collection again."
                 )
             }
             output += rest[..<open.lowerBound] + value
-            rest = rest[close.upperBound...]
+            rest = rest[closingBraces.upperBound...]
         }
         return output + rest
     }
@@ -315,11 +323,11 @@ private struct PostmanCollection {
     /// a JSON object.
     private static func pairs(_ value: JSONValue?) -> [String: String] {
         let members = value?.object?.members.map { ($0.key, $0.value.string ?? $0.value.text) }
-        let entries = (value?.array ?? []).compactMap { entry -> (String, String)? in
+        let keysAndValues = (value?.array ?? []).compactMap { entry -> (String, String)? in
             guard let key = (entry["key"] ?? entry["id"])?.string else { return nil }
             return (key, entry["value"].map { $0.string ?? $0.text } ?? "")
         }
-        return Dictionary(members ?? entries) { _, last in last }
+        return Dictionary(members ?? keysAndValues) { _, last in last }
     }
 
     private static func fields(_ value: JSONValue?) -> [HTTPMessage.Field] {

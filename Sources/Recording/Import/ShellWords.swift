@@ -13,7 +13,7 @@ enum ShellWords {
 
     /// Splits the commands of a file, according to the rules of POSIX shells or of cmd.exe.
     static func commands(_ text: String) throws(RecordingError) -> [Command] {
-        isForWindows(text) ? windows(text) : try posix(text)
+        isForWindows(text) ? windowsCommands(text) : try posixCommands(text)
     }
 
     /// Returns whether a file uses carets as cmd.exe does, for example after "copy as cURL (cmd)"
@@ -25,7 +25,7 @@ enum ShellWords {
 
     // MARK: POSIX, and bash's $'…'
 
-    private static func posix(_ text: String) throws(RecordingError) -> [Command] {
+    private static func posixCommands(_ text: String) throws(RecordingError) -> [Command] {
         var reader = PosixReader(text)
         try reader.read()
         return reader.commands
@@ -44,13 +44,13 @@ enum ShellWords {
         /// outside of quotes.
         private var unquotedWord = ""
         /// Whether the next word is the target of a redirection (`>` or `<`), which is ignored.
-        private var isRedirected = false
+        private var isRedirectionTarget = false
         /// Whether the following words belong to a command behind a pipe (`|`), which is ignored.
-        private var isPiped = false
+        private var isBehindPipe = false
 
         init(_ text: String) { rest = Array(text.unicodeScalars)[...] }
 
-        private func fail(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
+        private func makeError(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
             RecordingError(line: line, problem: problem, remedy: remedy)
         }
 
@@ -75,13 +75,13 @@ enum ShellWords {
         private mutating func endWord() throws(RecordingError) {
             defer { (word, unquotedWord) = (nil, "") }
             guard let word else { return }
-            if isRedirected {
-                isRedirected = false
+            if isRedirectionTarget {
+                isRedirectionTarget = false
                 return
             }
-            if isPiped { return }
+            if isBehindPipe { return }
             if Self.hasBraceExpansion(unquotedWord) {
-                throw fail(
+                throw makeError(
                     line,
                     "a shell expands '\(word)' to several words",
                     "Put the word in single quotes, or write the words separately."
@@ -93,7 +93,7 @@ enum ShellWords {
         private mutating func endCommand() throws(RecordingError) {
             try endWord()
             if !words.isEmpty { commands.append(Command(line: start, words: words)) }
-            (words, isRedirected, isPiped) = ([], false, false)
+            (words, isRedirectionTarget, isBehindPipe) = ([], false, false)
             start = line
         }
 
@@ -103,8 +103,8 @@ enum ShellWords {
                 unquotedWord.hasPrefix("{") ? 0 : 1
             ) {
                 guard let end = part.firstIndex(of: "}") else { continue }
-                let inner = part[..<end]
-                if inner.contains(",") || inner.contains("..") { return true }
+                let braceContent = part[..<end]
+                if braceContent.contains(",") || braceContent.contains("..") { return true }
             }
             return false
         }
@@ -122,7 +122,7 @@ enum ShellWords {
                         try endCommand()
                     } else {
                         try endWord()
-                        isPiped = true
+                        isBehindPipe = true
                     }
                 case "<", ">": try redirect(scalar)
                 case "(", ")", "`": throw substitutionError()
@@ -130,7 +130,7 @@ enum ShellWords {
                 case "#" where word == nil:
                     while let next = rest.first, next != "\n" { _ = consume() }
                 case "'": try readQuote(line)
-                case "\"": try doubleQuote(line)
+                case "\"": try readDoubleQuote(line)
                 case "$": try readDollar()
                 case " ", "\t", "\r", "\u{b}", "\u{c}": try endWord()
                 default: append(scalar, isQuoted: false)
@@ -145,11 +145,11 @@ enum ShellWords {
             if let word, word.allSatisfy(\.isNumber) { (self.word, unquotedWord) = (nil, "") }
             try endWord()
             while let next = rest.first, [">", "&", "|"].contains(next) { _ = consume() }
-            isRedirected = true
+            isRedirectionTarget = true
         }
 
         private func substitutionError() -> RecordingError {
-            fail(
+            makeError(
                 line,
                 "a shell substitutes an unknown value for a variable or a command",
                 "Put the variable or command in single quotes, or write its value."
@@ -168,10 +168,10 @@ enum ShellWords {
                 if next == "'" { return }
                 append(next, isQuoted: true)
             }
-            throw fail(openingLine, "a single quote is not closed", "Add the closing quote.")
+            throw makeError(openingLine, "a single quote is not closed", "Add the closing quote.")
         }
 
-        private mutating func doubleQuote(_ openingLine: Int) throws(RecordingError) {
+        private mutating func readDoubleQuote(_ openingLine: Int) throws(RecordingError) {
             word = word ?? ""
             while let next = consume() {
                 switch next {
@@ -186,7 +186,7 @@ enum ShellWords {
                 default: append(next, isQuoted: true)
                 }
             }
-            throw fail(openingLine, "a double quote is not closed", "Add the closing quote.")
+            throw makeError(openingLine, "a double quote is not closed", "Add the closing quote.")
         }
 
         /// Returns whether a `$` before the character starts a shell expansion, such as `$NAME`.
@@ -217,7 +217,7 @@ enum ShellWords {
             while let next = consume() {
                 if next == "'" {
                     guard let text = String(validating: bytes, as: UTF8.self) else {
-                        throw fail(openingLine, "the quoted bytes are not UTF-8", "Use UTF-8.")
+                        throw makeError(openingLine, "the quoted bytes are not UTF-8", "Use UTF-8.")
                     }
                     for scalar in text.unicodeScalars { append(scalar, isQuoted: true) }
                     return
@@ -228,29 +228,29 @@ enum ShellWords {
                     bytes += String(next).utf8
                 }
             }
-            throw fail(openingLine, "a single quote is not closed", "Add the closing quote.")
+            throw makeError(openingLine, "a single quote is not closed", "Add the closing quote.")
         }
 
         private mutating func escapedBytes() -> [UInt8] {
-            let simple: [Unicode.Scalar: UInt8] = [
+            let byteByEscapeCharacter: [Unicode.Scalar: UInt8] = [
                 "a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "e": 27, "E": 27,
             ]
-            guard let kind = consume() else { return [UInt8(ascii: "\\")] }
-            if let byte = simple[kind] { return [byte] }
-            switch kind {
+            guard let escapeCharacter = consume() else { return [UInt8(ascii: "\\")] }
+            if let byte = byteByEscapeCharacter[escapeCharacter] { return [byte] }
+            switch escapeCharacter {
             case "x":
                 return number(16, 2).map { [UInt8(truncatingIfNeeded: $0)] } ?? Array("\\x".utf8)
             case "u", "U":
-                let word = "\\" + String(kind)
-                return number(16, kind == "u" ? 4 : 8).map { value in
+                let word = "\\" + String(escapeCharacter)
+                return number(16, escapeCharacter == "u" ? 4 : 8).map { value in
                     Unicode.Scalar(value).map { Array(String($0).utf8) } ?? Array("\u{fffd}".utf8)
                 } ?? Array(word.utf8)
             case "0"..."7":
-                let first = kind.value - 48
-                let more = number(8, 2, startingWith: first) ?? first
-                return [UInt8(truncatingIfNeeded: more)]
-            case "\\", "'", "\"", "?": return Array(String(kind).utf8)
-            default: return Array(("\\" + String(kind)).utf8)
+                let first = escapeCharacter.value - 48
+                let parsedValue = number(8, 2, startingWith: first) ?? first
+                return [UInt8(truncatingIfNeeded: parsedValue)]
+            case "\\", "'", "\"", "?": return Array(String(escapeCharacter).utf8)
+            default: return Array(("\\" + String(escapeCharacter)).utf8)
             }
         }
 
@@ -275,13 +275,13 @@ enum ShellWords {
 
     // MARK: cmd.exe
 
-    private static func windows(_ text: String) -> [Command] {
+    private static func windowsCommands(_ text: String) -> [Command] {
         var commands: [Command] = []
         var rest = Array(text.replacing("\r\n", with: "\n").unicodeScalars)[...]
         var (line, start, isQuoted) = (1, 1, false)
         var commandText = String.UnicodeScalarView()
         func end() {
-            let words = arguments(commandText)
+            let words = windowsArguments(commandText)
             if !words.isEmpty { commands.append(Command(line: start, words: words)) }
             commandText = String.UnicodeScalarView()
             isQuoted = false
@@ -294,8 +294,8 @@ enum ShellWords {
                 if next == "\n" {
                     line += 1
                     // The character after a continued line is literal, even another line break.
-                    guard let after = rest.popFirst() else { break }
-                    next = after
+                    guard let characterAfterBreak = rest.popFirst() else { break }
+                    next = characterAfterBreak
                     if next == "\n" { line += 1 }
                     if next == " " || next == "^" {
                         rest = [next] + rest
@@ -318,26 +318,28 @@ enum ShellWords {
     }
 
     /// Splits a command line into words as Windows programs do.
-    private static func arguments(_ text: String.UnicodeScalarView) -> [String] {
+    private static func windowsArguments(_ text: String.UnicodeScalarView) -> [String] {
         var words: [String] = []
         var word: String.UnicodeScalarView?
         var isQuoted = false
-        var backslashes = 0
+        var backslashCount = 0
         var rest = text[...]
         func append(_ scalar: Unicode.Scalar, _ count: Int = 1) {
-            var longer = word ?? String.UnicodeScalarView()
-            longer.append(contentsOf: repeatElement(scalar, count: count))
-            word = longer
+            var extendedWord = word ?? String.UnicodeScalarView()
+            extendedWord.append(contentsOf: repeatElement(scalar, count: count))
+            word = extendedWord
         }
         while let scalar = rest.popFirst() {
             if scalar == "\\" {
-                backslashes += 1
+                backslashCount += 1
                 continue
             }
             // Backslashes are escapes only before a quote.
-            let isEscaped = scalar == "\"" && backslashes % 2 == 1
-            if backslashes > 0 { append("\\", scalar == "\"" ? backslashes / 2 : backslashes) }
-            backslashes = 0
+            let isEscaped = scalar == "\"" && backslashCount % 2 == 1
+            if backslashCount > 0 {
+                append("\\", scalar == "\"" ? backslashCount / 2 : backslashCount)
+            }
+            backslashCount = 0
             switch scalar {
             case "\"" where isEscaped: append("\"")
             case "\"" where isQuoted && rest.first == "\"":
@@ -356,7 +358,7 @@ enum ShellWords {
             default: append(scalar)
             }
         }
-        if backslashes > 0 { append("\\", backslashes) }
+        if backslashCount > 0 { append("\\", backslashCount) }
         if let word { words.append(String(word)) }
         return words
     }

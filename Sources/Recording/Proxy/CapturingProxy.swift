@@ -109,7 +109,7 @@ package final class CapturingProxy: Sendable {
                     ConnectionOptions.configureAcceptedConnection(channel, options, report: report)
                     { channel in
                         let pipeline = channel.pipeline.syncOperations
-                        let codec = HTTPHandlers.server()
+                        let codec = HTTPHandlers.serverCodec()
                         try pipeline.addHandler(HTTP2Refusal())
                         try pipeline.addHandlers(codec)
                         try pipeline.addHandler(CallerHandler(context, tlsContext, codec))
@@ -143,7 +143,7 @@ private enum HTTPHandlers {
     /// Returns the handlers of a connection from a caller to the proxy.
     ///
     /// The caller may send a request before the previous request has its response.
-    static func server() -> [Handler] {
+    static func serverCodec() -> [Handler] {
         [
             HTTPResponseEncoder(configuration: .verbatim),
             ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes)),
@@ -154,7 +154,7 @@ private enum HTTPHandlers {
     /// Returns the handlers of a connection from the proxy to the backend.
     ///
     /// They also pass on interim responses, such as status 100.
-    static func client() -> [Handler] {
+    static func clientCodec() -> [Handler] {
         [
             HTTPRequestEncoder(configuration: .verbatim),
             ByteToMessageHandler(
@@ -286,22 +286,25 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         caller = channelContext.channel
         switch unwrapInboundIn(data) {
         case .head(let head):
-            var forwarded = head
+            var forwardedHead = head
             if let host = context.target.hostField {
-                forwarded.headers.replaceOrAdd(name: "Host", value: host)
+                forwardedHead.headers.replaceOrAdd(name: "Host", value: host)
             }
-            if let accepted = Self.readableEncodings(head.headers) {
-                forwarded.headers.replaceOrAdd(name: "Accept-Encoding", value: accepted)
+            if let acceptedEncodings = Self.readableEncodings(head.headers) {
+                forwardedHead.headers.replaceOrAdd(
+                    name: "Accept-Encoding",
+                    value: acceptedEncodings
+                )
             }
-            if head.uri.hasPrefix("/") { forwarded.uri = context.target.basePath + head.uri }
+            if head.uri.hasPrefix("/") { forwardedHead.uri = context.target.basePath + head.uri }
             if head.headers.contains(name: "upgrade") {
-                Self.removeUnreadableProtocols(&forwarded.headers)
+                Self.removeUnreadableProtocols(&forwardedHead.headers)
             }
             exchangeInProgress = ExchangeInProgress(
                 head: head,
                 request: CapturedBody(max: context.bodyMax),
                 response: CapturedBody(max: context.bodyMax),
-                heldParts: [.head(forwarded)]
+                heldParts: [.head(forwardedHead)]
             )
             // A caller that waits for status 100 before it sends the body needs the backend's
             // response to the request head.
@@ -338,13 +341,13 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// Returns the value of `Accept-Encoding` without the encodings that the proxy cannot decode
     /// (RFC 9110, section 12.5.3); nil when the proxy can decode all encodings.
     private static func readableEncodings(_ headers: HTTPHeaders) -> String? {
-        let accepted = headers[canonicalForm: "accept-encoding"]
+        let acceptedEncodings = headers[canonicalForm: "accept-encoding"]
         let isReadable = { (item: Substring) in
             let name = item.prefix { $0 != ";" && $0 != " " }.lowercased()
             return ["gzip", "x-gzip", "deflate", "identity", ""].contains(name)
         }
-        guard accepted.contains(where: { !isReadable($0) }) else { return nil }
-        let keptEncodings = accepted.filter(isReadable)
+        guard acceptedEncodings.contains(where: { !isReadable($0) }) else { return nil }
+        let keptEncodings = acceptedEncodings.filter(isReadable)
         return keptEncodings.isEmpty ? "identity" : keptEncodings.joined(separator: ", ")
     }
 
@@ -399,22 +402,26 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// Writes the request to the journal, then forwards the parts of the request that were held
     /// back.
     private func begin() {
-        guard var current = exchangeInProgress, current.sequence == nil else { return }
-        var (fields, body) = current.request.result(Self.fields(current.head.headers))
-        if !current.isRequestComplete {
+        guard var startedExchange = exchangeInProgress, startedExchange.sequence == nil else {
+            return
+        }
+        var (fields, body) = startedExchange.request.result(
+            Self.fields(startedExchange.head.headers)
+        )
+        if !startedExchange.isRequestComplete {
             // An incomplete body is not written to the journal, because it could not be parsed.
-            current.isBodyRecordedLater = true
+            startedExchange.isBodyRecordedLater = true
             (fields, body) = (
-                Self.fields(current.head.headers) + [CapturedBody.deferredBodyField], []
+                Self.fields(startedExchange.head.headers) + [CapturedBody.deferredBodyField], []
             )
         }
         let request = HTTPMessage.Request(
-            current.head.method.rawValue,
-            current.head.uri,
+            startedExchange.head.method.rawValue,
+            startedExchange.head.uri,
             fields: fields,
             body: body
         )
-        current.sequence = context.journal.begin(
+        startedExchange.sequence = context.journal.begin(
             Exchange(
                 from: context.party(request),
                 to: .backend,
@@ -424,7 +431,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                 request: request
             )
         )
-        exchangeInProgress = current
+        exchangeInProgress = startedExchange
         connect()
     }
 
@@ -432,11 +439,11 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         if let backend, backend.isActive { return sendHeldParts() }
         guard !isConnecting, let caller else { return }
         isConnecting = true
-        let loop = caller.eventLoop
-        let boundSelf = NIOLoopBound(self, eventLoop: loop)
+        let eventLoop = caller.eventLoop
+        let boundSelf = NIOLoopBound(self, eventLoop: eventLoop)
         let target = context.target
         let tlsContext = tlsContext
-        ClientBootstrap(group: loop)
+        ClientBootstrap(group: eventLoop)
             .connectTimeout(.seconds(5))
             .channelInitializer { channel in
                 ConnectionOptions.configureConnection(channel, [.noDelay]) { channel in
@@ -449,7 +456,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                             )
                         )
                     }
-                    let codec = HTTPHandlers.client()
+                    let codec = HTTPHandlers.clientCodec()
                     try pipeline.addHandlers(codec)
                     let handler = BackendHandler(boundSelf.value)
                     boundSelf.value.backendCodec = codec + [handler]
@@ -490,7 +497,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
 
     // MARK: From the backend
 
-    func received(_ part: HTTPClientResponsePart, from channel: any Channel) {
+    func handleResponsePart(_ part: HTTPClientResponsePart, from channel: any Channel) {
         guard let caller, exchangeInProgress != nil, channel === backend || backend == nil else {
             return
         }
@@ -644,7 +651,7 @@ private final class BackendHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        caller.received(unwrapInboundIn(data), from: context.channel)
+        caller.handleResponsePart(unwrapInboundIn(data), from: context.channel)
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

@@ -25,8 +25,8 @@ final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
         }
         isRefused = true
         var buffer = context.channel.allocator.buffer(capacity: 64)
-        Self.frame(type: 4, payload: 0, &buffer)
-        Self.frame(type: 7, payload: 8 + Self.reason.utf8.count, &buffer)
+        Self.writeFrame(type: 4, payloadLength: 0, &buffer)
+        Self.writeFrame(type: 7, payloadLength: 8 + Self.reason.utf8.count, &buffer)
         buffer.writeInteger(UInt32(0))
         buffer.writeInteger(Self.errorCode)
         buffer.writeString(Self.reason)
@@ -38,9 +38,9 @@ final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     /// Writes the header of an HTTP/2 frame for the whole connection, such as SETTINGS or GOAWAY.
-    private static func frame(type: UInt8, payload: Int, _ buffer: inout ByteBuffer) {
+    private static func writeFrame(type: UInt8, payloadLength: Int, _ buffer: inout ByteBuffer) {
         buffer.writeInteger(UInt8(0))
-        buffer.writeInteger(UInt16(clamping: payload))
+        buffer.writeInteger(UInt16(clamping: payloadLength))
         buffer.writeInteger(type)
         buffer.writeInteger(UInt8(0))
         buffer.writeInteger(UInt32(0))

@@ -9,7 +9,7 @@ final class WebSocketTunnel: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let otherSide: any Channel
-    private var messages: WebSocketMessageParser?
+    private var messageParser: WebSocketMessageParser?
     private let recordMessage: (WebSocketMessageParser.Message) -> Void
 
     /// Creates the forwarding of one direction of a WebSocket connection.
@@ -25,17 +25,17 @@ final class WebSocketTunnel: ChannelInboundHandler {
     ) {
         self.otherSide = otherSide
         self.recordMessage = recordMessage
-        messages = WebSocketMessageParser(bodyMax: bodyMax)
+        messageParser = WebSocketMessageParser(bodyMax: bodyMax)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = unwrapInboundIn(data)
         do {
-            try messages?.read(buffer, recordMessage)
+            try messageParser?.read(buffer, recordMessage)
         } catch {
             // The bytes are not WebSocket frames, so the two sides may use another protocol. The
             // bytes are still forwarded, but no more messages are reported.
-            messages = nil
+            messageParser = nil
         }
         otherSide.writeAndFlush(buffer, promise: nil)
     }
@@ -64,25 +64,25 @@ final class WebSocketMessageParser {
     }
 
     /// The maximum size in bytes of a WebSocket frame.
-    private static let frameMax = 16 << 20
+    private static let frameBytesMax = 16 << 20
 
     private let bodyMax: Int
-    private let frames = EmbeddedChannel(
-        handler: ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: frameMax))
+    private let frameDecoderChannel = EmbeddedChannel(
+        handler: ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: frameBytesMax))
     )
     /// The received part of a message that continues in further WebSocket frames.
     private var incompleteMessage: Message?
 
     init(bodyMax: Int) { self.bodyMax = bodyMax }
 
-    deinit { _ = try? frames.finish(acceptAlreadyClosed: true) }
+    deinit { _ = try? frameDecoderChannel.finish(acceptAlreadyClosed: true) }
 
     /// Decodes the next bytes, and reports each message that is complete.
     ///
     /// - Throws: An error when the bytes are not WebSocket frames.
     func read(_ buffer: ByteBuffer, _ recordMessage: (Message) -> Void) throws {
-        try frames.writeInbound(buffer)
-        while let frame = try frames.readInbound(as: WebSocketFrame.self) {
+        try frameDecoderChannel.writeInbound(buffer)
+        while let frame = try frameDecoderChannel.readInbound(as: WebSocketFrame.self) {
             switch frame.opcode {
             case .text, .binary:
                 incompleteMessage = Message(

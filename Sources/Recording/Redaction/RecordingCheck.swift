@@ -46,51 +46,59 @@ package enum RecordingCheck {
     ) -> [(number: Int, kind: String)] {
         let redactor = Redactor(key: [], names: names)
         return text.exactLines.enumerated().compactMap { index, line in
-            let clean = redactor.text(line)
-            return clean == line ? nil : (index + 1, kind(of: clean, beyond: line))
+            let redactedCopy = redactor.text(line)
+            return redactedCopy == line ? nil : (index + 1, kind(of: redactedCopy, beyond: line))
         }
     }
 
-    private static func findings(in exchange: Exchange, _ clean: Exchange) -> [Finding] {
+    private static func findings(in exchange: Exchange, _ redactedCopy: Exchange) -> [Finding] {
         var changedValues: [(String, String)] = []
-        func compare(_ place: String, _ before: String, _ after: String) {
+        func recordChange(_ place: String, _ before: String, _ after: String) {
             if before != after { changedValues.append((place, kind(of: after, beyond: before))) }
         }
-        func compare(_ side: String, _ before: [HTTPMessage.Field], _ after: [HTTPMessage.Field]) {
+        func recordChange(
+            _ side: String,
+            _ before: [HTTPMessage.Field],
+            _ after: [HTTPMessage.Field]
+        ) {
             for (before, after) in zip(before, after) {
-                compare("\(side) header \(before.name.lowercased())", before.value, after.value)
+                recordChange(
+                    "\(side) header \(before.name.lowercased())",
+                    before.value,
+                    after.value
+                )
             }
         }
-        func compare(_ place: String, _ before: [UInt8], _ after: [UInt8]) {
+        func recordChange(_ place: String, _ before: [UInt8], _ after: [UInt8]) {
             guard before != after else { return }
             let values = (try? JSONValue(parsing: before), try? JSONValue(parsing: after))
             guard case (let left?, let right?) = values else {
                 let text = String(decoding: before, as: UTF8.self)
-                return compare(place, text, String(decoding: after, as: UTF8.self))
+                return recordChange(place, text, String(decoding: after, as: UTF8.self))
             }
             for difference in left.differences(from: right) {
                 let pointer = difference.pointer
-                compare(
+                recordChange(
                     "\(place) \(pointer)",
                     left[pointer]?.text ?? "",
                     right[pointer]?.text ?? ""
                 )
             }
         }
-        compare("target", exchange.request.target, clean.request.target)
-        compare("request", exchange.request.fields, clean.request.fields)
-        compare("request body", exchange.request.body, clean.request.body)
-        if let before = exchange.response, let after = clean.response {
-            compare("response", before.fields, after.fields)
-            compare("response body", before.body, after.body)
+        recordChange("target", exchange.request.target, redactedCopy.request.target)
+        recordChange("request", exchange.request.fields, redactedCopy.request.fields)
+        recordChange("request body", exchange.request.body, redactedCopy.request.body)
+        if let before = exchange.response, let after = redactedCopy.response {
+            recordChange("response", before.fields, after.fields)
+            recordChange("response body", before.body, after.body)
         }
-        for (before, after) in zip(exchange.effects, clean.effects) {
-            compare("message", before.content.bytes, after.content.bytes)
+        for (before, after) in zip(exchange.effects, redactedCopy.effects) {
+            recordChange("message", before.content.bytes, after.content.bytes)
         }
         return changedValues.map { place, kind in
             Finding(
                 sequence: exchange.sequence,
-                request: "\(clean.request.method) \(clean.request.target)",
+                request: "\(redactedCopy.request.method) \(redactedCopy.request.target)",
                 place: place,
                 kind: kind
             )
@@ -99,7 +107,8 @@ package enum RecordingCheck {
 
     /// Returns the kind of the first secret that redaction replaced with a placeholder in a string.
     private static func kind(of after: String, beyond before: String) -> String {
-        let known = Set(Placeholder.all(in: before).map(\.text))
-        return Placeholder.all(in: after).first { !known.contains($0.text) }?.kind ?? "secret"
+        let earlierPlaceholders = Set(Placeholder.all(in: before).map(\.text))
+        return Placeholder.all(in: after).first { !earlierPlaceholders.contains($0.text) }?.kind
+            ?? "secret"
     }
 }

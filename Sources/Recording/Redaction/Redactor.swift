@@ -12,11 +12,11 @@ internal import Providers
 /// occurs.
 package struct Redactor: Sendable {
     /// The secrets, headers and names that the redactor has seen so far.
-    private struct Tables {
+    private struct Caches {
         var placeholders: [String: String] = [:]
-        var known = KnownSecrets(countMax: knownSecretMax)
+        var knownSecrets = KnownSecrets(countMax: knownSecretCountMax)
         /// Headers that contain no secret, cached because most headers repeat within a session.
-        var cleanFields: Set<HTTPMessage.Field> = []
+        var fieldsWithoutSecrets: Set<HTTPMessage.Field> = []
         /// The kind of secret that a header, JSON member or parameter holds, by its name; nil when
         /// it holds none.
         var kindByNameAndPosition: [SecretNames.Position: [String: String?]] = [:]
@@ -25,7 +25,7 @@ package struct Redactor: Sendable {
     /// The maximum number of secrets that are searched for in every line of the recording.
     ///
     /// A session has few secrets and repeats them; a load test has many and repeats none.
-    private static let knownSecretMax = 256
+    private static let knownSecretCountMax = 256
     /// The minimum length in bytes of a secret that is searched for in every line.
     ///
     /// Shorter secrets would also match inside words.
@@ -36,13 +36,13 @@ package struct Redactor: Sendable {
     /// The maximum length in bytes of a header value that is cached.
     ///
     /// Longer values rarely repeat.
-    private static let cleanLengthMax = 200
+    private static let cachedFieldLengthMax = 200
 
     private let key: [UInt8]
     /// Names of headers, JSON members and parameters that the profile of the backend declares
     /// secret.
     private let names: [String]
-    private let tables = Locked(Tables())
+    private let caches = Locked(Caches())
 
     /// Creates the redactor of one recording.
     ///
@@ -58,26 +58,30 @@ package struct Redactor: Sendable {
         for secret in secrets where !secret.isEmpty {
             let value = secret.exposed
             _ = placeholder("secret", value, isKept: true)
-            let words = value.split(separator: " ").map(String.init)
-            if words.count == 2 { _ = placeholder("secret", words[1], isKept: true) }
+            let schemeAndCredential = value.split(separator: " ").map(String.init)
+            if schemeAndCredential.count == 2 {
+                _ = placeholder("secret", schemeAndCredential[1], isKept: true)
+            }
         }
     }
 
     private var redaction: Redaction {
         let lookUpDeclaredKind = Redaction.lookup(names)
         return Redaction(
-            kind: { name, place in
-                if let found = tables.withLock({ $0.kindByNameAndPosition[place]?[name] }) {
-                    return found
+            kind: { name, position in
+                if let cachedResult = caches.withLock({ $0.kindByNameAndPosition[position]?[name] })
+                {
+                    return cachedResult
                 }
-                let kind = lookUpDeclaredKind(name, place)
-                tables.withLock { tables in
+                let kind = lookUpDeclaredKind(name, position)
+                caches.withLock { caches in
                     guard
-                        tables.kindByNameAndPosition[place, default: [:]].count < Self.nameCountMax
+                        caches.kindByNameAndPosition[position, default: [:]].count
+                            < Self.nameCountMax
                     else {
                         return
                     }
-                    tables.kindByNameAndPosition[place, default: [:]].updateValue(
+                    caches.kindByNameAndPosition[position, default: [:]].updateValue(
                         kind,
                         forKey: name
                     )
@@ -90,19 +94,19 @@ package struct Redactor: Sendable {
 
     private func placeholder(_ kind: String, _ value: String, isKept: Bool = false) -> String {
         let fingerprint = Digest.fingerprint(value, key: key)
-        return tables.withLock { tables in
-            if let found = tables.placeholders[value] { return found }
+        return caches.withLock { caches in
+            if let cachedResult = caches.placeholders[value] { return cachedResult }
             // The placeholder keeps the prefix of a key, such as `rk_live_`, which identifies its
             // service.
             let prefix = SecretPatterns.prefix(of: value).map { "." + $0 } ?? ""
             let newPlaceholder = "‹\(kind):\(fingerprint)\(prefix)›"
-            if tables.placeholders.count >= 4 * Self.knownSecretMax {
-                tables.placeholders.removeAll()
+            if caches.placeholders.count >= 4 * Self.knownSecretCountMax {
+                caches.placeholders.removeAll()
             }
-            tables.placeholders[value] = newPlaceholder
+            caches.placeholders[value] = newPlaceholder
             if value.utf8.count >= Self.knownSecretLengthMin, isKept || Self.isUnlikelySecret(value)
             {
-                tables.known.add(value, newPlaceholder, isKept: isKept)
+                caches.knownSecrets.add(value, newPlaceholder, isKept: isKept)
             }
             return newPlaceholder
         }
@@ -123,13 +127,13 @@ package struct Redactor: Sendable {
     /// far replaced.
     package func line(_ value: JSONValue) -> [UInt8] { line(bytes: value.bytes) }
 
-    func line(bytes: [UInt8]) -> [UInt8] { tables.withLock { $0.known.replaced(in: bytes) } }
+    func line(bytes: [UInt8]) -> [UInt8] { caches.withLock { $0.knownSecrets.replaced(in: bytes) } }
 
     /// Returns whether bytes contain a known secret.
     ///
     /// It is used for binary data, in which a secret cannot be replaced.
     package func isSecret(_ bytes: [UInt8]) -> Bool {
-        tables.withLock { $0.known.areContained(in: bytes) }
+        caches.withLock { $0.knownSecrets.areContained(in: bytes) }
     }
 
     // MARK: Messages
@@ -139,17 +143,17 @@ package struct Redactor: Sendable {
     package func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
         let redaction = redaction
         return fields.map { field in
-            guard field.value.utf8.count <= Self.cleanLengthMax else {
+            guard field.value.utf8.count <= Self.cachedFieldLengthMax else {
                 return redaction.fields([field])[0]
             }
-            if tables.withLock({ $0.cleanFields.contains(field) }) { return field }
+            if caches.withLock({ $0.fieldsWithoutSecrets.contains(field) }) { return field }
             let redacted = redaction.fields([field])[0]
             if redacted == field {
-                tables.withLock { tables in
-                    if tables.cleanFields.count >= Self.nameCountMax {
-                        tables.cleanFields.removeAll()
+                caches.withLock { caches in
+                    if caches.fieldsWithoutSecrets.count >= Self.nameCountMax {
+                        caches.fieldsWithoutSecrets.removeAll()
                     }
-                    tables.cleanFields.insert(field)
+                    caches.fieldsWithoutSecrets.insert(field)
                 }
             }
             return redacted

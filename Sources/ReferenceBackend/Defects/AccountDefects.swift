@@ -139,7 +139,7 @@ extension Defect {
                 let isKnown = try await store.pool.read { db in try store.user(db, known: id) != nil
                 }
                 if !isKnown {
-                    await rendezvous.meet(id)
+                    await rendezvous.waitForSecondRequest(id)
                     try await store.pool.write { db in
                         _ = try store.insert(db, id, source: registration.source ?? "new")
                     }
@@ -175,7 +175,7 @@ extension Defect {
             "an account can claim a user ID without its device token",
             breaks: "S-26"
         ) {
-            $0.accounts.mayClaim = { _, _ in true }
+            $0.accounts.mayClaimUser = { _, _ in true }
         },
         Defect(
             "claim-owned-id",
@@ -189,8 +189,8 @@ extension Defect {
             }
         },
         Defect("claim-nothing", "a login without a user ID claims the ID 'null'", breaks: "S-26") {
-            let correctRule = $0.accounts.claim
-            $0.accounts.claim = { accounts, db, login in
+            let correctRule = $0.accounts.claimUser
+            $0.accounts.claimUser = { accounts, db, login in
                 login.currentAppUserID == nil
                     ? .claimed(appUserID: "null") : try correctRule(accounts, db, login)
             }
@@ -200,8 +200,8 @@ extension Defect {
             "an account can claim a user ID that was never registered",
             breaks: "S-26"
         ) {
-            let correctRule = $0.accounts.claim
-            $0.accounts.claim = { accounts, db, login in
+            let correctRule = $0.accounts.claimUser
+            $0.accounts.claimUser = { accounts, db, login in
                 guard let id = login.currentAppUserID, try accounts.store.user(db, known: id) == nil
                 else {
                     return try correctRule(accounts, db, login)
@@ -214,8 +214,8 @@ extension Defect {
             "a login that claims a user ID returns another, new ID",
             breaks: "S-26"
         ) {
-            let correctRule = $0.accounts.claim
-            $0.accounts.claim = { accounts, db, login in
+            let correctRule = $0.accounts.claimUser
+            $0.accounts.claimUser = { accounts, db, login in
                 let result = try correctRule(accounts, db, login)
                 guard case .claimed = result else { return result }
                 return .claimed(appUserID: UUID().uuidString)
@@ -233,7 +233,7 @@ extension Defect {
                 else {
                     return .conflict
                 }
-                await rendezvous.meet(id)
+                await rendezvous.waitForSecondRequest(id)
                 try await accounts.store.pool.write { db in
                     try db.execute(
                         sql: "UPDATE accounts SET userID = ? WHERE accountID = ?",
@@ -254,10 +254,10 @@ extension Defect {
                 let ownedUser = try await store.pool.read { db in
                     try accounts.ownedUser(db, by: login.accountID)
                 }
-                await rendezvous.meet(login.accountID)
+                await rendezvous.waitForSecondRequest(login.accountID)
                 return try await store.pool.write { db in
-                    if let ownedUser { return try accounts.recover(db, ownedUser, login) }
-                    return try store.policies.accounts.claim(accounts, db, login)
+                    if let ownedUser { return try accounts.recoverAccount(db, ownedUser, login) }
+                    return try store.policies.accounts.claimUser(accounts, db, login)
                 }
             }
         },
@@ -389,15 +389,15 @@ extension Defect {
             "the limit of password attempts reveals which accounts exist",
             breaks: "S-25"
         ) {
-            let failures = NIOLockedValueBox<[Data: Int]>([:])
+            let failedAttemptsByHash = NIOLockedValueBox<[Data: Int]>([:])
             let correctRule = $0.accounts.isCorrectPassword
             $0.accounts.isCorrectPassword = { computedHash, hash in
                 guard let hash else { return try correctRule(computedHash, hash) }
-                guard failures.withLockedValue({ $0[hash, default: 0] }) < 8 else {
+                guard failedAttemptsByHash.withLockedValue({ $0[hash, default: 0] }) < 8 else {
                     throw HTTPError(.tooManyRequests, message: "too many attempts")
                 }
                 let isCorrect = try correctRule(computedHash, hash)
-                if !isCorrect { failures.withLockedValue { $0[hash, default: 0] += 1 } }
+                if !isCorrect { failedAttemptsByHash.withLockedValue { $0[hash, default: 0] += 1 } }
                 return isCorrect
             }
         },
@@ -435,7 +435,7 @@ extension Defect {
                 if let token { issuedTokens.withLockedValue { _ = $0.insert(token) } }
                 return token
             }
-            $0.accounts.mayClaim = { user, token in
+            $0.accounts.mayClaimUser = { user, token in
                 guard user.deviceToken != nil, let token else { return false }
                 return issuedTokens.withLockedValue { $0.contains(token) }
             }
@@ -497,12 +497,12 @@ extension Defect {
             breaks: "S-04"
         ) {
             let correctRule = $0.accounts.erasePersonalData
-            let isClosed = NIOLockedValueBox(false)
+            let isAnyAccountErased = NIOLockedValueBox(false)
             $0.accounts.erasePersonalData = { db, user in
                 try correctRule(db, user)
-                isClosed.withLockedValue { $0 = true }
+                isAnyAccountErased.withLockedValue { $0 = true }
             }
-            $0.ignoreEvents { _ in isClosed.withLockedValue { $0 } }
+            $0.ignoreEvents { _ in isAnyAccountErased.withLockedValue { $0 } }
         },
         Defect(
             "second-device-relabels",

@@ -103,14 +103,14 @@ extension Defect {
             breaks: "S-01"
         ) {
             let correctRule = $0.authenticity.isSigned
-            let seen = NIOLockedValueBox<[Data: String]>([:])
+            let seenRequests = NIOLockedValueBox<[Data: String]>([:])
             $0.authenticity.isSigned = { header, body, key, ageMaxInSeconds in
                 guard correctRule(header, body, key, ageMaxInSeconds), let header else {
                     return false
                 }
-                let first = seen.withLockedValue { seen in
-                    seen[body] = seen[body] ?? header
-                    return seen[body]
+                let first = seenRequests.withLockedValue { seenRequests in
+                    seenRequests[body] = seenRequests[body] ?? header
+                    return seenRequests[body]
                 }
                 return first == header
             }
@@ -120,16 +120,20 @@ extension Defect {
             "a refused event is stored as processed",
             breaks: "S-01"
         ) {
-            let seen = NIOLockedValueBox<Set<String>>([])
+            let seenRequests = NIOLockedValueBox<Set<String>>([])
             let (unauthorizedResponse, read, perform) = (
                 $0.route.unauthorizedResponse, $0.route.read, $0.delivery.perform
             )
             $0.route.unauthorizedResponse = { body in
-                if let event = try? read(body) { seen.withLockedValue { _ = $0.insert(event.id) } }
+                if let event = try? read(body) {
+                    seenRequests.withLockedValue { _ = $0.insert(event.id) }
+                }
                 return unauthorizedResponse(body)
             }
             $0.delivery.perform = { steps in
-                if seen.withLockedValue({ $0.contains(steps.event.id) }) { return .duplicate }
+                if seenRequests.withLockedValue({ $0.contains(steps.event.id) }) {
+                    return .duplicate
+                }
                 return try await perform(steps)
             }
         },

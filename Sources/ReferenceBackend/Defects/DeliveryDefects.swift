@@ -46,7 +46,9 @@ extension Defect {
             let rendezvous = Rendezvous()
             $0.delivery.perform = { steps in
                 let known = try await steps.subscriptions()
-                if let id = steps.event.appUserID, !known.isEmpty { await rendezvous.meet(id) }
+                if let id = steps.event.appUserID, !known.isEmpty {
+                    await rendezvous.waitForSecondRequest(id)
+                }
                 let subscribers = try await steps.read()
                 return try await steps.store.pool.write { db in
                     guard try steps.markProcessed(db) else { return .duplicate }
@@ -68,7 +70,7 @@ extension Defect {
             $0.delivery.perform = { steps in
                 let event = steps.event
                 guard let id = event.appUserID, try await steps.isUnknownUser(id),
-                    await rendezvous.meet(id), event.type != "INITIAL_PURCHASE"
+                    await rendezvous.waitForSecondRequest(id), event.type != "INITIAL_PURCHASE"
                 else { return try await correctRule(steps) }
                 _ = try await steps.store.pool.write { db in try steps.markProcessed(db) }
                 return .applied
@@ -80,9 +82,9 @@ extension Defect {
             breaks: "S-03",
             "S-04"
         ) {
-            let seen = NIOLockedValueBox<Set<String>>([])
+            let processedKeys = NIOLockedValueBox<Set<String>>([])
             $0.delivery.perform = { steps in
-                guard seen.withLockedValue({ $0.insert(steps.key).inserted }) else {
+                guard processedKeys.withLockedValue({ $0.insert(steps.key).inserted }) else {
                     return .duplicate
                 }
                 let subscribers = try await steps.read()
@@ -192,7 +194,7 @@ extension Defect {
             let entitlement = $0.entitlement
             $0.delivery.applyLateEvent = { history, db, purchaseKey in
                 try correctRule(history, db, purchaseKey)
-                let other = EventHistory.PurchaseKey(
+                let otherPurchaseKey = EventHistory.PurchaseKey(
                     userID: purchaseKey.userID,
                     productID: purchaseKey.productID,
                     isSandbox: !purchaseKey.isSandbox
@@ -206,7 +208,7 @@ extension Defect {
                         isSandbox
                     )
                 else { return }
-                for event in try history.events(db, other) {
+                for event in try history.events(db, otherPurchaseKey) {
                     entitlement.apply(event, to: &otherSubscription)
                 }
                 try otherSubscription.save(db, onConflict: .replace)
@@ -254,11 +256,11 @@ extension Defect {
             // that.
             let waitingMessages = NIOLockedValueBox<[UnstoredEvent]>([])
             $0.route.storeThenRespond = { store, successResponse in
-                let earlier = waitingMessages.withLockedValue { all in
+                let earlierEvents = waitingMessages.withLockedValue { all in
                     defer { all = [] }
                     return all
                 }
-                for event in earlier { try? await event.store() }
+                for event in earlierEvents { try? await event.store() }
                 if let outcome = try? await store() { return await successResponse(outcome) }
                 let event = UnstoredEvent { _ = await successResponse(try await store()) }
                 waitingMessages.withLockedValue { $0.append(event) }
@@ -332,14 +334,16 @@ extension Defect {
             "S-04"
         ) {
             $0.route.successResponse = { outcome, event, outbox in
-                let received = JSON.response(.ok, ["received": true])
-                guard let message = Defect.message(outcome, event, outbox) else { return received }
+                let receivedResponse = JSON.response(.ok, ["received": true])
+                guard let message = Defect.message(outcome, event, outbox) else {
+                    return receivedResponse
+                }
                 let result = await outbox.store.policies.outbox.sendOnce(
                     outbox,
                     message,
                     .seconds(2)
                 )
-                if case .accepted = result { return received }
+                if case .accepted = result { return receivedResponse }
                 return JSON.response(.internalServerError, ["error": "push_failed"])
             }
         },

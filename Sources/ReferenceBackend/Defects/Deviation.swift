@@ -51,8 +51,8 @@ extension Policies {
     mutating func addEffectToIgnoredEvents(
         _ work: @escaping @Sendable (Store, Database, WebhookEvent) throws -> Void
     ) {
-        let correctRule = delivery.ignore
-        delivery.ignore = { store, db, event in
+        let correctRule = delivery.handleIgnoredEvent
+        delivery.handleIgnoredEvent = { store, db, event in
             try correctRule(store, db, event)
             try work(store, db, event)
         }
@@ -84,8 +84,8 @@ extension Policies {
     mutating func changeReconciledPurchases(
         _ change: @escaping @Sendable (inout [Subscriber.SubscriberPurchase]) -> Void
     ) {
-        let correctRule = reconciliation.repair
-        reconciliation.repair = { store, db, subscriber, id in
+        let correctRule = reconciliation.repairPurchases
+        reconciliation.repairPurchases = { store, db, subscriber, id in
             var currentPurchases = subscriber.currentPurchases
             change(&currentPurchases)
             try correctRule(store, db, Subscriber(currentPurchases: currentPurchases), id)

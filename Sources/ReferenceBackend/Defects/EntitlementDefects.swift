@@ -13,17 +13,19 @@ extension Defect {
             breaks: "S-10"
         ) {
             let begin: Set = ["INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION"]
-            let last = NIOLockedValueBox<[String: String]>([:])
+            let lastEventTypeByPurchase = NIOLockedValueBox<[String: String]>([:])
             $0.afterApplyingEvent { db, event in
                 guard event.concernsPurchase, let productID = event.productID,
                     let userID = try Defect.userID(db, event)
                 else { return }
-                last.withLockedValue { $0["\(userID)/\(productID)"] = event.type }
+                lastEventTypeByPurchase.withLockedValue {
+                    $0["\(userID)/\(productID)"] = event.type
+                }
             }
             let correctRule = $0.entitlement.givesAccess
             $0.entitlement.givesAccess = { subscription, now in
                 let key = "\(subscription.userID)/\(subscription.productID)"
-                return last.withLockedValue { $0[key] }.map(begin.contains)
+                return lastEventTypeByPurchase.withLockedValue { $0[key] }.map(begin.contains)
                     ?? correctRule(subscription, now)
             }
         },
@@ -38,9 +40,9 @@ extension Defect {
             let correctRule = $0.entitlement.givesAccess
             $0.entitlement.givesAccess = { subscription, now in
                 cachedDecisions.withLockedValue { cachedDecisions in
-                    let answer = cachedDecisions[subscription] ?? correctRule(subscription, now)
-                    cachedDecisions[subscription] = answer
-                    return answer
+                    let ruleResult = cachedDecisions[subscription] ?? correctRule(subscription, now)
+                    cachedDecisions[subscription] = ruleResult
+                    return ruleResult
                 }
             }
         },
@@ -96,17 +98,17 @@ extension Defect {
             breaks: "S-11"
         ) {
             let (read, cancel) = ($0.route.read, $0.entitlement.cancel)
-            let trials = NIOLockedValueBox<Set<String>>([])
+            let trialEventIDs = NIOLockedValueBox<Set<String>>([])
             $0.route.read = { body in
                 let event = try read(body)
                 if RawEvent(body).text("period_type") == "TRIAL" {
-                    trials.withLockedValue { _ = $0.insert(event.id) }
+                    trialEventIDs.withLockedValue { _ = $0.insert(event.id) }
                 }
                 return event
             }
             $0.entitlement.cancel = { subscription, event in
                 cancel(&subscription, event)
-                if trials.withLockedValue({ $0.contains(event.id) }) {
+                if trialEventIDs.withLockedValue({ $0.contains(event.id) }) {
                     subscription.hasEnded = true
                 }
             }
@@ -114,11 +116,11 @@ extension Defect {
         Defect("refund-keeps-access", "a refund does not end access", breaks: "S-11") {
             let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
-                let before = subscription
+                let subscriptionBeforeEvent = subscription
                 correctRule(&subscription, event)
                 guard event.cancelReason == "CUSTOMER_SUPPORT" else { return }
-                subscription.expiresAt = before.expiresAt
-                subscription.graceEndsAt = before.graceEndsAt
+                subscription.expiresAt = subscriptionBeforeEvent.expiresAt
+                subscription.graceEndsAt = subscriptionBeforeEvent.graceEndsAt
             }
         },
         Defect("billing-issue-revokes", "BILLING_ISSUE ends access", breaks: "S-12") {
@@ -152,11 +154,11 @@ extension Defect {
         ) {
             let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                let before = subscription
+                let subscriptionBeforeEvent = subscription
                 correctRule(&subscription, event)
-                subscription.willRenew = before.willRenew
-                subscription.billingIssue = before.billingIssue
-                subscription.pendingProductID = before.pendingProductID
+                subscription.willRenew = subscriptionBeforeEvent.willRenew
+                subscription.billingIssue = subscriptionBeforeEvent.billingIssue
+                subscription.pendingProductID = subscriptionBeforeEvent.pendingProductID
             }
         },
         Defect(
@@ -211,10 +213,10 @@ extension Defect {
         ) {
             let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                let pending = subscription.pendingProductID
+                let pendingProductBeforeEvent = subscription.pendingProductID
                 correctRule(&subscription, event)
-                if event.type == "RENEWAL", pending != event.productID {
-                    subscription.pendingProductID = pending
+                if event.type == "RENEWAL", pendingProductBeforeEvent != event.productID {
+                    subscription.pendingProductID = pendingProductBeforeEvent
                 }
             }
         },
@@ -378,17 +380,17 @@ extension Defect {
         ) {
             let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                let grace = subscription.graceEndsAt
+                let graceEnd = subscription.graceEndsAt
                 correctRule(&subscription, event)
-                if event.type == "RENEWAL" { subscription.graceEndsAt = grace }
+                if event.type == "RENEWAL" { subscription.graceEndsAt = graceEnd }
             }
         },
         Defect("refund-keeps-grace", "a refund does not end the grace period", breaks: "S-11") {
             let correctRule = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
-                let grace = subscription.graceEndsAt
+                let graceEnd = subscription.graceEndsAt
                 correctRule(&subscription, event)
-                subscription.graceEndsAt = grace
+                subscription.graceEndsAt = graceEnd
             }
         },
         Defect(
@@ -398,10 +400,14 @@ extension Defect {
         ) {
             let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                let (renews, issue) = (subscription.willRenew, subscription.billingIssue)
+                let (willRenewBeforeEvent, billingIssueBeforeEvent) = (
+                    subscription.willRenew, subscription.billingIssue
+                )
                 correctRule(&subscription, event)
                 guard event.type == "INITIAL_PURCHASE" else { return }
-                (subscription.willRenew, subscription.billingIssue) = (renews, issue)
+                (subscription.willRenew, subscription.billingIssue) = (
+                    willRenewBeforeEvent, billingIssueBeforeEvent
+                )
             }
         },
         Defect(
@@ -426,13 +432,14 @@ extension Defect {
         Defect("local-time", "times are read in the server's time zone", breaks: "S-32") {
             let correctRule = $0.probes.subscriptionFields
             $0.probes.subscriptionFields = { subscription, givesAccess in
-                var answer = correctRule(subscription, givesAccess)
-                if let moment = subscription.expiresAt {
-                    var (seconds, local) = (time_t(moment / 1000), tm())
+                var ruleResult = correctRule(subscription, givesAccess)
+                if let expiryInMilliseconds = subscription.expiresAt {
+                    var (seconds, local) = (time_t(expiryInMilliseconds / 1000), tm())
                     localtime_r(&seconds, &local)
-                    answer["expiration_at_ms"] = moment + Int64(local.tm_gmtoff) * 1000
+                    ruleResult["expiration_at_ms"] =
+                        expiryInMilliseconds + Int64(local.tm_gmtoff) * 1000
                 }
-                return answer
+                return ruleResult
             }
         },
         Defect(
@@ -467,10 +474,10 @@ extension Defect {
         ) {
             let correctRule = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
-                let grace = subscription.graceEndsAt
+                let graceEnd = subscription.graceEndsAt
                 correctRule(&subscription, event)
-                guard event.type == "SUBSCRIPTION_EXTENDED", let grace else { return }
-                subscription.expiresAt = grace
+                guard event.type == "SUBSCRIPTION_EXTENDED", let graceEnd else { return }
+                subscription.expiresAt = graceEnd
             }
         },
         Defect(

@@ -67,12 +67,12 @@ extension Defect {
             breaks: "S-17"
         ) {
             $0.identity.hasNewerState = { _, db, moved in
-                let latest = try Int64.fetchOne(
+                let latestStateTime = try Int64.fetchOne(
                     db,
                     sql: "SELECT max(asOf) FROM subscriptions WHERE userID = ?",
                     arguments: [moved.userID]
                 )
-                return latest.map { $0 >= moved.asOf } ?? false
+                return latestStateTime.map { $0 >= moved.asOf } ?? false
             }
         },
         Defect(

@@ -167,16 +167,16 @@ extension Defect {
         {
             // Queues in memory typically collect messages for a short time before they send them.
             let (persist, waitingMessages) = ($0.outbox.persist, $0.outbox.waitingMessages)
-            let known = NIOLockedValueBox<Set<String>>([])
+            let storedMessageKeys = NIOLockedValueBox<Set<String>>([])
             $0.outbox.persist = { db, draft in
                 var draft = draft
                 draft.dueAt += 400
-                known.withLockedValue { _ = $0.insert(draft.key) }
+                storedMessageKeys.withLockedValue { _ = $0.insert(draft.key) }
                 try persist(db, draft)
             }
             $0.outbox.waitingMessages = { db in
-                let mine = known.withLockedValue { $0 }
-                return try waitingMessages(db).filter { mine.contains($0.0.key) }
+                let keysOfThisProcess = storedMessageKeys.withLockedValue { $0 }
+                return try waitingMessages(db).filter { keysOfThisProcess.contains($0.0.key) }
             }
         },
         Defect(

@@ -19,8 +19,12 @@ extension Outbox {
 
     /// Writes OneSignal tags that RevenueCat maintains itself.
     func writeTags(_ message: Message) async {
-        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-        let id = message.recipient.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
+        let unreservedCharacters = CharacterSet.alphanumerics.union(
+            CharacterSet(charactersIn: "-._~")
+        )
+        let id =
+            message.recipient.addingPercentEncoding(withAllowedCharacters: unreservedCharacters)
+            ?? ""
         var request = HTTPClientRequest(
             url: "\(service.baseURL)/apps/\(service.appID)/users/by/external_id/\(id)"
         )

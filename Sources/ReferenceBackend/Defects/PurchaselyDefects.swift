@@ -241,19 +241,20 @@ extension Defect {
             "a refused Purchasely event is stored as processed",
             breaks: "P-01"
         ) {
-            let refused = NIOLockedValueBox<Set<String>>([])
+            let refusedEventIDs = NIOLockedValueBox<Set<String>>([])
             let (isSigned, read, markProcessed) = (
                 $0.purchasely.isSigned, $0.purchasely.read, $0.purchasely.markProcessed
             )
             $0.purchasely.isSigned = { signature, body, secret, ageMaxInSeconds in
                 let hasValidSignature = isSigned(signature, body, secret, ageMaxInSeconds)
                 if !hasValidSignature, let event = try? read(body) {
-                    refused.withLockedValue { _ = $0.insert(event.id) }
+                    refusedEventIDs.withLockedValue { _ = $0.insert(event.id) }
                 }
                 return hasValidSignature
             }
             $0.purchasely.markProcessed = { db, event in
-                try markProcessed(db, event) && !refused.withLockedValue { $0.contains(event.id) }
+                try markProcessed(db, event)
+                    && !refusedEventIDs.withLockedValue { $0.contains(event.id) }
             }
         },
         Defect(

@@ -40,7 +40,7 @@ struct RawEvent {
 
     /// Returns whether the body's first subscriber attribute lists its value before its time; true
     /// without attributes.
-    static func isInUsualOrder(_ body: Data) -> Bool {
+    static func hasUsualFieldOrder(_ body: Data) -> Bool {
         let text = String(decoding: body, as: UTF8.self)
         guard let time = text.range(of: "\"updated_at_ms\""),
             let value = text.range(of: "\"value\"")

@@ -11,7 +11,7 @@ extension Defect {
             "A-10",
             style: .sync
         ) {
-            $0.reconciliation.repair = { _, _, _, _ in }
+            $0.reconciliation.repairPurchases = { _, _, _, _ in }
         },
         Defect(
             "unread-means-empty",
@@ -35,8 +35,8 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            let correctRule = $0.reconciliation.repair
-            $0.reconciliation.repair = { store, db, subscriber, id in
+            let correctRule = $0.reconciliation.repairPurchases
+            $0.reconciliation.repairPurchases = { store, db, subscriber, id in
                 try correctRule(store, db, subscriber, id)
                 let text = "Your subscription was checked."
                 try Outbox.enqueue(store, db, UUID().uuidString, recipient: id, text: text)

@@ -11,7 +11,7 @@ actor Rendezvous {
     ///
     /// - Returns: Whether another request arrived.
     @discardableResult
-    func meet(_ key: String) async -> Bool {
+    func waitForSecondRequest(_ key: String) async -> Bool {
         if let (_, other) = waitingRequests.removeValue(forKey: key) {
             other.resume(returning: true)
             return true
@@ -22,9 +22,11 @@ actor Rendezvous {
             try? await Task.sleep(for: Self.settleTimeout)
             timeOut(key, ownTicket)
         }
-        let hasMet = await withCheckedContinuation { waitingRequests[key] = (ownTicket, $0) }
+        let hasMetSecondRequest = await withCheckedContinuation {
+            waitingRequests[key] = (ownTicket, $0)
+        }
         timeoutTask.cancel()
-        return hasMet
+        return hasMetSecondRequest
     }
 
     private func timeOut(_ key: String, _ ticket: Int) {

@@ -143,7 +143,7 @@ extension Defect {
             "an event whose keys are in a different order gets status 400",
             breaks: "S-08"
         ) {
-            $0.refuseEvents(.badRequest) { _, body in !RawEvent.isInUsualOrder(body) }
+            $0.refuseEvents(.badRequest) { _, body in !RawEvent.hasUsualFieldOrder(body) }
         },
         Defect(
             "product-change-needs-new",

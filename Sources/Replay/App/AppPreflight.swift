@@ -29,10 +29,10 @@ package enum AppPreflight {
         await PhoneExecution.carryOut(.phone(phone), by: &scenario)
         await PhoneExecution.carryOut(.app(AppAction(.launch)), by: &scenario)
         let runProblem = scenario.state.withLock { $0.runProblem }
-        let seen = await PageInspection(scenario)
+        let inspection = await PageInspection(scenario)
         await scenario.close()
         if case .pageUnusable(let text)? = runProblem { return .unreachable(text) }
-        return outcome(seen, setting.profile)
+        return outcome(inspection, setting.profile)
     }
 
     /// The result of looking up a CSS selector on the page of the app.
@@ -82,7 +82,7 @@ package enum AppPreflight {
     /// Compares the observations of a launch with the profile.
     ///
     /// Returns the mismatches; if there are none, returns notes.
-    package static func outcome(_ seen: PageInspection, _ profile: Profile) -> Outcome {
+    package static func outcome(_ inspection: PageInspection, _ profile: Profile) -> Outcome {
         let app = profile.app
         var problems: [String] = []
         var notes: [String] = []
@@ -90,25 +90,25 @@ package enum AppPreflight {
             problems.append(
                 "the profile names no elements to tap: add "
                     + "'app: {taps: {upgrade: \"#…\", restore: …, login: …, logout: …, status: …}}'"
-                    + elementSuggestion(seen)
+                    + elementSuggestion(inspection)
             )
         }
-        let isStarted = seen.timeline.registrations.contains(where: \.isAcknowledged)
+        let hasRegistered = inspection.timeline.registrations.contains(where: \.isAcknowledged)
         for (key, selector) in app.selectors {
-            guard let found = seen.elements[key] else { continue }
+            guard let found = inspection.elements[key] else { continue }
             let isUpgrade = key == "app: taps: upgrade"
             // Elements that appear only later, or only for other users, need not be on the page at
             // the start.
             let isTapped = key.hasPrefix("app: taps:") || key.hasPrefix("app: inputs:")
             switch found {
             case .invalid: problems.append("'\(key): \(selector)' is not a valid CSS selector")
-            case .absent where isUpgrade && isStarted:
+            case .absent where isUpgrade && hasRegistered:
                 problems.append(
-                    "the page has no element '\(selector)' ('\(key)')\(elementSuggestion(seen))"
+                    "the page has no element '\(selector)' ('\(key)')\(elementSuggestion(inspection))"
                 )
             case .absent where isTapped && !key.hasSuffix("later"):
                 notes.append("the page has no element '\(selector)' ('\(key)') after its start")
-            case .hidden where isUpgrade && isStarted:
+            case .hidden where isUpgrade && hasRegistered:
                 notes.append(
                     "'\(selector)' ('\(key)') is hidden after the start, so the upgrade counts as "
                         + "locked; if a menu has to be opened first, list both: "
@@ -117,15 +117,15 @@ package enum AppPreflight {
             case .absent, .hidden, .there: break
             }
         }
-        problems += registrationProblems(seen, profile) + vault(seen, app)
+        problems += registrationProblems(inspection, profile) + vault(inspection, app)
         return problems.isEmpty ? .ready(notes: notes) : .profile(problems)
     }
 
-    private static func elementSuggestion(_ seen: PageInspection) -> String {
-        seen.tappableElements.isEmpty
+    private static func elementSuggestion(_ inspection: PageInspection) -> String {
+        inspection.tappableElements.isEmpty
             ? ""
             : "; elements that can be tapped: "
-                + seen.tappableElements.prefix(8).joined(separator: ", ")
+                + inspection.tappableElements.prefix(8).joined(separator: ", ")
     }
 
     /// Returns the names as a list in alphabetical order, each name once.
@@ -133,10 +133,13 @@ package enum AppPreflight {
         Set(names).sorted().joined(separator: ", ")
     }
 
-    private static func registrationProblems(_ seen: PageInspection, _ profile: Profile) -> [String]
+    private static func registrationProblems(_ inspection: PageInspection, _ profile: Profile)
+        -> [String]
     {
-        let calls = seen.timeline.registrations
-        if let refusal = seen.registrationRefusals.first, !calls.contains(where: \.isAcknowledged) {
+        let calls = inspection.timeline.registrations
+        if let refusal = inspection.registrationRefusals.first,
+            !calls.contains(where: \.isAcknowledged)
+        {
             return [
                 "the app's registration request does not fit 'endpoints: register': \(refusal)"
             ]
@@ -144,7 +147,7 @@ package enum AppPreflight {
         guard calls.isEmpty, let endpoint = profile.endpoints["register"] else { return [] }
         // A page that sends only GET requests has not tried to register a user.
         let unexpectedRequests = sortedList(
-            seen.timeline.unroutedRequests.map(\.text).filter { !$0.hasPrefix("GET ") }
+            inspection.timeline.unroutedRequests.map(\.text).filter { !$0.hasPrefix("GET ") }
         )
         guard !unexpectedRequests.isEmpty else { return [] }
         return [
@@ -153,8 +156,8 @@ package enum AppPreflight {
         ]
     }
 
-    private static func vault(_ seen: PageInspection, _ app: Profile.App) -> [String] {
-        let keys = seen.timeline.commands.compactMap { command in
+    private static func vault(_ inspection: PageInspection, _ app: Profile.App) -> [String] {
+        let keys = inspection.timeline.commands.compactMap { command in
             ["readvault", "setvault"].contains(command.bridge.scheme) ? command.bridge["key"] : nil
         }
         let expectedKey = app.vaultKeys[.id] ?? ""
@@ -172,7 +175,7 @@ extension Profile.App {
         let tapSelectors = tapSelectors.sorted { $0.key < $1.key }.compactMap { name, path in
             path.first.map { (key: "app: taps: \(name)", selector: $0) }
         }
-        let later = self.tapSelectors.sorted { $0.key < $1.key }.flatMap { name, path in
+        let laterSelectors = self.tapSelectors.sorted { $0.key < $1.key }.flatMap { name, path in
             path.dropFirst().map { (key: "app: taps: \(name), later", selector: $0) }
         }
         let inputSelectors = inputSelectors.sorted { $0.key < $1.key }.map {
@@ -182,6 +185,6 @@ extension Profile.App {
             (key: "app: shows: \($0.key.rawValue)", selector: $0.value)
         }
         let agreementSelector = agreementSelector.map { [(key: "app: agree", selector: $0)] } ?? []
-        return tapSelectors + later + inputSelectors + elementSelectors + agreementSelector
+        return tapSelectors + laterSelectors + inputSelectors + elementSelectors + agreementSelector
     }
 }

@@ -64,9 +64,9 @@ package final class BrowserAdmission: Sendable {
         let isBelowSlowdownMax = slowdown() < Self.slowdownMax
         return state.withLock { state in
             state.loadStartTimes = state.loadStartTimes.filter { now - $0.value < Self.loadTimeMax }
-            let isFree = state.loadStartTimes.count < concurrentLoadMax
-            let hasTime = isBelowSlowdownMax || state.runningCount < concurrentLoadMax
-            guard isForced || isFree && hasTime else { return nil }
+            let hasFreeSlot = state.loadStartTimes.count < concurrentLoadMax
+            let hasProcessorTime = isBelowSlowdownMax || state.runningCount < concurrentLoadMax
+            guard isForced || hasFreeSlot && hasProcessorTime else { return nil }
             state.number += 1
             state.loadStartTimes[state.number] = now
             state.runningCount += 1

@@ -9,7 +9,7 @@ final class BrowserPage: Sendable {
     /// The script that Assay injects into the page calls it.
     static let binding = "__assaySay"
 
-    let pageRef: PhoneRef
+    let phoneRef: PhoneRef
     let session: String
     private let targetID: String
     private let devTools: DevTools
@@ -22,30 +22,30 @@ final class BrowserPage: Sendable {
     /// - Parameters:
     ///   - devTools: The connection to the browser.
     ///   - context: The ID of the browser context.
-    ///   - pageRef: The name of the simulated phone that the page belongs to, and the number of this
+    ///   - phoneRef: The name of the simulated phone that the page belongs to, and the number of this
     ///     load of the app.
     /// - Throws: `DevTools.CallError` when the browser refuses a command or does not respond.
     init(
         _ devTools: DevTools,
         context: String,
-        pageRef: PhoneRef
+        phoneRef: PhoneRef
     ) async throws(DevTools.CallError) {
         self.devTools = devTools
-        self.pageRef = pageRef
+        self.phoneRef = phoneRef
         let creationResult = try await devTools.send(
             "Target.createTarget",
             ["url": "about:blank", "browserContextId": .string(context)]
         )
         targetID = creationResult["targetId"]?.string ?? ""
-        let attached = try await devTools.send(
+        let attachResult = try await devTools.send(
             "Target.attachToTarget",
             ["targetId": .string(targetID), "flatten": true]
         )
-        session = attached["sessionId"]?.string ?? ""
+        session = attachResult["sessionId"]?.string ?? ""
     }
 
     /// The name of the simulated phone that the page belongs to.
-    var phone: String { pageRef.name }
+    var phone: String { phoneRef.name }
 
     var events: AsyncStream<DevTools.Event> { devTools.events(of: session) }
 

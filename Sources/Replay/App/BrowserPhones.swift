@@ -14,7 +14,7 @@ extension BrowserScenario: PhoneExecutor {
     }
 
     package func fail(_ text: String) {
-        state.withLock { $0.runProblem = $0.runProblem ?? .faultMissed(text) }
+        state.withLock { $0.runProblem = $0.runProblem ?? .faultNotApplied(text) }
     }
 
     /// Records that the page cannot be opened, which ends the scenario.
@@ -30,7 +30,7 @@ extension BrowserScenario: PhoneExecutor {
 
     package func begin(_ action: AppAction) {
         edit { state, time in
-            state.kills.begin(action)
+            state.killPointTracker.begin(action)
             state.agrees = action.agrees
             state.lastActivityTime = time
             state.actionStartIndex = state.world.exchanges.count
@@ -42,7 +42,7 @@ extension BrowserScenario: PhoneExecutor {
             _ = await page(action.phone)?.evaluate(Self.clickExpression(selector))
             await settle(after: action)
         }
-        state.withLock { $0.kills.end(action.phone) }
+        state.withLock { $0.killPointTracker.end(action.phone) }
     }
 
     package func app(for action: AppAction) -> AppAction.App {
@@ -129,7 +129,7 @@ extension BrowserScenario: PhoneExecutor {
                 state.lastActivityTime = time
                 return state.world.launch(phone, isReload: isReload, at: time)
             }
-            let page = try await BrowserPage(devTools, context: context, pageRef: launch.page)
+            let page = try await BrowserPage(devTools, context: context, phoneRef: launch.page)
             let events = page.events
             let task = clock.task { [weak self] in
                 for await event in events {
@@ -167,7 +167,7 @@ extension BrowserScenario: PhoneExecutor {
     /// If they take too long, the scenario ends.
     private func waitForScripts(_ page: BrowserPage) async {
         let settleTimeout = SettleTimeout(Self.loadTimeMax, setting.heartbeat, clock)
-        let (phone, load) = (page.phone, page.pageRef.load)
+        let (phone, load) = (page.phone, page.phoneRef.load)
         while !settleTimeout.isOver, !Task.isCancelled {
             let isOver = state.withLock { state in
                 let isOpen = state.pages[phone]?.contains { $0 === page } ?? false
@@ -235,14 +235,18 @@ extension BrowserScenario: PhoneExecutor {
             setting.heartbeat,
             clock
         )
-        let silence = SettleTimeout(.microseconds(2 * Self.quietTime), setting.heartbeat, clock)
+        let quietTimeout = SettleTimeout(
+            .microseconds(2 * Self.quietTimeInMicroseconds),
+            setting.heartbeat,
+            clock
+        )
         @Sendable func isMet(_ state: State, _ test: (ClientTimeline) -> Bool) -> Bool {
             test(state.world.timeline(from: state.actionStartIndex))
         }
         switch action.name {
         case .launch, .launchTwice, .reload:
-            let isNative = edit { state, _ in state.world.isNative(action.phone) }
-            await wait(atMost: isNative ? startupTimeout + 500_000 : 800_000) { state, _ in
+            let isNativeApp = edit { state, _ in state.world.isNativeApp(action.phone) }
+            await wait(atMost: isNativeApp ? startupTimeout + 500_000 : 800_000) { state, _ in
                 isMet(state) { $0.registrations.contains { $0.isAcknowledged } }
             }
         case .login, .logout, .restore:
@@ -258,7 +262,7 @@ extension BrowserScenario: PhoneExecutor {
             }
         case .status:
             await wait(atMost: startupTimeout) { state, _ in
-                isMet(state) { !$0.hasUnansweredRead && silence.isOver }
+                isMet(state) { !$0.hasUnansweredRead && quietTimeout.isOver }
             }
         case .callback, .refresh: await wait(atMost: Self.reactionLimit)
         // A kill is over at once, and a wait has taken its time already.

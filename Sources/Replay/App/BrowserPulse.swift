@@ -41,13 +41,13 @@ package final class BrowserPulse: Sendable {
 
     /// Measures the slowdown at intervals, until the task is canceled.
     package func beat() async {
-        let target = try? await devTools.send("Target.createTarget", ["url": "about:blank"])
-        guard let id = target?["targetId"]?.string else { return }
-        let attached = try? await devTools.send(
+        let targetResult = try? await devTools.send("Target.createTarget", ["url": "about:blank"])
+        guard let id = targetResult?["targetId"]?.string else { return }
+        let attachResult = try? await devTools.send(
             "Target.attachToTarget",
             ["targetId": .string(id), "flatten": true]
         )
-        guard let session = attached?["sessionId"]?.string else { return }
+        guard let session = attachResult?["sessionId"]?.string else { return }
         while !Task.isCancelled {
             await measureSlowdown(session)
             await clock.pause(Self.pollInterval)

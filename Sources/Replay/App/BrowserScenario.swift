@@ -72,10 +72,10 @@ package final class BrowserScenario: Sendable {
         ///
         /// The value is false for a call that will never get a response, because no wait depends on
         /// such a call.
-        var open: [Int: Bool] = [:]
+        var isResponseExpectedByCall: [Int: Bool] = [:]
         /// The journal numbers of calls to the backend, by page session and the browser's request
         /// ID.
-        var calls: [String: Int] = [:]
+        var callSequencesByRequest: [String: Int] = [:]
         /// Whether a wait ended early because the machine was too busy.
         var hasEndedWaitEarly = false
         /// The browser sessions of the pages that have loaded.
@@ -86,7 +86,7 @@ package final class BrowserScenario: Sendable {
         /// on the same scale.
         var lastActivityTime: Int64 = 0
         var lastReplyTime: Int64 = 0
-        var kills = KillPointTracker()
+        var killPointTracker = KillPointTracker()
         /// The number of entries in the journal when the current user action began.
         var actionStartIndex = 0
         var agrees = false
@@ -105,7 +105,7 @@ package final class BrowserScenario: Sendable {
     private let start: Duration
 
     /// The silence after which a page counts as having finished its work, in microseconds.
-    static let quietTime: Int64 = 250_000
+    static let quietTimeInMicroseconds: Int64 = 250_000
     /// The longest time for the reaction of a page to a tap, in microseconds.
     ///
     /// If the page waits for the native runtime, the limit is the startup time in the profile
@@ -202,7 +202,7 @@ package final class BrowserScenario: Sendable {
             await clock.pause(.milliseconds(60))
             record = await currentRecord(plan)
         }
-        if settleTimeout.isCut {
+        if settleTimeout.isCutShort {
             state.withLock { $0.hasEndedWaitEarly = true }
             record = await currentRecord(plan)
         }
@@ -230,7 +230,7 @@ package final class BrowserScenario: Sendable {
                 began: setting.base,
                 ended: state.world.instant(time),
                 exchanges: state.world.exchanges,
-                settleEvidence: .window(.microseconds(Self.quietTime)),
+                settleEvidence: .window(.microseconds(Self.quietTimeInMicroseconds)),
                 runProblem: state.runProblem
             )
             // Waits do not count time in which pages had no processor time, so only a wait that was
@@ -238,7 +238,7 @@ package final class BrowserScenario: Sendable {
             record.starvation = setting.heartbeat.starvation(
                 since: start,
                 waitBegan: setting.clock.now,
-                isCut: state.hasEndedWaitEarly
+                isCutShort: state.hasEndedWaitEarly
             )
             return record
         }
@@ -271,17 +271,18 @@ package final class BrowserScenario: Sendable {
     ) async {
         let settleTimeout = SettleTimeout(.microseconds(time), setting.heartbeat, clock)
         while !Task.isCancelled {
-            let quietTime = Self.quietTime * Int64(setting.waitFactor)
+            let quietTimeInMicroseconds = Self.quietTimeInMicroseconds * Int64(setting.waitFactor)
             let isOver = edit { state, now in
                 if state.lastReplyTime > 0, now >= state.lastReplyTime { state.lastReplyTime = 0 }
                 let isQuiet =
-                    !state.open.values.contains(true) && now >= state.lastActivityTime + quietTime
+                    !state.isResponseExpectedByCall.values.contains(true)
+                    && now >= state.lastActivityTime + quietTimeInMicroseconds
                     && now >= state.lastReplyTime
                 return state.runProblem != nil || settleTimeout.isOver
                     || isQuiet && isMet(state, now)
             }
             if isOver {
-                if settleTimeout.isCut { state.withLock { $0.hasEndedWaitEarly = true } }
+                if settleTimeout.isCutShort { state.withLock { $0.hasEndedWaitEarly = true } }
                 return
             }
             await clock.pause(.milliseconds(15))

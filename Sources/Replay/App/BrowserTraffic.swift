@@ -46,9 +46,9 @@ extension BrowserScenario {
         case "Network.loadingFailed":
             // The page has canceled the request, or the page was closed.
             guard parameters["canceled"] == true, let number = parameters["requestId"]?.string,
-                let sequence = state.withLock({ $0.calls[page.session + number] })
+                let sequence = state.withLock({ $0.callSequencesByRequest[page.session + number] })
             else { return }
-            finish(sequence, .failed(.closed, "the page canceled the request"))
+            completeExchange(sequence, .failed(.closed, "the page canceled the request"))
         case "Inspector.targetCrashed":
             edit { state, time in
                 state.world.write(.pageError("the page crashed"), on: page.phone, at: time)
@@ -95,12 +95,15 @@ extension BrowserScenario {
         if killIfDue(from) { return }
         let (reply, isKilled) = edit { state, time -> (JSONValue, Bool) in
             state.lastActivityTime = time
-            let reply = state.world.command(text, from: from.pageRef, pageTime: page, at: time)
+            let reply = state.world.command(text, from: from.phoneRef, pageTime: page, at: time)
             let delays = (reply["replies"]?.array ?? []).compactMap { $0["delay"]?.int64 }
             if let last = delays.max() {
                 state.lastReplyTime = max(state.lastReplyTime, time + last * 1000 + 50_000)
             }
-            let isKilled = state.kills.killsAfter(BridgeCommand(text), idKey: state.world.key(.id))
+            let isKilled = state.killPointTracker.killsAfter(
+                BridgeCommand(text),
+                idKey: state.world.key(.id)
+            )
             return (reply, isKilled)
         }
         if isKilled { return kill(from) }
@@ -109,14 +112,14 @@ extension BrowserScenario {
 
     /// Kills the page if a planned kill is due now, and returns whether it was killed.
     private func killIfDue(_ page: BrowserPage) -> Bool {
-        let killIfDue = state.withLock { $0.kills.isBeingKilled(page.phone) }
+        let killIfDue = state.withLock { $0.killPointTracker.isBeingKilled(page.phone) }
         if killIfDue { kill(page) }
         return killIfDue
     }
 
     private func kill(_ page: BrowserPage) {
         edit { state, time in
-            state.kills.end(page.phone)
+            state.killPointTracker.end(page.phone)
             state.world.write(UserAction("kill"), on: page.phone, at: time)
             state.pages[page.phone]?.removeAll { $0 === page }
         }
@@ -153,18 +156,18 @@ extension BrowserScenario {
         if killIfDue(page) { return }
         let (sequence, answer) = edit { state, time in
             state.lastActivityTime = time
-            let (sequence, answer): (Int, AppBackend.Answer?)
+            let (sequence, answer): (Int, AppBackend.CallResult?)
             if profile.app.usesOwnBackend {
                 (sequence, answer) =
-                    state.world.recordCall(route, request.message, from: page.pageRef, at: time)
+                    state.world.recordCall(route, request.message, from: page.phoneRef, at: time)
             } else {
                 (sequence, answer) =
-                    state.world.call(route, request.message, from: page.pageRef, at: time)
+                    state.world.call(route, request.message, from: page.phoneRef, at: time)
             }
             // A call that never gets a response is not waited for.
-            state.open[sequence] = answer != .never
+            state.isResponseExpectedByCall[sequence] = answer != .never
             if let number = request.networkRequestID {
-                state.calls[page.session + number] = sequence
+                state.callSequencesByRequest[page.session + number] = sequence
             }
             return (sequence, answer)
         }
@@ -176,7 +179,7 @@ extension BrowserScenario {
                 ["requestId": .string(request.number), "interceptResponse": true]
             )
         case .reset?:
-            finish(sequence, .failed(.closed, "planned reset"))
+            completeExchange(sequence, .failed(.closed, "planned reset"))
             blockRequest(request, page, reason: "ConnectionReset")
         case .never?: break
         case .answered(let response, let delay)?:
@@ -195,10 +198,12 @@ extension BrowserScenario {
     }
 
     /// Records the first outcome of a call; later outcomes of the same call are ignored.
-    private func finish(_ sequence: Int, _ outcome: Exchange.Outcome) {
+    private func completeExchange(_ sequence: Int, _ outcome: Exchange.Outcome) {
         edit { state, time in
             state.lastActivityTime = time
-            guard state.open.removeValue(forKey: sequence) != nil else { return }
+            guard state.isResponseExpectedByCall.removeValue(forKey: sequence) != nil else {
+                return
+            }
             state.world.complete(sequence, outcome, at: time)
         }
     }
@@ -210,7 +215,7 @@ extension BrowserScenario {
         _ route: String,
         _ page: BrowserPage
     ) {
-        finish(sequence, .answered(response))
+        completeExchange(sequence, .answered(response))
         if isKilled(at: route, page) { return }
         fulfillRequest(request, response, page)
     }
@@ -218,7 +223,7 @@ extension BrowserScenario {
     /// Kills the page if the contract kills it when this route responds, and returns whether it was
     /// killed.
     private func isKilled(at route: String, _ page: BrowserPage) -> Bool {
-        let isKilled = state.withLock { $0.kills.answered(route, on: page.phone) }
+        let isKilled = state.withLock { $0.killPointTracker.answered(route, on: page.phone) }
         guard isKilled else { return false }
         kill(page)
         return true
@@ -285,14 +290,14 @@ extension BrowserScenario {
                 let body =
                     bodyResult?["base64Encoded"] == true
                     ? Base64.bytes(text) ?? [] : Array(text.utf8)
-                finish(
+                completeExchange(
                     sequence,
                     .answered(
                         HTTPMessage.Response(status, fields: request.responseFields, body: body)
                     )
                 )
             } else {
-                finish(sequence, .failed(.closed, request.failure ?? ""))
+                completeExchange(sequence, .failed(.closed, request.failure ?? ""))
             }
             let route = state.withLock {
                 $0.world.backend.route(request.message.method, request.message.target)

@@ -70,7 +70,7 @@ extension CaseExecution {
         guard let index = live.events.firstIndex(where: { $0["type"]?.string == type })
         else {
             let knownEventTypes = live.events.compactMap { $0["type"]?.string }
-            runProblem = .faultMissed(
+            runProblem = .faultNotApplied(
                 "the simulated store sent no \(type) event"
                     + (knownEventTypes.isEmpty
                         ? "" : "; it sent \(knownEventTypes.joined(separator: ", "))")

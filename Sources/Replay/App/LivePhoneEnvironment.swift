@@ -29,7 +29,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     /// The purchases of each phone's store account, for an app that is installed again.
     private var receipts: [String: [AccountApp.Receipt]] = [:]
     private var installCount = 0
-    private var loads: [String: Int] = [:]
+    private var loadCountsByPhone: [String: Int] = [:]
     /// The planned faults and delays of the app's calls to the backend.
     private var plan = AppBackendPlan()
 
@@ -62,7 +62,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     /// The names of the phones whose final state is recorded.
     ///
     /// A phone that ran only an app with accounts has no state to record.
-    var phones: [String] { loads.keys.sorted() }
+    var phones: [String] { loadCountsByPhone.keys.sorted() }
 
     mutating func assign(_ id: String, to user: String) { namespace.assign(id, to: user) }
 
@@ -72,8 +72,8 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         add(.userAction(userAction, on: phone, namespace: namespace.name, at: now))
     }
 
-    mutating func recordScreen(_ shown: JSONValue, of phone: String, at time: Int64) {
-        add(.screen(shown, on: phone, namespace: namespace.name, at: now))
+    mutating func recordScreen(_ screenContent: JSONValue, of phone: String, at time: Int64) {
+        add(.screen(screenContent, on: phone, namespace: namespace.name, at: now))
     }
 
     mutating func recordPhoneData(_ phone: String, at time: Int64) {
@@ -143,11 +143,11 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         case .revenueCat(let request):
             return world.call(.revenueCat, request, namespace: namespace.name)
         case .mail(var request):
-            let parts = request.target.split(
+            let targetParts = request.target.split(
                 separator: "PROJECT",
                 omittingEmptySubsequences: false
             )
-            request.target = parts.joined(separator: profile.firebaseProject)
+            request.target = targetParts.joined(separator: profile.firebaseProject)
             return world.call(.firebase, request, namespace: namespace.name)
         case .backend(let route, let values, let token):
             return await callRoute(route, values, token, phone)
@@ -189,11 +189,14 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     mutating func launch(_ phone: String, isReload: Bool, at time: Int64) -> PhoneLaunch {
         launchedApps[phone] = .despia
         // The state of the phone before its first launch shows later what the app changed.
-        if loads[phone] == nil { recordPhoneData(phone, at: time) }
-        loads[phone, default: 0] += 1
+        if loadCountsByPhone[phone] == nil { recordPhoneData(phone, at: time) }
+        loadCountsByPhone[phone, default: 0] += 1
         let device = deviceStateJSON(phone)
         write(UserAction(isReload ? "reload" : "launch"), on: phone, at: time)
-        return PhoneLaunch(page: PhoneRef(phone, load: "\(loads[phone] ?? 1)"), device: device)
+        return PhoneLaunch(
+            page: PhoneRef(phone, load: "\(loadCountsByPhone[phone] ?? 1)"),
+            device: device
+        )
     }
 
     private func deviceStateJSON(_ phone: String) -> JSONValue {
@@ -229,17 +232,17 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
-    ) async -> (sequence: Int, answer: AppBackend.Answer)? {
+    ) async -> (sequence: Int, answer: AppBackend.CallResult)? {
         guard let endpoint = profile.appEndpoint(route) else { return nil }
         let plannedResponse = plan.takeNext(route) ?? .ok
         // The planned error status that the app gets; the real response of the backend is then
         // lost.
-        var lost: Int?
+        var lostResponseStatus: Int?
         var delay = Duration.zero
         switch plannedResponse {
         case .reset: return (-1, .reset)
         case .never: return (-1, .never)
-        case .status(let status): lost = status
+        case .status(let status): lostResponseStatus = status
         case .slow(let time): delay = time
         case .ok, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered: break
         }
@@ -249,10 +252,10 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             values,
             route,
             from: page,
-            losesResponse: lost != nil
+            losesResponse: lostResponseStatus != nil
         )
-        if let lost {
-            let answer = HTTPMessage.Response(lost, json: ["error": "planned"])
+        if let lostResponseStatus {
+            let answer = HTTPMessage.Response(lostResponseStatus, json: ["error": "planned"])
             return (sequence, .answered(answer, after: delay))
         }
         guard case .answered(let response) = outcome else { return (sequence, .reset) }

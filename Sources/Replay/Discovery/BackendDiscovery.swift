@@ -31,7 +31,7 @@ package struct BackendDiscovery: Sendable {
 
     let survey: SourceSurvey
     /// Whether a route was found that returns a 2xx status for a purchase event.
-    var takesEvents = false
+    var acceptsEvents = false
     /// Whether the backend does not respond to requests that create a user.
     var isUnresponsive = false
     let name: String
@@ -138,7 +138,9 @@ package struct BackendDiscovery: Sendable {
             await findWebhook(session)
             return session
         }
-        if !hardcodedServices.isEmpty { profile.start?.intercept = Profile.Intercept(isOn: true) }
+        if !hardcodedProviderHosts.isEmpty {
+            profile.start?.intercept = Profile.Intercept(isOn: true)
+        }
         for (name, value) in guess.values where profile.start?.environment[name] == nil {
             profile.start?.environment[name] = value
         }
@@ -166,7 +168,7 @@ package struct BackendDiscovery: Sendable {
                 profile.start?.environment[variable] = sharedSecretOption.variable
             }
             profile.secrets[Self.sharedSecretName] = Secret(sharedSecretOption.header)
-            let session = try await opened(open, standardNames)
+            let session = try await openWithGuessedVariables(open, standardNames)
             let isTokenAccepted = await findWebhook(session)
             if isTokenAccepted || index == sharedSecretOptions.count - 1 {
                 await findReadiness(session)
@@ -186,7 +188,7 @@ package struct BackendDiscovery: Sendable {
     ///
     /// If the backend exits and its output names a missing variable, the variable is set and the
     /// backend is started again.
-    private mutating func opened(
+    private mutating func openWithGuessedVariables(
         _ open: SessionOpener,
         _ standardNames: Set<String>
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
@@ -226,7 +228,7 @@ package struct BackendDiscovery: Sendable {
 
     /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
     private mutating func noteMissingEffects() {
-        if !doctorChecks.sight.arePushesObservable, takesEvents, survey.hasCode,
+        if !doctorChecks.observability.arePushesObservable, acceptsEvents, survey.hasCode,
             !survey.mentionedProviders.contains(.oneSignal)
         {
             profile.unsupported.insert(.push)
@@ -234,7 +236,7 @@ package struct BackendDiscovery: Sendable {
                 "features",
                 "the backend sends no push: a purchase led to none, and no file mentions OneSignal"
             )
-        } else if !doctorChecks.sight.arePushesObservable {
+        } else if !doctorChecks.observability.arePushesObservable {
             note(
                 "features",
                 "a purchase led to no push; if the backend sends none by design, write "
@@ -242,7 +244,8 @@ package struct BackendDiscovery: Sendable {
                 isOpen: true
             )
         }
-        if !doctorChecks.sight.readsSubscribers, doctorChecks.sight.areProbeChangesObservable,
+        if !doctorChecks.observability.readsRevenueCatSubscribers,
+            doctorChecks.observability.areProbeChangesObservable,
             survey.hasCode,
             !readsPurchaseState
         {
@@ -267,7 +270,7 @@ package struct BackendDiscovery: Sendable {
     }
     /// The hosts that are fixed in the backend's files and belong to a service for which Assay has
     /// a fake.
-    private var hardcodedServices: [(fixedHost: SourceSurvey.FixedHost, title: String)] {
+    private var hardcodedProviderHosts: [(fixedHost: SourceSurvey.FixedHost, title: String)] {
         survey.fixedHosts.compactMap { fixedHost in
             Services.providers.first { $0.exclusiveHosts.contains(fixedHost.host) }.map {
                 (fixedHost, $0.title)
@@ -279,7 +282,7 @@ package struct BackendDiscovery: Sendable {
     /// calls.
     private mutating func noteCallsToFixedHosts(_ session: ReplaySession) {
         let isIntercepted = profile.start?.isIntercepted == true
-        for (fixedHost, title) in hardcodedServices {
+        for (fixedHost, title) in hardcodedProviderHosts {
             let names = "\(fixedHost.place) contains the fixed host \(fixedHost.host)"
             if isIntercepted {
                 note("start: intercept", "\(names); Assay redirects its calls to the fake \(title)")

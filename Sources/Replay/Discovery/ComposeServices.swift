@@ -54,12 +54,13 @@ struct ComposeServices {
             }
             guard isInEnvironment else { continue }
             let entry = line.text.hasPrefix("- ") ? line.text.dropFirst(2) : line.text
-            let plain = Self.unquoted(entry)
-            guard let end = plain.firstIndex(where: { $0 == "=" || $0 == ":" }) else { continue }
-            let name = Self.unquoted(plain[..<end])
+            let unquotedEntry = Self.unquoted(entry)
+            guard let separatorIndex = unquotedEntry.firstIndex(where: { $0 == "=" || $0 == ":" })
+            else { continue }
+            let name = Self.unquoted(unquotedEntry[..<separatorIndex])
             guard name.allSatisfy({ $0.isUppercase || $0.isNumber || $0 == "_" }), !name.isEmpty
             else { continue }
-            let value = Self.unquoted(plain[plain.index(after: end)...])
+            let value = Self.unquoted(unquotedEntry[unquotedEntry.index(after: separatorIndex)...])
             variables.append((name, Self.fallback(value), line.number))
         }
     }

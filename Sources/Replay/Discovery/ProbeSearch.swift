@@ -31,23 +31,25 @@ extension BackendDiscovery {
         guard let event = (try? purchaseRequest?.json())?["event"] else { return }
         let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
-            ends: event["expiration_at_ms"].flatMap(Masking.instant)
+            periodEnd: event["expiration_at_ms"].flatMap(Masking.instant)
         )
-        var best: (probe: Profile.Probe, doubts: [String: String])?
-        var people: Profile.Probe?
+        var bestMatch: (probe: Profile.Probe, doubtsByField: [String: String])?
+        var userExistenceProbe: Profile.Probe?
         for candidate in candidates {
             let probeBodies = Self.probeBodies(of: candidate.name, in: exchanges)
             guard let after = probeBodies.after else { continue }
-            if probeBodies.unknownUser == nil, people == nil { people = candidate }
+            if probeBodies.unknownUser == nil, userExistenceProbe == nil {
+                userExistenceProbe = candidate
+            }
             guard ResponseSurvey.isChanged(probeBodies.before, after) else { continue }
             let survey = ResponseSurvey(before: probeBodies.before, after: after, purchase)
-            guard survey.readings.count > (best?.probe.readings.count ?? 0) else { continue }
+            guard survey.readings.count > (bestMatch?.probe.readings.count ?? 0) else { continue }
             var probe = candidate
             probe.name = "subscription"
             probe.readings = survey.readings
-            best = (probe, survey.doubts)
+            bestMatch = (probe, survey.doubtsByField)
         }
-        guard let best else {
+        guard let bestMatch else {
             note(
                 "probes",
                 "no route in the backend's files shows the effect of a purchase",
@@ -55,15 +57,15 @@ extension BackendDiscovery {
             )
             return
         }
-        profile.probes = [best.probe]
-        if let people, people.source != best.probe.source {
-            var probe = people
+        profile.probes = [bestMatch.probe]
+        if let userExistenceProbe, userExistenceProbe.source != bestMatch.probe.source {
+            var probe = userExistenceProbe
             probe.name = "user"
             profile.probes.insert(probe, at: 0)
         }
-        let names = best.probe.readings.keys.sorted().joined(separator: ", ")
-        note("probes", "\(best.probe.text) shows \(names)")
-        for (field, doubt) in best.doubts.sorted(by: { $0.key < $1.key }) {
+        let names = bestMatch.probe.readings.keys.sorted().joined(separator: ", ")
+        note("probes", "\(bestMatch.probe.text) shows \(names)")
+        for (field, doubt) in bestMatch.doubtsByField.sorted(by: { $0.key < $1.key }) {
             note("probes: read: \(field)", doubt, isOpen: true)
         }
     }
@@ -74,18 +76,20 @@ extension BackendDiscovery {
         of probe: String,
         in exchanges: [Exchange]
     ) -> (unknownUser: JSONValue?, before: JSONValue?, after: JSONValue?) {
-        var found: [String: [JSONValue?]] = [:]
+        var documentsByUser: [String: [JSONValue?]] = [:]
         for exchange in exchanges {
             guard case .probe(probe, let user) = exchange.purpose, exchange.completed != nil else {
                 continue
             }
             if case .document(let document) = ObservedState(exchange), document.object != nil {
-                found[user, default: []].append(document)
+                documentsByUser[user, default: []].append(document)
             } else {
-                found[user, default: []].append(nil)
+                documentsByUser[user, default: []].append(nil)
             }
         }
-        let (unknownUser, knownUser) = (found["nobody"] ?? [], found["sentinel"] ?? [])
+        let (unknownUser, knownUser) = (
+            documentsByUser["nobody"] ?? [], documentsByUser["sentinel"] ?? []
+        )
         guard knownUser.count > 1 else { return (nil, nil, nil) }
         return (unknownUser.first ?? nil, knownUser.first ?? nil, knownUser.last ?? nil)
     }
@@ -117,7 +121,7 @@ extension BackendDiscovery {
                 name: "candidate-\($0)",
                 source: .get($1.path),
                 readings: [:],
-                ignored: []
+                ignoredPointers: []
             )
             if let actor = $1.actor { probe.credentials = Profile.Credentials(actor: actor) }
             return probe

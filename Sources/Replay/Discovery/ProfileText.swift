@@ -19,7 +19,7 @@ extension BackendDiscovery {
         lines +=
             place + (authority.map { ["ca: \(Self.yamlScalar($0))"] } ?? []) + endpoints + userLines
             + names
-            + probes + features
+            + probes + unsupportedFeatureLines
         for note in notes where note.isOpen {
             // A line break in the note would end the YAML comment.
             let text = String(note.text.map { $0.isNewline ? " " : $0 })
@@ -60,7 +60,7 @@ extension BackendDiscovery {
         if let secret = profile.secrets[Self.sharedSecretName], !secret.isEmpty {
             let header =
                 Self.token == secret.exposed || secret.exposed == "Bearer " + Self.token
-                ? secret.exposed : "${\(Self.sharedVariable)}"
+                ? secret.exposed : "${\(Self.sharedSecretVariable)}"
             let name = Self.sharedSecretName.rawValue
             lines += ["secrets:", "  \(name): \(header)"]
         }
@@ -126,7 +126,7 @@ extension BackendDiscovery {
             ? yamlScalar(reading.pointer.description) : "{\(parts.joined(separator: ", "))}"
     }
 
-    private var features: [String] {
+    private var unsupportedFeatureLines: [String] {
         guard !profile.unsupported.isEmpty else { return [] }
         let names = profile.unsupported.map(\.rawValue).sorted()
         return ["features: {except: [\(names.joined(separator: ", "))]}"]

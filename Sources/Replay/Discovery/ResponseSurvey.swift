@@ -10,12 +10,12 @@ struct ResponseSurvey: Sendable {
     struct Purchase: Sendable {
         let product: String
         /// The end of the purchased period; nil if it has none.
-        let ends: Instant?
+        let periodEnd: Instant?
     }
 
     private(set) var readings: [String: Profile.Reading] = [:]
     /// The mapped fields that a person should check, each with the reason.
-    private(set) var doubts: [String: String] = [:]
+    private(set) var doubtsByField: [String: String] = [:]
 
     /// Compares two responses of the same probe.
     ///
@@ -25,13 +25,13 @@ struct ResponseSurvey: Sendable {
     ///   - after: The response about the user after the purchase.
     ///   - purchase: The purchase.
     init(before: JSONValue?, after: JSONValue, _ purchase: Purchase) {
-        let leaves = after.places.compactMap { pointer -> (JSONPointer, String, JSONValue)? in
+        let leafValues = after.places.compactMap { pointer -> (JSONPointer, String, JSONValue)? in
             guard let value = after[pointer], value.object == nil, value.array == nil else {
                 return nil
             }
             return (pointer, Self.name(of: pointer), value)
         }
-        for (pointer, name, value) in leaves {
+        for (pointer, name, value) in leafValues {
             let oldValue = before?[pointer]
             let field: String?
             switch value {
@@ -49,10 +49,10 @@ struct ResponseSurvey: Sendable {
             }
             readings[field] = reading(field, pointer, oldValue, before)
         }
-        if readings["access"] == nil { readings["access"] = accessReading(leaves, before) }
-        if readings["access"] == nil, let ends = readings["expires"] {
-            readings["access"] = Profile.Reading(pointer: ends.pointer, meaning: .isFuture)
-            doubts["access"] = "only the end of the period shows whether the user has access"
+        if readings["access"] == nil { readings["access"] = accessReading(leafValues, before) }
+        if readings["access"] == nil, let periodEnd = readings["expires"] {
+            readings["access"] = Profile.Reading(pointer: periodEnd.pointer, meaning: .isFuture)
+            doubtsByField["access"] = "only the end of the period shows whether the user has access"
         }
     }
 
@@ -72,7 +72,7 @@ struct ResponseSurvey: Sendable {
             pointer: pointer,
             meaning: .value,
             valueIfPathAbsent: isAbsentBefore
-                ? (Profile.Reading.flags.contains(field) ? false : .null) : nil
+                ? (Profile.Reading.booleanFields.contains(field) ? false : .null) : nil
         )
     }
 
@@ -116,7 +116,9 @@ struct ResponseSurvey: Sendable {
     }
 
     private static func isPeriodEnd(_ value: JSONValue, _ purchase: Purchase) -> Bool {
-        guard let end = purchase.ends, let valueTime = Masking.instant(value) else { return false }
+        guard let end = purchase.periodEnd, let valueTime = Masking.instant(value) else {
+            return false
+        }
         return (valueTime - end).milliseconds.magnitude < 1000
     }
 
@@ -132,10 +134,10 @@ struct ResponseSurvey: Sendable {
 
     /// Maps access to a string that changed with the purchase: a subscription level, or a status.
     private mutating func accessReading(
-        _ leaves: [(JSONPointer, String, JSONValue)],
+        _ leafValues: [(JSONPointer, String, JSONValue)],
         _ before: JSONValue?
     ) -> Profile.Reading? {
-        for (pointer, name, value) in leaves {
+        for (pointer, name, value) in leafValues {
             guard let text = value.string, text.count < 30, let oldValue = before?[pointer],
                 oldValue != value,
                 oldValue.isNull
@@ -146,7 +148,7 @@ struct ResponseSurvey: Sendable {
                 )
             else { continue }
             if Self.containsWord(name, ["status", "state"]) {
-                doubts["access"] = "values other than '\(text)' may also give access"
+                doubtsByField["access"] = "values other than '\(text)' may also give access"
                 return Profile.Reading(pointer: pointer, meaning: .isAny([value]))
             }
             let noAccessValues: [JSONValue] = oldValue.isNull ? [.null] : [oldValue, .null]

@@ -93,8 +93,10 @@ package struct SourceSurvey: Sendable {
                 }
                 read(variablesOf: line, place)
                 read(hostsOf: line, place)
-                let plain = line.lowercased()
-                usesHMAC = usesHMAC || plain.contains("createhmac") || plain.contains("hmac.")
+                let lowercaseLine = line.lowercased()
+                usesHMAC =
+                    usesHMAC || lowercaseLine.contains("createhmac")
+                    || lowercaseLine.contains("hmac.")
                 if line.contains("Bearer ${") || line.contains("Bearer {")
                     || line.contains("Bearer \" +")
                     || line.contains("'Bearer ' +") || line.contains("Bearer %s")
@@ -248,9 +250,11 @@ package struct SourceSurvey: Sendable {
             }
         case ".env.example", ".env.sample":
             for line in file.text.split(separator: "\n") {
-                guard let equals = line.firstIndex(of: "="), !line.hasPrefix("#") else { continue }
-                let name = line[..<equals].trimmed
-                let value = line[line.index(after: equals)...].trimmed
+                guard let equalsIndex = line.firstIndex(of: "="), !line.hasPrefix("#") else {
+                    continue
+                }
+                let name = line[..<equalsIndex].trimmed
+                let value = line[line.index(after: equalsIndex)...].trimmed
                 variables.append(
                     Variable(name: name, fallback: value.isEmpty ? nil : value, place: file.path)
                 )
@@ -422,12 +426,12 @@ package struct SourceSurvey: Sendable {
     /// A group without a match has an empty string.
     static func captures(_ pattern: String, _ text: String) -> [[String]] {
         guard let expression = RegexCache.expression(pattern) else { return [] }
-        let whole = text as NSString
-        let range = NSRange(location: 0, length: whole.length)
+        let nsText = text as NSString
+        let range = NSRange(location: 0, length: nsText.length)
         return expression.matches(in: text, range: range).map { match in
             (1..<match.numberOfRanges).map { group in
                 let found = match.range(at: group)
-                return found.location == NSNotFound ? "" : whole.substring(with: found)
+                return found.location == NSNotFound ? "" : nsText.substring(with: found)
             }
         }
     }

@@ -4,7 +4,7 @@ internal import Providers
 
 /// Searches for a request that creates a user in the backend.
 extension BackendDiscovery {
-    static let userWords = [
+    static let userPathWords = [
         "signup", "sign-up", "register", "users", "user", "accounts", "customers", "identify",
         "anonymous", "guest", "devices",
     ]
@@ -19,7 +19,7 @@ extension BackendDiscovery {
         let candidateRoutes = survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
-                && Self.userWords.contains { path.contains($0) }
+                && Self.userPathWords.contains { path.contains($0) }
                 && !["webhook", "hook", "login", "logout", "password"].contains {
                     path.contains($0)
                 }
@@ -38,7 +38,7 @@ extension BackendDiscovery {
                     if containsChosenID { continue }
                     break
                 }
-                return take(endpoint, idForm, await answer(session))
+                return adoptEndpoint(endpoint, idForm, await registrationResponse(session))
             }
         }
         profile.endpoints["register"] = nil
@@ -55,7 +55,7 @@ extension BackendDiscovery {
     }
 
     static func userRank(_ path: String) -> Int {
-        userWords.firstIndex { path.lowercased().contains($0) } ?? userWords.count
+        userPathWords.firstIndex { path.lowercased().contains($0) } ?? userPathWords.count
     }
 
     func canCreateUser(
@@ -73,7 +73,9 @@ extension BackendDiscovery {
 
     /// Returns the body and the response of the last request that created a user; nil if there was
     /// none.
-    func answer(_ session: ReplaySession) async -> (sent: [UInt8], responseJSON: JSONValue)? {
+    func registrationResponse(_ session: ReplaySession) async -> (
+        sent: [UInt8], responseJSON: JSONValue
+    )? {
         let calls = session.world.journal.read { $0.exchanges(in: name + "-u") }
         guard
             let call = calls.last(where: {
@@ -86,14 +88,14 @@ extension BackendDiscovery {
 
     /// Stores a request that creates users in the profile, with the location of the user ID in its
     /// response.
-    mutating func take(
+    mutating func adoptEndpoint(
         _ endpoint: Profile.Endpoint,
         _ idForm: Profile.IDForm,
-        _ answer: (sent: [UInt8], responseJSON: JSONValue)?
+        _ registrationResponse: (sent: [UInt8], responseJSON: JSONValue)?
     ) {
         var endpoint = endpoint
         profile.idForm = idForm
-        let id = answer.flatMap {
+        let id = registrationResponse.flatMap {
             Self.id(in: $0.responseJSON, sent: String(decoding: $0.sent, as: UTF8.self))
         }
         if let (pointer, value) = id {
@@ -120,13 +122,13 @@ extension BackendDiscovery {
 
     /// Returns the path and the value of an ID in a response, if the request did not contain the
     /// value.
-    static func id(in answer: JSONValue, sent: String) -> (JSONPointer, JSONValue)? {
-        let places = answer.places.filter { pointer in
+    static func id(in registrationResponse: JSONValue, sent: String) -> (JSONPointer, JSONValue)? {
+        let places = registrationResponse.places.filter { pointer in
             let name = (pointer.tokens.last ?? "").lowercased().filter { $0.isLetter }
             return idWords.contains(name)
         }
         for pointer in places {
-            switch answer[pointer] {
+            switch registrationResponse[pointer] {
             case .string(let text) where !text.isEmpty && !sent.contains(text):
                 return (pointer, .string(text))
             case .number(let number): return (pointer, .number(number))

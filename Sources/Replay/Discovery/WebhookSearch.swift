@@ -7,7 +7,7 @@ extension BackendDiscovery {
     static let sharedSecretName = Profile.SecretName.revenueCatAuthorization
     /// The environment variable with the webhook's Authorization value, in a profile for a backend
     /// that is already running.
-    package static let sharedVariable = "REVENUECAT_WEBHOOK_AUTH"
+    package static let sharedSecretVariable = "REVENUECAT_WEBHOOK_AUTH"
 
     /// Whether any file of the backend contains the host or the package of RevenueCat's API.
     var readsPurchaseState: Bool { survey.calledProviders.contains(.revenueCat) }
@@ -16,7 +16,7 @@ extension BackendDiscovery {
     static let webhookWords = [
         "revenuecat", "webhook", "hook", "rc", "purchases", "billing", "event", "subscription",
     ]
-    static let otherSenders =
+    static let otherSenderPathWords =
         ["stripe", "apple", "google", "paypal", "github", "slack"]
         + Services.providers.map(\.party.description).filter { $0 != webhookWords[0] }
 
@@ -29,14 +29,14 @@ extension BackendDiscovery {
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
                 && Self.webhookWords.contains { path.contains($0) }
-                && !Self.otherSenders.contains { path.contains($0) }
-        }.sorted { Self.rank($0.path) < Self.rank($1.path) }
+                && !Self.otherSenderPathWords.contains { path.contains($0) }
+        }.sorted { Self.pathRank($0.path) < Self.pathRank($1.path) }
         let commonPaths = DoctorChecks.commonWebhookPaths.filter { $0 != "/" }
         let configuredPaths =
             profile.defaultedEndpoints.contains("revenuecat-webhook")
             ? [] : [profile.endpoints["revenuecat-webhook"]?.path].compactMap(\.self)
         let executor = executor(session)
-        var found: (path: String, status: Int)?
+        var bestCandidate: (path: String, status: Int)?
         var timeoutCount = 0
         for path in (configuredPaths + candidates.map(\.path) + commonPaths).uniqued().prefix(40) {
             let outcome = await executor.sendTestEvent(
@@ -50,11 +50,13 @@ extension BackendDiscovery {
             guard case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
             else { continue }
-            let isBetter = found.map { Self.value(response.status) > Self.value($0.status) } ?? true
-            if isBetter { found = (path, response.status) }
+            let isBetter =
+                bestCandidate.map { Self.statusRank(response.status) > Self.statusRank($0.status) }
+                ?? true
+            if isBetter { bestCandidate = (path, response.status) }
             if (200..<300).contains(response.status) { break }
         }
-        guard let found else {
+        guard let bestCandidate else {
             note(
                 Self.webhookNoteKey,
                 "no route in the backend's files and no common route accepts RevenueCat's events",
@@ -62,23 +64,26 @@ extension BackendDiscovery {
             )
             return true
         }
-        profile.endpoints["revenuecat-webhook"] = Profile.Endpoint(method: "POST", path: found.path)
+        profile.endpoints["revenuecat-webhook"] = Profile.Endpoint(
+            method: "POST",
+            path: bestCandidate.path
+        )
         profile.defaultedEndpoints.remove("revenuecat-webhook")
-        let isTokenAccepted = !RouteStatuses.refused.contains(found.status)
-        takesEvents = (200..<300).contains(found.status)
+        let isTokenAccepted = !RouteStatuses.refused.contains(bestCandidate.status)
+        acceptsEvents = (200..<300).contains(bestCandidate.status)
         note(
             Self.webhookNoteKey,
-            "POST \(found.path) responds to an event with \(found.status)",
-            isOpen: !takesEvents
+            "POST \(bestCandidate.path) responds to an event with \(bestCandidate.status)",
+            isOpen: !acceptsEvents
         )
         return isTokenAccepted
     }
 
-    static func rank(_ path: String) -> Int {
+    static func pathRank(_ path: String) -> Int {
         webhookWords.firstIndex { path.lowercased().contains($0) } ?? webhookWords.count
     }
 
-    static func value(_ status: Int) -> Int {
+    static func statusRank(_ status: Int) -> Int {
         switch status {
         case 200..<300: 3
         case 401, 403: 2

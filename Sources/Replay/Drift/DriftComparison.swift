@@ -66,17 +66,17 @@ package struct DriftComparison: Sendable {
     ) async throws(Unreachable) -> [OperationComparison] {
         let liveValues = try await values(suppliedParameters, live)
         let fakeValues = try await values(fakeParameterValues, fake)
-        var lines: [OperationComparison] = []
+        var comparisons: [OperationComparison] = []
         for operation in operations {
             progress(operation)
-            lines.append(
+            comparisons.append(
                 OperationComparison(
                     operation: operation,
                     outcome: try await outcome(operation, liveValues, fakeValues, live, fake)
                 )
             )
         }
-        return lines
+        return comparisons
     }
 
     private func outcome(

@@ -7,17 +7,17 @@ enum HTMLText {
     /// Strings that have too little in common have no marks.
     static func markingDifferences(_ left: String, _ right: String) -> (left: String, right: String)
     {
-        let plain = (escaped(left), escaped(right))
+        let escapedTexts = (escaped(left), escaped(right))
         let (first, second) = (Array(left), Array(right))
         let length = max(first.count, second.count)
-        guard left != right, length <= 2000 else { return plain }
+        guard left != right, length <= 2000 else { return escapedTexts }
         let commonPrefixCount = zip(first, second).prefix { $0 == $1 }.count
         let commonSuffixCount = zip(
             first.dropFirst(commonPrefixCount).reversed(),
             second.dropFirst(commonPrefixCount).reversed()
         )
         .prefix { $0 == $1 }.count
-        guard (commonPrefixCount + commonSuffixCount) * 3 >= length else { return plain }
+        guard (commonPrefixCount + commonSuffixCount) * 3 >= length else { return escapedTexts }
         func marked(_ text: [Character]) -> String {
             let middle = text[commonPrefixCount..<(text.count - commonSuffixCount)]
             guard !middle.isEmpty else { return escaped(String(text)) }

@@ -53,13 +53,14 @@ struct SequenceDiagram {
         for party in parties { text += "<b>\(HTMLText.escaped(party.description))</b>" }
         text += "</span></div>\n"
         var shownBodies: [String: [String]] = [:]
-        let half = Self.rowMax / 2
+        let visibleHalfCount = Self.rowMax / 2
         for (index, entry) in entries.enumerated() {
             let isLeftOut =
-                entries.count > Self.rowMax && (half..<(entries.count - half)).contains(index)
+                entries.count > Self.rowMax
+                && (visibleHalfCount..<(entries.count - visibleHalfCount)).contains(index)
             let bodies = bodies(entry.exchange, &shownBodies)
             guard !isLeftOut else {
-                if index == half {
+                if index == visibleHalfCount {
                     text += "<p class=sub>\(entries.count - Self.rowMax) messages are left out"
                     text += " here</p>\n"
                 }

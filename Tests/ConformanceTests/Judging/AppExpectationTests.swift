@@ -244,8 +244,8 @@ struct AppExpectationTests {
     )
     func registrations(min: Int?, max: Int?, expected: [FindingCode]) {
         let found = codes {
-            $0.registeredMin = min
-            $0.registeredMax = max
+            $0.registrationCountMin = min
+            $0.registrationCountMax = max
         }
         #expect(found == expected)
     }

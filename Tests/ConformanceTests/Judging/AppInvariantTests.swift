@@ -1,33 +1,33 @@
 import Conformance
 import Testing
 
-/// A change of a good story, and what one promise says to it.
+/// A change of a good story, and what one invariant says to it.
 private struct TimelineChange: Sendable, CustomTestStringConvertible {
-    let promise: AppInvariant
+    let invariant: AppInvariant
     let what: String
-    /// Nil: the promise is still kept.
+    /// Nil: the invariant is still kept.
     let code: FindingCode?
     let timeline: @Sendable () -> PhoneTimeline
 
-    var testDescription: String { "\(promise.rawValue): \(what)" }
+    var testDescription: String { "\(invariant.rawValue): \(what)" }
 
     static func breaks(
-        _ promise: AppInvariant,
+        _ invariant: AppInvariant,
         _ code: FindingCode,
         _ what: String,
         in base: PhoneTimeline = .day,
         _ change: @escaping @Sendable (inout PhoneTimeline) -> Void
     ) -> TimelineChange {
-        TimelineChange(promise: promise, what: what, code: code) { changed(base, change) }
+        TimelineChange(invariant: invariant, what: what, code: code) { changed(base, change) }
     }
 
     static func keeps(
-        _ promise: AppInvariant,
+        _ invariant: AppInvariant,
         _ what: String,
         in base: PhoneTimeline = .day,
         _ change: @escaping @Sendable (inout PhoneTimeline) -> Void = { _ in }
     ) -> TimelineChange {
-        TimelineChange(promise: promise, what: what, code: nil) { changed(base, change) }
+        TimelineChange(invariant: invariant, what: what, code: nil) { changed(base, change) }
     }
 
     private static func changed(
@@ -46,21 +46,21 @@ private let third = PhoneTimeline.third
 
 @Suite("App invariants")
 struct AppInvariantTests {
-    /// What a day with a change of users cannot promise.
+    /// What a day with a change of users cannot keep.
     private static let invariantsNotInFullDay: Set<AppInvariant> = [
         .silent, .registersSameUserID, .unchanged,
     ]
 
     @Test("a correct app keeps each invariant during a full day", arguments: AppInvariant.allCases)
-    func keeps(promise: AppInvariant) {
+    func keeps(invariant: AppInvariant) {
         let timeline: PhoneTimeline =
-            switch promise {
+            switch invariant {
             case .silent: .browser
             case .registersSameUserID, .unchanged: .morning
             default: .day
             }
-        #expect(timeline.codes(promise).isEmpty)
-        #expect(Judge.judge(timeline.evidence([promise])).verdict == .passed)
+        #expect(timeline.codes(invariant).isEmpty)
+        #expect(Judge.judge(timeline.evidence([invariant])).verdict == .passed)
     }
 
     @Test func `a correct app keeps all invariants together`() {
@@ -71,27 +71,27 @@ struct AppInvariantTests {
     }
 
     @Test("every invariant is broken by some timeline", arguments: AppInvariant.allCases)
-    func isBroken(promise: AppInvariant) {
-        let timelineChanges = Self.timelineChanges.filter { $0.promise == promise }
+    func isBroken(invariant: AppInvariant) {
+        let timelineChanges = Self.timelineChanges.filter { $0.invariant == invariant }
         #expect(
             timelineChanges.contains { $0.code != nil },
-            "no story breaks '\(promise.rawValue)'"
+            "no story breaks '\(invariant.rawValue)'"
         )
         #expect(
             timelineChanges.contains { $0.code == nil },
-            "no near miss of '\(promise.rawValue)'"
+            "no near miss of '\(invariant.rawValue)'"
         )
     }
 
     @Test("a change breaks an invariant or does not", arguments: timelineChanges)
     private func turn(_ turn: TimelineChange) {
-        let codes = turn.timeline().codes(turn.promise)
+        let codes = turn.timeline().codes(turn.invariant)
         #expect(codes == (turn.code.map { [$0] } ?? []))
     }
 
     @Test("an invariant ignores records of other phones", arguments: AppInvariant.allCases)
-    func ownLines(promise: AppInvariant) {
-        guard !Self.invariantsNotInFullDay.contains(promise) else { return }
+    func ownLines(invariant: AppInvariant) {
+        guard !Self.invariantsNotInFullDay.contains(invariant) else { return }
         // What happens on another phone, later, is another story.
         var timeline = PhoneTimeline.day
         let other = "another-user-0009"
@@ -106,7 +106,7 @@ struct AppInvariantTests {
         timeline.command(Bridge.alias(other), at: 6020, on: "second")
         timeline.register(other, at: 6100, until: 6150, on: "second")
         timeline.look(vault: ["app_user_id": other], alias: other, on: "second")
-        #expect(timeline.codes(promise).isEmpty)
+        #expect(timeline.codes(invariant).isEmpty)
     }
 
     // MARK: The table
@@ -130,7 +130,7 @@ struct AppInvariantTests {
             $0.drop(2520)
             $0.called("onRevenueCatPurchase", exists: false, at: 2520)
         },
-        .breaks(.definesNativeCallbacks, .faultMissed, "nobody called") { $0.drop(2520) },
+        .breaks(.definesNativeCallbacks, .faultNotApplied, "nobody called") { $0.drop(2520) },
         .keeps(.definesNativeCallbacks, "one of two functions is enough") {
             $0.called("iapSuccess", exists: false, at: 2521)
         },
@@ -309,7 +309,7 @@ struct AppInvariantTests {
             $0.command(Bridge.alias(second), at: 2980)
             $0.command(Bridge.alias(first), at: 2990)
         },
-        .keeps(.aliased, "a flow that told the backend nothing is another promise's") {
+        .keeps(.aliased, "a flow that told the backend nothing is another invariant's") {
             $0.drop(4020, 4050)
         },
         .breaks(.aliased, .commandMissing, "a reload is a flow") {
@@ -369,7 +369,7 @@ struct AppInvariantTests {
             $0.drop(-1, 60)
             $0.look(vault: ["app_user_id": first], alias: nil, at: -1)
         },
-        .breaks(.loginSendsCurrentID, .faultMissed, "no login took place") { $0.drop(3010) },
+        .breaks(.loginSendsCurrentID, .faultNotApplied, "no login took place") { $0.drop(3010) },
     ]
 
     private static let later: [TimelineChange] = [
@@ -496,8 +496,8 @@ extension AppInvariantTests {
             $0.register(third, at: 5100, until: 5150, status: 500, on: "second")
             $0.register(third, at: 5300, until: 5350, on: "second")
         },
-        .breaks(.retriesFailedRegistrations, .faultMissed, "nothing failed") { $0.drop(100) },
-        .breaks(.retriesFailedRegistrations, .faultMissed, "nothing was sent") {
+        .breaks(.retriesFailedRegistrations, .faultNotApplied, "nothing failed") { $0.drop(100) },
+        .breaks(.retriesFailedRegistrations, .faultNotApplied, "nothing was sent") {
             $0.drop(100, 1150, 3150, 4050)
         },
         .breaks(
@@ -659,10 +659,10 @@ extension AppInvariantTests {
             $0.userAction("upgrade", at: 3050)
             $0.command(Bridge.paywall(second), at: 3200)
         },
-        .breaks(.gated, .faultMissed, "a tap when all is over proves nothing") {
+        .breaks(.gated, .faultNotApplied, "a tap when all is over proves nothing") {
             $0.userAction("upgrade", at: 3300)
         },
-        .breaks(.gated, .faultMissed, "a login that calls nobody is no login") {
+        .breaks(.gated, .faultNotApplied, "a login that calls nobody is no login") {
             $0.drop(3010, 3150)
             $0.userAction("upgrade", at: 3050)
         },
@@ -725,7 +725,7 @@ extension AppInvariantTests {
         .breaks(.singlePaywall, .paywallRepeated, "a second one while the first is open") {
             $0.command(Bridge.paywall(first), at: 2020)
         },
-        .breaks(.singlePaywall, .faultMissed, "a second tap that came late is another wish") {
+        .breaks(.singlePaywall, .faultNotApplied, "a second tap that came late is another wish") {
             $0.drop(2500, 2520)
             $0.userAction("upgrade", at: 3002)
             $0.command(Bridge.paywall(first), at: 3005)
@@ -760,30 +760,32 @@ extension AppInvariantTests {
     ]
 
     private static let commands: [TimelineChange] = [
-        .breaks(.encoded, .badCommand, "a raw & adds a part") {
+        .breaks(.encoded, .malformedCommand, "a raw & adds a part") {
             $0.command(Bridge.write("a&b"), at: 4200)
         },
-        .breaks(.encoded, .badCommand, "a raw & overrides a parameter") {
+        .breaks(.encoded, .malformedCommand, "a raw & overrides a parameter") {
             $0.command("setvault://?key=k&value=a&locked=true&locked=false", at: 4200)
         },
-        .breaks(.encoded, .badCommand, "a raw & adds a parameter that nobody meant") {
+        .breaks(.encoded, .malformedCommand, "a raw & adds a parameter that nobody meant") {
             $0.command(Bridge.paywall("a&price=0"), at: 4200)
         },
-        .breaks(.encoded, .badCommand, "a raw #") { $0.command(Bridge.alias("a#b"), at: 4200) },
-        .breaks(.encoded, .badCommand, "a raw blank") {
+        .breaks(.encoded, .malformedCommand, "a raw #") {
+            $0.command(Bridge.alias("a#b"), at: 4200)
+        },
+        .breaks(.encoded, .malformedCommand, "a raw blank") {
             $0.command(Bridge.alias("a b"), at: 4200)
         },
-        .breaks(.encoded, .badCommand, "a letter beyond ASCII") {
+        .breaks(.encoded, .malformedCommand, "a letter beyond ASCII") {
             $0.command(Bridge.alias("zoë"), at: 4200)
         },
-        .breaks(.encoded, .badCommand, "no scheme") { $0.command("launchPaywall", at: 4200) },
+        .breaks(.encoded, .malformedCommand, "no scheme") { $0.command("launchPaywall", at: 4200) },
         .keeps(.encoded, "every one of them encoded") {
             $0.command(Bridge.write("a%26b%23c%20d%C3%AB%3D"), at: 4200)
         },
         .keeps(.encoded, "a scheme that nobody knows yet") {
             $0.command("future://go?a=1&b=2", at: 4200)
         },
-        .breaks(.encoded, .badCommand, "an id that was encoded before", in: .hostile) {
+        .breaks(.encoded, .malformedCommand, "an id that was encoded before", in: .hostile) {
             $0.command(Bridge.paywall("a%2526b"), at: 4200)
         },
         .keeps(.encoded, "an id that looks encoded", in: .hostile) {
@@ -793,7 +795,7 @@ extension AppInvariantTests {
             $0.pageStarted(at: 10)
             $0.command("readvault://?key=app_user_id", at: 15, reply: 20)
         },
-        .breaks(.vaultReadsNeverOverlap, .badCommand, "two reads of one key") {
+        .breaks(.vaultReadsNeverOverlap, .malformedCommand, "two reads of one key") {
             $0.command("readvault://?key=app_user_id", at: 24, reply: 20)
         },
         .keeps(.vaultReadsNeverOverlap, "the second read after the first reply") {

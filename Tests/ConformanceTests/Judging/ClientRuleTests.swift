@@ -278,7 +278,7 @@ struct ClientRuleTests {
             #expect(scenario.codes(.repeatsNoRegistration) == [.registrationRepeated])
         }
         // Without a failure nothing was shown.
-        #expect(started().codes(.retriesFailedRegistrations) == [.faultMissed])
+        #expect(started().codes(.retriesFailedRegistrations) == [.faultNotApplied])
     }
 
     @Test func `registrations are complete and describe the phone`() {
@@ -298,9 +298,10 @@ struct ClientRuleTests {
     @Test(
         "commands are encoded correctly",
         arguments: [
-            (write("a%26b"), []), (write("a&b"), [.badCommand]), (write("a#b"), [.badCommand]),
-            (write("a&locked=true"), [.badCommand]), (write("ü"), [.badCommand]),
-            (alias("a&x=1"), [.badCommand]), ("lighthaptic://", []), ("future://x?y=1", []),
+            (write("a%26b"), []), (write("a&b"), [.malformedCommand]),
+            (write("a#b"), [.malformedCommand]),
+            (write("a&locked=true"), [.malformedCommand]), (write("ü"), [.malformedCommand]),
+            (alias("a&x=1"), [.malformedCommand]), ("lighthaptic://", []), ("future://x?y=1", []),
         ] as [(String, [FindingCode])]
     )
     func encoding(text: String, codes: [FindingCode]) {
@@ -359,7 +360,7 @@ struct ClientRuleTests {
         scenario.userAction("login", at: 300)
         #expect(scenario.codes(.loginSendsCurrentID) == [.unobservable])
         scenario.command("readvault://?key=app_user_id", at: 305)
-        #expect(scenario.codes(.loginSendsCurrentID) == [.faultMissed])
+        #expect(scenario.codes(.loginSendsCurrentID) == [.faultNotApplied])
         scenario.login(current: "user-1", at: 310)
         #expect(scenario.codes(.loginSendsCurrentID).isEmpty)
         scenario.login(current: "INSTALL", at: 900)
@@ -370,7 +371,7 @@ struct ClientRuleTests {
         var scenario = started()
         scenario.command("readvault://?key=app_user_id", at: 400, replyAfter: 20)
         scenario.command("readvault://?key=app_user_id", at: 410, replyAfter: 20)
-        #expect(scenario.codes(.vaultReadsNeverOverlap) == [.badCommand])
+        #expect(scenario.codes(.vaultReadsNeverOverlap) == [.malformedCommand])
         #expect(scenario.codes(.silent) == [.unexpectedCommand])
         #expect(started().codes(.vaultReadsNeverOverlap).isEmpty)
     }
@@ -385,10 +386,10 @@ struct ClientRuleTests {
         late.register("user-1", at: 5_001)
         late.expected.requiresTimelyRegistration = true
         #expect(late.codes() == [.startTooSlow])
-        scenario.expected.registeredMin = 2
+        scenario.expected.registrationCountMin = 2
         #expect(scenario.codes() == [.registrationLost])
-        scenario.expected.registeredMin = nil
-        scenario.expected.registeredMax = 0
+        scenario.expected.registrationCountMin = nil
+        scenario.expected.registrationCountMax = 0
         #expect(scenario.codes() == [.registrationRepeated])
     }
 

@@ -5,7 +5,7 @@ import Testing
 struct DeletedAccountRuleTests {
     private func findings(_ looks: [(status: Int, body: String)]) -> [FindingCode] {
         var expectation = EvidenceBuilder.expectation()
-        expectation.forgottenUsers = ["ada"]
+        expectation.deletedUserNames = ["ada"]
         var builder = EvidenceBuilder([], expectation: expectation)
         builder.subject = looks.enumerated().map { index, look in
             var exchange = EvidenceBuilder.delivery()
@@ -33,7 +33,7 @@ struct DeletedAccountRuleTests {
     }
 
     @Test func `every phone and device of the user belongs to the person`() {
-        var builder = EvidenceBuilder.bought({ $0.forgottenUsers = ["ada"] }, [])
+        var builder = EvidenceBuilder.bought({ $0.deletedUserNames = ["ada"] }, [])
         func codes(_ owner: String) -> [FindingCode] {
             let id = builder.evidence.subject.namespace.installID(of: owner)
             builder.subject = [EvidenceBuilder.probe(["device": .string(id)])]

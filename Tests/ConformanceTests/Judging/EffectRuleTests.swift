@@ -41,7 +41,7 @@ struct EffectRuleTests {
 
     @Test func `zero effects of a backend that never pushed are inconclusive`() {
         var builder = builder((0, 1), pushes: 0)
-        builder.sight.arePushesObservable = false
+        builder.observability.arePushesObservable = false
         #expect(builder.codes(EffectRule.self) == [.unobservable])
         builder.profile.unsupported.insert(.push)
         #expect(builder.codes(EffectRule.self).isEmpty)

@@ -52,7 +52,10 @@ struct EffectTableTests {
         (effect.user, effect.audience) = (nil, audience)
         #expect(codes(effect, [push]) == (isReached ? [] : [.wrongEffectCount]))
         effect.expectedContent = push.effects[0].content
-        #expect(codes(effect, [push], rule: GoldenRule.self) == (isReached ? [] : [.effectContent]))
+        #expect(
+            codes(effect, [push], rule: GoldenRule.self)
+                == (isReached ? [] : [.effectContentDiffers])
+        )
     }
 
     @Test func `unexpected recipients are shown next to the expected ones`() throws {
@@ -151,7 +154,7 @@ struct EffectTableTests {
     )
     func invisiblePurchaseReason(sees: Bool, isDeclared: Bool, isDoubt: Bool) {
         let found = codes(EvidenceBuilder.effect(0...0), []) {
-            $0.sight.arePushesObservable = sees
+            $0.observability.arePushesObservable = sees
             if isDeclared { $0.profile.unsupported = [.push] }
         }
         #expect(found == (isDoubt ? [.unobservable] : []))
@@ -159,7 +162,7 @@ struct EffectTableTests {
 
     @Test func `an expectation without a count is judged by another rule`() {
         let found = codes(EvidenceBuilder.effect { $0.addressesOnlyCaseUsers = true }, []) {
-            $0.sight.arePushesObservable = false
+            $0.observability.arePushesObservable = false
         }
         #expect(found.isEmpty)
     }
@@ -248,7 +251,7 @@ struct EffectTableTests {
                 ($0.userWithOtherContent, $0.countMin) = ("bob", 0)
             }
         ]
-        #expect(builder.codes(PushRule.self) == (isSame ? [.sameMessage] : []))
+        #expect(builder.codes(PushRule.self) == (isSame ? [.identicalMessages] : []))
     }
 
     // MARK: Addresses
@@ -298,7 +301,7 @@ struct EffectTableTests {
             exchanges,
             rule: PushRule.self
         )
-        #expect(found == (isSame ? [.sameMessage] : []))
+        #expect(found == (isSame ? [.identicalMessages] : []))
     }
 
     @Test func `a message that contains the reader's name is the same message`() {
@@ -310,7 +313,7 @@ struct EffectTableTests {
             ],
             rule: PushRule.self
         )
-        #expect(found == [.sameMessage])
+        #expect(found == [.identicalMessages])
     }
 
     private static let named: [(String, String, Bool)] = [
@@ -329,7 +332,7 @@ struct EffectTableTests {
             [EvidenceBuilder.push(to: Self.ada, mine), EvidenceBuilder.push(to: Self.bob, theirs)],
             rule: PushRule.self
         )
-        #expect(found == (isSame ? [.sameMessage] : []))
+        #expect(found == (isSame ? [.identicalMessages] : []))
     }
 
     // MARK: Attempts
@@ -419,9 +422,10 @@ struct EffectTableTests {
     // MARK: Recorded words
 
     private static let recorded: [(texts: [String], range: ClosedRange<Int>, [FindingCode])] = [
-        (["Hi"], 1...1, []), (["Hi", "Other"], 1...1, []), (["Other"], 1...1, [.effectContent]),
-        ([], 1...1, [.effectContent]), (["Hi", "Hi"], 1...1, [.effectContent]),
-        (["Hi", "Hi"], 1...2, []), (["Other"], 0...0, []), (["Hi"], 0...0, [.effectContent]),
+        (["Hi"], 1...1, []), (["Hi", "Other"], 1...1, []),
+        (["Other"], 1...1, [.effectContentDiffers]),
+        ([], 1...1, [.effectContentDiffers]), (["Hi", "Hi"], 1...1, [.effectContentDiffers]),
+        (["Hi", "Hi"], 1...2, []), (["Other"], 0...0, []), (["Hi"], 0...0, [.effectContentDiffers]),
     ]
 
     @Test("only messages with the recorded text count", arguments: recorded)
@@ -440,19 +444,20 @@ struct EffectTableTests {
 
     // MARK: Disturbances
 
-    private static let plans: [([ProviderPlan.Answer], reads: Bool, calls: [String], isMet: Bool)] =
-        [
-            ([.reset], false, ["POST"], true), ([.reset], false, [], false),
-            ([.reset], false, ["GET"], false), ([.reset], true, ["GET"], true),
-            ([.reset], false, ["HEAD", "DELETE"], true),
-            ([.asUsual, .reset], false, ["POST"], false),
-            ([.asUsual, .reset], false, ["POST", "POST"], true),
-            ([.asUsual, .asUsual], false, [], true), ([], false, [], true),
-        ]
+    private static let plans:
+        [([ProviderPlan.PlannedResponse], reads: Bool, calls: [String], isMet: Bool)] =
+            [
+                ([.reset], false, ["POST"], true), ([.reset], false, [], false),
+                ([.reset], false, ["GET"], false), ([.reset], true, ["GET"], true),
+                ([.reset], false, ["HEAD", "DELETE"], true),
+                ([.asUsual, .reset], false, ["POST"], false),
+                ([.asUsual, .reset], false, ["POST", "POST"], true),
+                ([.asUsual, .asUsual], false, [], true), ([], false, [], true),
+            ]
 
     @Test("the provider call targeted by a fault was made", arguments: plans)
     func fault(
-        answers: [ProviderPlan.Answer],
+        answers: [ProviderPlan.PlannedResponse],
         includesReads: Bool,
         calls: [String],
         isMet: Bool
@@ -470,7 +475,7 @@ struct EffectTableTests {
         let builder = EvidenceBuilder.bought({ _ in }, exchanges).with {
             $0.contract.given = [.provider(plan)]
         }
-        #expect(builder.codes(PlannedFaultRule.self) == (isMet ? [] : [.faultMissed]))
+        #expect(builder.codes(PlannedFaultRule.self) == (isMet ? [] : [.faultNotApplied]))
     }
 
     @Test func `calls to another provider are not affected by a plan`() {
@@ -478,6 +483,6 @@ struct EffectTableTests {
         let builder = EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.attempt(200)]).with {
             $0.contract.given = [.provider(plan)]
         }
-        #expect(builder.codes(PlannedFaultRule.self) == [.faultMissed])
+        #expect(builder.codes(PlannedFaultRule.self) == [.faultNotApplied])
     }
 }

@@ -10,7 +10,7 @@ struct EvidenceBuilder {
 
     var contract: Contract
     var profile: Profile
-    var sight = RunRecord.Observability(
+    var observability = RunRecord.Observability(
         arePushesObservable: true,
         areProbeChangesObservable: true,
         latency: .milliseconds(2)
@@ -47,7 +47,7 @@ struct EvidenceBuilder {
                         meaning: .value
                     ),
                 ],
-                ignored: []
+                ignoredPointers: []
             )
         ]
     }
@@ -162,7 +162,7 @@ struct EvidenceBuilder {
                 record(plan.baseline ?? plan.subject, $0.element, run: $0.offset + 1)
             },
             profile: profile,
-            sight: sight
+            observability: observability
         )
     }
 

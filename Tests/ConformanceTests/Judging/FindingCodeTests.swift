@@ -81,8 +81,8 @@ struct FindingCodeTests {
     private static let improving: Set<FindingCode> = [
         .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue, .userMissing,
         .idempotencyKeyChanged,
-        .effectContent, .commandMissing, .identitySplit, .registrationLost, .startTooSlow,
-        .wrongUser, .screenDiffers, .personalDataKept, .faultMissed, .mappedPathAbsent,
+        .effectContentDiffers, .commandMissing, .identitySplit, .registrationLost, .startTooSlow,
+        .wrongUser, .screenDiffers, .personalDataKept, .faultNotApplied, .mappedPathAbsent,
     ]
 
     @Test("only missing effects may still arrive", arguments: FindingCode.allCases)

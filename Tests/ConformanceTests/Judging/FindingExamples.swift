@@ -56,7 +56,7 @@ extension EvidenceBuilder {
             subject: subject,
             baselines: whole.baselines,
             profile: whole.profile,
-            sight: whole.sight
+            observability: whole.observability
         )
     }
 
@@ -182,7 +182,7 @@ extension FindingExample {
             EvidenceBuilder.outcome(.failed(.timedOut, "60 s"), .anything).evidence
         },
         FindingExample(.backendExited, "the program ended") {
-            EvidenceBuilder.bought().evidence { $0.backendExit = "signal 11" }
+            EvidenceBuilder.bought().evidence { $0.backendExitReason = "signal 11" }
         } right: {
             EvidenceBuilder.bought().evidence
         },
@@ -191,7 +191,7 @@ extension FindingExample {
         } right: {
             golden(["plan": "gold", "more": true]).evidence
         },
-        FindingExample(.throttled, "429 is the limiter's answer") {
+        FindingExample(.backendThrottled, "429 is the limiter's answer") {
             EvidenceBuilder.answered(429).evidence
         } right: {
             EvidenceBuilder.answered(429, .rejected).evidence
@@ -220,7 +220,7 @@ extension FindingExample {
         } right: {
             keys("k", "k")
         },
-        FindingExample(.sameMessage, "a refund is told like a cancellation") {
+        FindingExample(.identicalMessages, "a refund is told like a cancellation") {
             told("Good-bye", "Good-bye")
         } right: {
             told("Refunded", "Good-bye")
@@ -240,7 +240,7 @@ extension FindingExample {
         } right: {
             paced(900_000)
         },
-        FindingExample(.callRefused, "OneSignal says 403") {
+        FindingExample(.providerCallRefused, "OneSignal says 403") {
             EvidenceBuilder.bought(
                 { $0.hidesSecrets = true },
                 [EvidenceBuilder.delivery(), EvidenceBuilder.attempt(403)]
@@ -251,7 +251,7 @@ extension FindingExample {
                 [EvidenceBuilder.delivery(), EvidenceBuilder.attempt(404)]
             ).evidence
         },
-        FindingExample(.effectContent, "a push that says something else") {
+        FindingExample(.effectContentDiffers, "a push that says something else") {
             pushed(1, text: "Hello") { $0.effects = [expectedContent("Welcome")] }
         } right: {
             pushed(1, text: "Welcome") { $0.effects = [expectedContent("Welcome")] }
@@ -436,8 +436,8 @@ extension FindingExample {
             { $0.states = [EvidenceBuilder.state("access", false)] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
         )
-        if showsNoPurchase { builder.sight.areProbeChangesObservable = false }
-        builder.sight.arePushesObservable = false
+        if showsNoPurchase { builder.observability.areProbeChangesObservable = false }
+        builder.observability.arePushesObservable = false
         return builder.evidence
     }
 
@@ -447,8 +447,8 @@ extension FindingExample {
         } baselines: { _, _ in
             [EvidenceBuilder.probe(["access": false])]
         }
-        if showsNoPurchase { builder.sight.areProbeChangesObservable = false }
-        builder.sight.arePushesObservable = false
+        if showsNoPurchase { builder.observability.areProbeChangesObservable = false }
+        builder.observability.arePushesObservable = false
         return builder.evidence
     }
 
@@ -517,9 +517,9 @@ extension FindingExample {
             existing(["user": "assay-namespace-0-ada", "known": true], wanted: true, nobody: true)
         },
         FindingExample(.personalDataKept, "the address is still there") {
-            forgottenUsers(["mail": "assay-namespace-0-ada@example.com"])
+            deletedUserNames(["mail": "assay-namespace-0-ada@example.com"])
         } right: {
-            forgottenUsers(["mail": "assay-namespace-0-bob@example.com"])
+            deletedUserNames(["mail": "assay-namespace-0-bob@example.com"])
         },
         FindingExample(.unobservable, "a plain purchase shows nowhere, so nobody has access") {
             blind(true)
@@ -596,16 +596,16 @@ extension FindingExample {
                 ),
             ]
         ).with {
-            if nobody { $0.sight.nobody = ["user": ["user": "‹id›", "known": false]] }
+            if nobody { $0.observability.nobody = ["user": ["user": "‹id›", "known": false]] }
             $0.profile.probes.append(
-                Profile.Probe(name: "user", source: .get("/u"), readings: [:], ignored: [])
+                Profile.Probe(name: "user", source: .get("/u"), readings: [:], ignoredPointers: [])
             )
         }.evidence
     }
 
-    private static func forgottenUsers(_ document: JSONValue) -> CaseEvidence {
+    private static func deletedUserNames(_ document: JSONValue) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.forgottenUsers = ["ada"] },
+            { $0.deletedUserNames = ["ada"] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(document, name: "user")]
         ).evidence
     }
@@ -629,7 +629,7 @@ extension FindingExample {
                 $0.callsWithSameResponse = ["one", "two"]
             }
         },
-        FindingExample(.wrongWinners, "both callers win") {
+        FindingExample(.wrongRaceOutcome, "both callers win") {
             routed(["one": (200, [:]), "two": (200, [:])]) { $0.race = race }
         } right: {
             routed(["one": (200, [:]), "two": (409, [:])]) { $0.race = race }
@@ -723,7 +723,7 @@ extension FindingExample {
         app(.registrationIncomplete, .completeRegistrations, "no source") {
             $0.register(PhoneTimeline.third, at: 4300, ["source": nil])
         },
-        app(.badCommand, .encoded, "a raw #") { $0.command(Bridge.alias("a#b"), at: 9) },
+        app(.malformedCommand, .encoded, "a raw #") { $0.command(Bridge.alias("a#b"), at: 9) },
         app(.wrongUser, .delayedRepliesKeepUserID, "a late reply is believed") {
             $0.command(Bridge.write(PhoneTimeline.first), at: 40_000)
         },
@@ -768,7 +768,7 @@ extension FindingExample {
     }
 
     private static let doubts: [FindingExample] = [
-        FindingExample(.noOverlap, "copies one after the other") {
+        FindingExample(.requestsNotConcurrent, "copies one after the other") {
             raced(10)
         } right: {
             raced(9)
@@ -795,7 +795,7 @@ extension FindingExample {
         } right: {
             PhoneTimeline.browser.evidence([.silent])
         },
-        FindingExample(.faultMissed, "nobody called the provider that was to fail") {
+        FindingExample(.faultNotApplied, "nobody called the provider that was to fail") {
             disturbed([])
         } right: {
             disturbed([EvidenceBuilder.attempt(503)])
@@ -808,7 +808,7 @@ extension FindingExample {
         delivery.sendsCopiesConcurrently = true
         delivery.times = 2
         var expectation = EvidenceBuilder.expectation()
-        expectation.overlapMin = 2
+        expectation.concurrentRequestCountMin = 2
         var builder = EvidenceBuilder([delivery], expectation: expectation)
         builder.subject = [
             EvidenceBuilder.delivery(invoked: 0, completed: 10),

@@ -158,10 +158,10 @@ struct GoldenRuleTests {
             [EvidenceBuilder.push(to: "assay-namespace-0-ada", "Hello")],
             effects: [effect]
         )
-        #expect(found.map(\.code) == [.effectContent])
+        #expect(found.map(\.code) == [.effectContentDiffers])
         #expect(found.first?.nearMiss.contains("/contents/en") == true)
         let twice = findings([], [good, good], effects: [effect])
-        #expect(twice.map(\.code) == [.effectContent])
+        #expect(twice.map(\.code) == [.effectContentDiffers])
         let unknownUser = findings([], [EvidenceBuilder.push(to: "bob")], effects: [effect])
         #expect(unknownUser.first?.nearMiss.contains("/to") == true)
     }

@@ -76,7 +76,9 @@ struct GoldenTableTests {
         ]
         let builder = builder(steps, seen)
         #expect(
-            GoldenRule.differingSteps(of: builder.evidence.subject) == ["two", "three", "four"]
+            GoldenRule.namesOfDifferingSteps(of: builder.evidence.subject) == [
+                "two", "three", "four",
+            ]
         )
         #expect(
             builder.codes(GoldenRule.self) == [.responseDiffers, .responseStatus, .setupFailed]
@@ -158,7 +160,7 @@ struct GoldenTableTests {
         let found = GoldenRule.findings(
             in: builder([], pushes + others, effects: [effect]).evidence
         )
-        #expect(found.map(\.code) == (isMet ? [] : [.effectContent]))
+        #expect(found.map(\.code) == (isMet ? [] : [.effectContentDiffers]))
         if let finding = found.first {
             #expect(finding.actual == "\(count) of \(count + 1) messages match")
             #expect(finding.isFinal == (count > (range?.lowerBound ?? 0)))
@@ -207,26 +209,36 @@ struct GoldenTableTests {
         delivery.times = spans.count
         delivery.sendsCopiesConcurrently = true
         var builder = EvidenceBuilder([delivery], expectation: EvidenceBuilder.expectation())
-        builder.contract.expectation.overlapMin = 2
+        builder.contract.expectation.concurrentRequestCountMin = 2
         builder.subject = spans.enumerated().map { index, span in
             EvidenceBuilder.delivery(attempt: index + 1, invoked: span.0, completed: span.1)
         }
-        #expect(OverlapRule.overlap(in: builder.evidence.subject) == peak)
-        #expect(builder.codes(OverlapRule.self) == (peak < 2 ? [.noOverlap] : []))
+        #expect(ConcurrentRequestsRule.overlap(in: builder.evidence.subject) == peak)
+        #expect(
+            builder.codes(ConcurrentRequestsRule.self) == (peak < 2 ? [.requestsNotConcurrent] : [])
+        )
         builder.subject.shuffleEnds()
-        #expect(OverlapRule.overlap(in: builder.evidence.subject) == peak, "in any order")
+        #expect(
+            ConcurrentRequestsRule.overlap(in: builder.evidence.subject) == peak,
+            "in any order"
+        )
     }
 
     @Test func `a backend that serves one connection at a time makes a race inconclusive`() {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
-        builder.contract.expectation.overlapMin = 2
+        builder.contract.expectation.concurrentRequestCountMin = 2
         builder.subject = [EvidenceBuilder.delivery()]
         let serialised = builder.evidence { $0.servesOneRequestAtATime = true }
-        #expect(OverlapRule.findings(in: serialised).map(\.code) == [.noOverlap])
-        #expect(OverlapRule.findings(in: builder.evidence).isEmpty, "no copies were meant to race")
-        builder.contract.expectation.overlapMin = nil
+        #expect(
+            ConcurrentRequestsRule.findings(in: serialised).map(\.code) == [.requestsNotConcurrent]
+        )
+        #expect(
+            ConcurrentRequestsRule.findings(in: builder.evidence).isEmpty,
+            "no copies were meant to race"
+        )
+        builder.contract.expectation.concurrentRequestCountMin = nil
         let idle = builder.evidence { $0.servesOneRequestAtATime = true }
-        #expect(OverlapRule.findings(in: idle).isEmpty, "nobody asked for a race")
+        #expect(ConcurrentRequestsRule.findings(in: idle).isEmpty, "nobody asked for a race")
     }
 
     // MARK: Twins that disagree

@@ -69,7 +69,7 @@ struct JudgePropertyTests {
                 subject: shifted(whole.subject),
                 baselines: whole.baselines.map(shifted),
                 profile: whole.profile,
-                sight: whole.sight
+                observability: whole.observability
             )
         }
 
@@ -205,7 +205,7 @@ struct JudgePropertyTests {
                 subject: evidence.subject,
                 baselines: evidence.baselines + evidence.baselines.prefix(1),
                 profile: evidence.profile,
-                sight: evidence.sight
+                observability: evidence.observability
             )
             #expect(Judge.judge(evidence).verdict == Judge.judge(more).verdict, "seed \(seed)")
         }
@@ -224,20 +224,20 @@ struct JudgePropertyTests {
                         subject: subject,
                         baselines: evidence.baselines,
                         profile: evidence.profile,
-                        sight: evidence.sight
+                        observability: evidence.observability
                     )
                 )
             }
             let gap = Outcome(.inconclusive, [.journalGap])
             #expect(judged { $0.runProblem = .journalGap } == gap)
             #expect(
-                judged { $0.backendExit = "signal 11" } == Outcome(.failed, [.backendExited])
+                judged { $0.backendExitReason = "signal 11" } == Outcome(.failed, [.backendExited])
             )
             for runProblem in [RunRecord.RunProblem.backendGone("refused"), .journalGap] {
                 #expect(
                     judged {
                         $0.runProblem = runProblem
-                        $0.backendExit = "signal 11"
+                        $0.backendExitReason = "signal 11"
                     } == Outcome(.failed, [.backendExited]),
                     "whoever has ended is gone as well, and no journal is asked for it"
                 )

@@ -8,7 +8,7 @@ struct JudgeTests {
         (.registrationFailed(user: "ada", "500"), .setupFailed),
         (.backendGone("refused"), .backendGone), (.journalGap, .journalGap),
         (.restartFailed("did not come back"), .setupFailed),
-        (.probeFailed("exit 1"), .setupFailed), (.faultMissed("no call"), .faultMissed),
+        (.probeFailed("exit 1"), .setupFailed), (.faultNotApplied("no call"), .faultNotApplied),
         (.pageUnusable("blank"), .setupFailed),
     ]
 
@@ -39,7 +39,7 @@ struct JudgeTests {
                 subject: whole.subject,
                 baselines: baselines,
                 profile: whole.profile,
-                sight: whole.sight
+                observability: whole.observability
             )
             let (verdict, findings) = Judge.judge(evidence)
             #expect(verdict == .inconclusive, "twin \(troubled)")
@@ -59,7 +59,7 @@ struct JudgeTests {
                 subject: whole.subject,
                 baselines: baselines,
                 profile: whole.profile,
-                sight: whole.sight
+                observability: whole.observability
             )
             return Judge.judge(evidence).findings.map(\.code)
         }
@@ -68,7 +68,7 @@ struct JudgeTests {
     }
 
     @Test func `a backend that exited by itself failed`() {
-        let evidence = builder().evidence { $0.backendExit = "exit 1" }
+        let evidence = builder().evidence { $0.backendExitReason = "exit 1" }
         let (verdict, findings) = Judge.judge(evidence)
         #expect(verdict == .failed)
         #expect(findings.map(\.code) == [.backendExited])
@@ -77,7 +77,7 @@ struct JudgeTests {
 
     @Test func `connection refusals do not excuse a backend that exited`() {
         let evidence = builder().evidence {
-            $0.backendExit = "exit 1"
+            $0.backendExitReason = "exit 1"
             $0.runProblem = .backendGone("the connection was refused")
         }
         #expect(Judge.judge(evidence).findings.map(\.code) == [.backendExited])
@@ -97,7 +97,7 @@ struct JudgeTests {
         for evidence in [own.evidence, baseline.evidence] {
             let (verdict, findings) = Judge.judge(evidence)
             #expect(verdict == .inconclusive)
-            #expect(findings.map(\.code) == [.throttled])
+            #expect(findings.map(\.code) == [.backendThrottled])
         }
     }
 
@@ -178,7 +178,7 @@ struct JudgeTests {
             (401, "{}", .unreadable("the probe returned 401: {}")),
         ] as [(Int, String, ObservedState)]
     )
-    func observes(status: Int, body: String, expected: ObservedState) {
+    func observesFinalState(status: Int, body: String, expected: ObservedState) {
         var exchange = EvidenceBuilder.probe(nil)
         exchange.outcome = .answered(HTTPMessage.Response(status, body: Array(body.utf8)))
         #expect(ObservedState(exchange) == expected)

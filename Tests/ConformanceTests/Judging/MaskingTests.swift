@@ -188,13 +188,13 @@ struct MaskingTests {
         "ignored locations hide their contents only",
         arguments: [("/meta", true), ("/meta/n", true), ("/met", false), ("/meta/n/x", false)]
     )
-    func ignored(pointer: String, isHidden: Bool) throws {
+    func ignoredPointers(pointer: String, isHidden: Bool) throws {
         var builder = compared(
             ["meta": ["n": 1], "plan": "a"],
             ["meta": ["n": 2], "plan": "a"],
             ["meta": ["n": 2], "plan": "a"]
         )
-        builder.profile.probes[0].ignored = [try #require(JSONPointer(pointer))]
+        builder.profile.probes[0].ignoredPointers = [try #require(JSONPointer(pointer))]
         #expect(builder.codes(RelationRule.self) == (isHidden ? [] : [.stateDiffers]))
     }
 
@@ -296,7 +296,7 @@ struct MaskingTests {
     @Test func `a throttled baseline is not a failed baseline`() {
         var builder = compared([:], [:], [:])
         builder.baselines[0][0].outcome = .answered(HTTPMessage.Response(429))
-        #expect(builder.codes(RelationRule.self) == [.throttled])
+        #expect(builder.codes(RelationRule.self) == [.backendThrottled])
         builder.baselines[0][0].outcome = .failed(.closed, "reset")
         #expect(builder.codes(RelationRule.self) == [.baselineFailed])
     }

@@ -9,7 +9,7 @@ struct PlannedFaultRuleTests {
             .provider(ProviderPlan(provider: .oneSignal, answers: [.asUsual, .status(500)]))
         ]
         builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.push(to: "x")]
-        #expect(PlannedFaultRule.findings(in: builder.evidence).map(\.code) == [.faultMissed])
+        #expect(PlannedFaultRule.findings(in: builder.evidence).map(\.code) == [.faultNotApplied])
         builder.subject.append(EvidenceBuilder.push(to: "x"))
         #expect(PlannedFaultRule.findings(in: builder.evidence).isEmpty)
     }
@@ -25,8 +25,8 @@ struct PlannedFaultRuleTests {
         builder.contract.steps = [.call([call])]
         builder.subject = [EvidenceBuilder.call("one", status)]
         let codes = PlannedFaultRule.findings(in: builder.evidence).map(\.code)
-        #expect(codes == (status == 503 ? [] : [.faultMissed]))
-        builder.sight.appliesEventsLater = true
+        #expect(codes == (status == 503 ? [] : [.faultNotApplied]))
+        builder.observability.appliesEventsLater = true
         #expect(PlannedFaultRule.findings(in: builder.evidence).isEmpty)
     }
 }

@@ -28,7 +28,7 @@ struct ReadingSurveyTests {
                 valueIfPathAbsent: valueIfPathAbsent
             )
         ]
-        builder.sight.places = places.map {
+        builder.observability.places = places.map {
             ["subscription": $0.compactMap { JSONPointer($0) }]
         }
         builder.subject = [EvidenceBuilder.delivery()]
@@ -135,7 +135,7 @@ struct ReadingSurveyTests {
         ] as [(String, String?)]
     )
     func suggests(pointer: String, near: String?) throws {
-        var sight = RunRecord.Observability(
+        var observability = RunRecord.Observability(
             arePushesObservable: true,
             areProbeChangesObservable: true,
             latency: .zero
@@ -143,8 +143,8 @@ struct ReadingSurveyTests {
         let document: JSONValue =
             pointer == "/activ"
             ? ["active": true] : ["subscription": ["active": true, "expires": 1]]
-        sight.places = ["p": document.places]
-        let survey = ProbePathSurvey(sight: sight)
+        observability.places = ["p": document.places]
+        let survey = ProbePathSurvey(observability: observability)
         let wanted = try #require(JSONPointer(pointer))
         #expect(survey.nearest(to: wanted, in: "p")?.description == near)
         #expect(survey.absenceDescription(of: wanted, in: "p").contains("; the responses have /"))
@@ -182,7 +182,7 @@ struct ReadingSurveyTests {
         #expect(compared([], readings).codes(RelationRule.self).isEmpty)
         var blind = compared([], readings.merging(["product": "/skew"]) { $1 })
         #expect(blind.codes(RelationRule.self).isEmpty, "nobody looked at a plain purchase")
-        blind.sight.places = ["subscription": [JSONPointer(tokens: ["active"])]]
+        blind.observability.places = ["subscription": [JSONPointer(tokens: ["active"])]]
         #expect(blind.codes(RelationRule.self) == [.mappedPathAbsent])
     }
 
@@ -194,18 +194,20 @@ struct ReadingSurveyTests {
         #expect(judged.findings.map(\.code) == [.stateDiffers])
     }
 
-    @Test func `a sight of before can be read, and the places travel`() throws {
-        var sight = RunRecord.Observability(
+    @Test func `a observability of before can be read, and the places travel`() throws {
+        var observability = RunRecord.Observability(
             arePushesObservable: true,
             areProbeChangesObservable: true,
             latency: .milliseconds(2)
         )
-        let text = try JSONValue(encoding: sight).text
+        let text = try JSONValue(encoding: observability).text
         #expect(text.hasPrefix("{") && !text.contains("places"))
-        #expect(try JSONValue(parsing: text).decoded(as: RunRecord.Observability.self) == sight)
-        sight.places = ["p": [JSONPointer(tokens: ["a"])]]
-        let again = try JSONValue(encoding: sight).decoded(as: RunRecord.Observability.self)
-        #expect(again == sight)
+        #expect(
+            try JSONValue(parsing: text).decoded(as: RunRecord.Observability.self) == observability
+        )
+        observability.places = ["p": [JSONPointer(tokens: ["a"])]]
+        let again = try JSONValue(encoding: observability).decoded(as: RunRecord.Observability.self)
+        #expect(again == observability)
     }
 }
 

@@ -84,7 +84,7 @@ struct PushRuleTests {
             .map(\.code)
         }
         #expect(told([(ada, "Refunded"), (bob, "Cancelled")]).isEmpty)
-        #expect(told([(ada, "Cancelled"), (bob, "Cancelled")]) == [.sameMessage])
+        #expect(told([(ada, "Cancelled"), (bob, "Cancelled")]) == [.identicalMessages])
         #expect(told([]).isEmpty)
     }
 

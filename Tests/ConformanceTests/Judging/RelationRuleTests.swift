@@ -65,7 +65,7 @@ struct RelationRuleTests {
         #expect(StateComparison(builder.evidence).volatilePaths == ["subscription/row"])
         builder.subject = run(builder, 0) { _ in ["plan": "a", "row": 3] }
         #expect(builder.codes(RelationRule.self).isEmpty)
-        builder.profile.probes[0].ignored.append(JSONPointer("/row") ?? JSONPointer())
+        builder.profile.probes[0].ignoredPointers.append(JSONPointer("/row") ?? JSONPointer())
         #expect(
             StateComparison(builder.evidence).volatilePaths.isEmpty,
             "who knows need not be told"
@@ -137,7 +137,7 @@ struct RelationRuleTests {
 
     @Test func `places that the profile ignores are not compared`() throws {
         var builder = builder()
-        builder.profile.probes[0].ignored = [try #require(JSONPointer("/meta"))]
+        builder.profile.probes[0].ignoredPointers = [try #require(JSONPointer("/meta"))]
         builder.subject = run(builder, 0) { _ in ["plan": "a", "meta": ["attempts": 9]] }
         builder.baselines = (1...2).map {
             run(builder, $0) { _ in ["plan": "a", "meta": ["attempts": 1]] }
@@ -160,7 +160,7 @@ struct RelationRuleTests {
     @Test func `a backend that shows nothing is not passed`() {
         var builder = builder()
         builder.profile.probes = []
-        builder.sight.arePushesObservable = false
+        builder.observability.arePushesObservable = false
         builder.subject = [EvidenceBuilder.delivery()]
         builder.baselines = [[EvidenceBuilder.delivery()], [EvidenceBuilder.delivery()]]
         #expect(builder.codes(RelationRule.self) == [.unobservable])

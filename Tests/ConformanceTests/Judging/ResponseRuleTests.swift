@@ -49,8 +49,8 @@ struct ResponseRuleTests {
     }
 
     @Test func `a throttled request is not a failure`() {
-        #expect(codes(answered(429)) == [.throttled])
-        #expect(FindingCode.throttled.isInconclusive)
+        #expect(codes(answered(429)) == [.backendThrottled])
+        #expect(FindingCode.backendThrottled.isInconclusive)
     }
 
     @Test func `missing, late and pending responses are distinguished`() {
@@ -81,13 +81,13 @@ struct ResponseRuleTests {
 }
 
 @Suite("Overlap rule")
-struct OverlapRuleTests {
+struct ConcurrentRequestsRuleTests {
     private func builder(_ spans: [(Int64, Int64)]) -> EvidenceBuilder {
         var delivery = EvidenceBuilder.purchase()
         delivery.sendsCopiesConcurrently = true
         delivery.times = spans.count
         var expectation = EvidenceBuilder.expectation()
-        expectation.overlapMin = 2
+        expectation.concurrentRequestCountMin = 2
         var builder = EvidenceBuilder([delivery], expectation: expectation)
         builder.subject = spans.enumerated().map { index, span in
             EvidenceBuilder.delivery(attempt: index + 1, invoked: span.0, completed: span.1)
@@ -97,14 +97,14 @@ struct OverlapRuleTests {
 
     @Test func `concurrent copies overlap`() {
         let racing = builder([(0, 10), (5, 12), (6, 7), (11, 20)])
-        #expect(OverlapRule.overlap(in: racing.evidence.subject) == 3)
-        #expect(racing.codes(OverlapRule.self).isEmpty)
+        #expect(ConcurrentRequestsRule.overlap(in: racing.evidence.subject) == 3)
+        #expect(racing.codes(ConcurrentRequestsRule.self).isEmpty)
     }
 
     @Test func `sequential copies do not count as a race`() {
         let serial = builder([(0, 10), (10, 20), (20, 30)])
-        #expect(OverlapRule.overlap(in: serial.evidence.subject) == 1)
-        #expect(serial.codes(OverlapRule.self) == [.noOverlap])
+        #expect(ConcurrentRequestsRule.overlap(in: serial.evidence.subject) == 1)
+        #expect(serial.codes(ConcurrentRequestsRule.self) == [.requestsNotConcurrent])
         #expect(Judge.judge(serial.evidence).verdict == .inconclusive)
     }
 }

@@ -41,7 +41,7 @@ struct ResponseTableTests {
                 expected == .refused || expected == .denied || expected == .statuses([401])
             let code: FindingCode =
                 status == 429
-                ? .throttled
+                ? .backendThrottled
                 : isUnknownUser && (200..<300).contains(status)
                     ? .unauthenticatedAccepted : .responseStatus
             let wanted = Self.isAccepted(status, by: expected) ? [] : [code]
@@ -235,7 +235,7 @@ struct ResponseTableTests {
             },
             zip(names, statuses).map { EvidenceBuilder.call($0, $1) }
         )
-        #expect(builder.codes(CallRule.self) == (isFair ? [] : [.wrongWinners]))
+        #expect(builder.codes(CallRule.self) == (isFair ? [] : [.wrongRaceOutcome]))
     }
 
     @Test func `a racing caller without a response is a failure`() {
@@ -251,7 +251,7 @@ struct ResponseTableTests {
             },
             [EvidenceBuilder.call("one", 200), lost]
         )
-        #expect(builder.codes(CallRule.self) == [.wrongWinners])
+        #expect(builder.codes(CallRule.self) == [.wrongRaceOutcome])
     }
 
     @Test func `responses that differ only in the caller's ID are equal`() {

@@ -33,6 +33,6 @@ struct SecretRuleTests {
     @Test func `a call that the provider refused is reported`() {
         var call = EvidenceBuilder.push(to: "x")
         call.outcome = .answered(HTTPMessage.Response(401))
-        #expect(findings([call]).map(\.code) == [.callRefused])
+        #expect(findings([call]).map(\.code) == [.providerCallRefused])
     }
 }

@@ -33,7 +33,7 @@ struct StarvationTests {
                 subject: subject,
                 baselines: evidence.baselines,
                 profile: evidence.profile,
-                sight: evidence.sight
+                observability: evidence.observability
             )
         )
     }

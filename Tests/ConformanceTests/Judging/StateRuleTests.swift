@@ -68,7 +68,12 @@ struct StateRuleTests {
         builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
         #expect(builder.codes(StateRule.self) == [.unobservable])
         builder.profile.probes.append(
-            Profile.Probe(name: "user", source: .get("/u/{{id}}"), readings: [:], ignored: [])
+            Profile.Probe(
+                name: "user",
+                source: .get("/u/{{id}}"),
+                readings: [:],
+                ignoredPointers: []
+            )
         )
         builder.subject = [EvidenceBuilder.probe(nil, status: 404, name: "user")]
         #expect(builder.codes(StateRule.self).isEmpty)
@@ -83,11 +88,11 @@ struct StateRuleTests {
     func `a 404 from a differently named probe proves absence once it has shown existing users`() {
         var builder = builder("exists", false)
         builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
-        builder.sight.probesShowingExistence = [builder.profile.probes[0].name]
+        builder.observability.probesShowingExistence = [builder.profile.probes[0].name]
         #expect(builder.codes(StateRule.self).isEmpty)
         builder.contract.expectation.states[0].fields[0].value = true
         #expect(builder.codes(StateRule.self) == [.userMissing])
-        builder.sight.probesShowingExistence = []
+        builder.observability.probesShowingExistence = []
         #expect(builder.codes(StateRule.self) == [.unobservable])
     }
 

@@ -30,12 +30,16 @@ struct StateTableTests {
     // MARK: Flags
 
     /// What a flag's value says; nil: nobody can know.
-    private static let flags: [(JSONValue, Bool?)] = [
+    private static let booleanFields: [(JSONValue, Bool?)] = [
         (true, true), (false, false), (1, true), (0, false), (.null, false), ("true", nil),
         ("yes", nil), ("", nil), (2, nil), (-1, nil), ([], nil), ([:], nil),
     ]
 
-    @Test("a flag is understood or asked about", arguments: Profile.Reading.flags, flags)
+    @Test(
+        "a flag is understood or asked about",
+        arguments: Profile.Reading.booleanFields,
+        booleanFields
+    )
     func flag(field: String, row: (JSONValue, Bool?)) {
         for wanted in [true, false] {
             let expected: [FindingCode] =
@@ -54,7 +58,7 @@ struct StateTableTests {
         #expect(codes("access", true, ["x": one]).isEmpty)
     }
 
-    @Test("a flag of a row that is missing is false", arguments: Profile.Reading.flags)
+    @Test("a flag of a row that is missing is false", arguments: Profile.Reading.booleanFields)
     func missingRow(field: String) {
         #expect(codes(field, false, nil).isEmpty)
         #expect(codes(field, true, nil) == [.wrongStateValue])
@@ -126,7 +130,7 @@ struct StateTableTests {
             for wanted in [true, false] {
                 let found = codes("access", .bool(wanted), ["x": value]) {
                     $0.profile.probes[0].readings["access"] = rule
-                    $0.sight.places = ["subscription": [JSONPointer(tokens: ["x"])]]
+                    $0.observability.places = ["subscription": [JSONPointer(tokens: ["x"])]]
                 }
                 let isDecided = found.isEmpty || found == [.wrongStateValue]
                 #expect(isDecided == (known != nil), "\(found) \(wanted) \(isFirst)")
@@ -140,7 +144,7 @@ struct StateTableTests {
         rule.additionalConditions = [Self.reading("gone", .value, valueIfPathAbsent: true)]
         let found = codes("access", true, ["x": true]) {
             $0.profile.probes[0].readings["access"] = rule
-            $0.sight.places = ["subscription": [JSONPointer(tokens: ["x"])]]
+            $0.observability.places = ["subscription": [JSONPointer(tokens: ["x"])]]
         }
         #expect(found.isEmpty)
     }
@@ -292,7 +296,7 @@ struct StateTableTests {
         ).with {
             guard hasUserProbe else { return }
             $0.profile.probes.append(
-                Profile.Probe(name: "user", source: .get("/u"), readings: [:], ignored: [])
+                Profile.Probe(name: "user", source: .get("/u"), readings: [:], ignoredPointers: [])
             )
         }.codes(StateRule.self)
     }
@@ -335,8 +339,8 @@ struct StateTableTests {
 
     // MARK: Forgetting
 
-    private func forgottenUsers(_ lines: [Exchange]) -> [FindingCode] {
-        EvidenceBuilder.bought({ $0.forgottenUsers = ["ada"] }, lines).codes(
+    private func deletedUserNames(_ lines: [Exchange]) -> [FindingCode] {
+        EvidenceBuilder.bought({ $0.deletedUserNames = ["ada"] }, lines).codes(
             DeletedAccountRule.self
         )
     }
@@ -353,21 +357,23 @@ struct StateTableTests {
     )
     func personal(text: String, isKept: Bool) {
         let nested: JSONValue = ["rows": [["note": .string("was \(text) once")]]]
-        let found = forgottenUsers([EvidenceBuilder.probe(nested)])
+        let found = deletedUserNames([EvidenceBuilder.probe(nested)])
         #expect(found == (isKept ? [.personalDataKept] : []))
     }
 
     @Test func `the last look of each probe counts`() {
         let kept = JSONValue.string(Self.namespace.accountID(of: "ada"))
         let gone: JSONValue = [:]
-        #expect(forgottenUsers([EvidenceBuilder.probe(kept), EvidenceBuilder.probe(gone)]).isEmpty)
         #expect(
-            forgottenUsers([
+            deletedUserNames([EvidenceBuilder.probe(kept), EvidenceBuilder.probe(gone)]).isEmpty
+        )
+        #expect(
+            deletedUserNames([
                 EvidenceBuilder.probe(kept), EvidenceBuilder.probe(gone, name: "user"),
             ]) == [.personalDataKept]
         )
-        #expect(forgottenUsers([EvidenceBuilder.probe(kept, user: "bob")]) == [.unobservable])
-        #expect(forgottenUsers([]) == [.unobservable])
+        #expect(deletedUserNames([EvidenceBuilder.probe(kept, user: "bob")]) == [.unobservable])
+        #expect(deletedUserNames([]) == [.unobservable])
     }
 
     // MARK: Secrets

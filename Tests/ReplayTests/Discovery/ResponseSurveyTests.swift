@@ -6,8 +6,11 @@ import Testing
 /// What places of an answer mean is told by what a purchase changed in them.
 @Suite("Response survey")
 struct ResponseSurveyTests {
-    private static let ends = Instant(milliseconds: 1_790_000_000_000)
-    private static let purchase = ResponseSurvey.Purchase(product: "premium_monthly", ends: ends)
+    private static let periodEnd = Instant(milliseconds: 1_790_000_000_000)
+    private static let purchase = ResponseSurvey.Purchase(
+        product: "premium_monthly",
+        periodEnd: periodEnd
+    )
 
     private static func readings(_ before: JSONValue?, _ after: JSONValue) -> [String: String] {
         ResponseSurvey(before: before, after: after, purchase).readings.mapValues { reading in
@@ -42,7 +45,7 @@ struct ResponseSurveyTests {
     }
 
     private static let ends2: [(JSONValue, Bool)] = [
-        (1_790_000_000, true), (1_790_000_000_000, true), (.string(ends.description), true),
+        (1_790_000_000, true), (1_790_000_000_000, true), (.string(periodEnd.description), true),
         (1_790_000_002, false), ("soon", false),
     ]
 
@@ -67,7 +70,7 @@ struct ResponseSurveyTests {
             after: ["status": "active"],
             Self.purchase
         )
-        #expect(survey.doubts["access"] != nil)
+        #expect(survey.doubtsByField["access"] != nil)
         // Two words that say nothing of a purchase.
         #expect(Self.readings(["status": "a"], ["status": "b"])["access"] == nil)
     }

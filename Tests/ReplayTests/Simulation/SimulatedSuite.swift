@@ -143,7 +143,7 @@ enum SimulatedContracts {
                 )
             ]
         }
-        if id == "together" { expectation.overlapMin = 2 }
+        if id == "together" { expectation.concurrentRequestCountMin = 2 }
         return Contract(
             id: id,
             variant: "",
@@ -179,7 +179,7 @@ enum SimulatedContracts {
         Delivery(name: name + "Again", subject: .repeats(name))
     }
 
-    static func fail(_ answers: [ProviderPlan.Answer]) -> Step {
+    static func fail(_ answers: [ProviderPlan.PlannedResponse]) -> Step {
         .provider(ProviderPlan(provider: .oneSignal, answers: answers))
     }
 }
@@ -255,7 +255,7 @@ struct SimulatedSuite: Sendable {
                         return ($0, Profile.Reading(pointer: pointer, meaning: .value))
                     }
                 ),
-                ignored: []
+                ignoredPointers: []
             )
         ]
         return profile

@@ -87,12 +87,16 @@ struct SimulationBench: Sendable {
     }
 
     /// The plan of a run about Ada.
-    static func plan(_ steps: [Step], observes: Bool = true) -> RunPlan {
-        RunPlan(steps: [.register(user: "ada")] + steps, users: ["ada"], observes: observes)
+    static func plan(_ steps: [Step], observesFinalState: Bool = true) -> RunPlan {
+        RunPlan(
+            steps: [.register(user: "ada")] + steps,
+            users: ["ada"],
+            observesFinalState: observesFinalState
+        )
     }
 
     /// How a backend is seen that shows all there is, at once.
-    static let sight = RunRecord.Observability(
+    static let observability = RunRecord.Observability(
         arePushesObservable: true,
         areProbeChangesObservable: true,
         latency: .milliseconds(5)

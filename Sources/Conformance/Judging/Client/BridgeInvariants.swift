@@ -1,6 +1,6 @@
 /// Invariants of an app's commands to the native side (clauses C-01, C-21, C-24, C-34, C-35).
 extension DeviceScenarioJudge {
-    func silent(_ location: SourceLocation) -> [Finding] {
+    func checkSilent(at location: SourceLocation) -> [Finding] {
         guard let first = timeline.commands.first else { return [] }
         return [
             Finding(
@@ -24,21 +24,21 @@ extension DeviceScenarioJudge {
         "revenuecat://center": ["external_id"],
     ]
 
-    func encoded(_ location: SourceLocation) -> [Finding] {
+    func checkEncoded(at location: SourceLocation) -> [Finding] {
         for command in timeline.commands {
             let notes = command.bridge.notes.filter { $0 != "unknown scheme" }
             let known =
                 Self.parameters[command.name] ?? Self.parameters[command.bridge.scheme]
-            let extra = known.flatMap { known in
+            let unexpectedParameter = known.flatMap { known in
                 command.bridge.parameters.first { !known.contains($0.name) }
             }
             let problem =
                 notes.first
-                ?? extra.map { "an unexpected parameter: '\($0.name.shown(60))'" }
+                ?? unexpectedParameter.map { "an unexpected parameter: '\($0.name.shown(60))'" }
             guard let problem else { continue }
             return [
                 Finding(
-                    .badCommand,
+                    .malformedCommand,
                     expected: "every part of a bridge command is percent-encoded once",
                     actual: "\(problem); in "
                         + command.bridge.text.shown(80),
@@ -48,11 +48,11 @@ extension DeviceScenarioJudge {
                 )
             ]
         }
-        return encodedTwice.map { command, id in
+        return doublyEncodedCommand.map { command, id in
             [
                 Finding(
-                    .badCommand,
-                    expected: "\(describe(id)) is percent-encoded once",
+                    .malformedCommand,
+                    expected: "\(idDescription(id)) is percent-encoded once",
                     actual: "it was encoded twice; in "
                         + command.bridge.text.shown(80),
                     location: location,
@@ -65,32 +65,36 @@ extension DeviceScenarioJudge {
 
     /// The first command whose ID is a user's ID in percent-encoded form, with that user's ID; nil
     /// without one.
-    private var encodedTwice: (ClientTimeline.Command, String)? {
+    private var doublyEncodedCommand: (ClientTimeline.Command, String)? {
         let users = record.plan.users.map { record.namespace.id(of: $0) }
         let known = Set(users + timeline.registrations.compactMap(\.id))
         return timeline.commands.lazy.compactMap { command in
-            let buyer = command.isPaywall ? command.bridge["external_id"] : nil
-            let id = timeline.writtenID(command) ?? timeline.aliasedID(command) ?? buyer
+            let buyerID = command.isPaywall ? command.bridge["external_id"] : nil
+            let id = timeline.idWrittenToVault(command) ?? timeline.idSetAsAlias(command) ?? buyerID
             guard let id, !users.contains(id) else { return nil }
-            let plain = FormText.decoded(id, decodesPlusAsSpace: false)
-            return plain != id && known.contains(plain) ? (command, plain) : nil
+            let decodedID = FormText.decoded(id, decodesPlusAsSpace: false)
+            return decodedID != id && known.contains(decodedID) ? (command, decodedID) : nil
         }.first
     }
 
     /// Reports two concurrent reads of one vault key, whose replies cannot be distinguished (Despia
     /// fact sheet, section 1.4).
-    func vaultReadsNeverOverlap(_ location: SourceLocation) -> [Finding] {
-        let latency = Int64(1_000_000)
-        var pending: [String: (sequence: Int, until: Int64)] = [:]
+    func checkVaultReadsNeverOverlap(at location: SourceLocation) -> [Finding] {
+        let consideredDelayMax = Int64(1_000_000)
+        var pendingReadsByKey: [String: (sequence: Int, repliedAt: Int64)] = [:]
         for command in timeline.commands where command.bridge.scheme == "readvault" {
             let name = command.phone + "/" + command.load + "/" + (command.bridge["key"] ?? "")
-            if let first = pending[name], command.time < first.until,
+            if let first = pendingReadsByKey[name], command.time < first.repliedAt,
                 // A new document of the page is independent of the reads of the previous document.
-                !timeline.isReloaded(command.phone, from: first.sequence, to: command.sequence)
+                !timeline.hasLoadedNewDocument(
+                    command.phone,
+                    from: first.sequence,
+                    to: command.sequence
+                )
             {
                 return [
                     Finding(
-                        .badCommand,
+                        .malformedCommand,
                         expected: "one read of a vault key at a time",
                         actual: "a second read of '\(command.bridge["key"] ?? "")' was sent before "
                             + "the reply to the first",
@@ -101,28 +105,28 @@ extension DeviceScenarioJudge {
                 ]
             }
             let delay = timeline.replyDelays[command.sequence]
-            guard let delay, delay < latency else { continue }
-            pending[name] = (command.sequence, command.time + delay)
+            guard let delay, delay < consideredDelayMax else { continue }
+            pendingReadsByKey[name] = (command.sequence, command.time + delay)
         }
         return []
     }
 
-    func vaultHoldsNoPrivateValues(_ location: SourceLocation) -> [Finding] {
-        let allowed = Set(timeline.keys.values).union(profile.app.otherVaultKeys)
+    func checkVaultHoldsNoPrivateValues(at location: SourceLocation) -> [Finding] {
+        let allowedVaultKeys = Set(timeline.keys.values).union(profile.app.otherVaultKeys)
         for command in timeline.commands {
             guard ["setvault", "readvault"].contains(command.bridge.scheme) else { continue }
             let key = command.bridge["key"] ?? ""
             let value = command.bridge["value"] ?? ""
-            let isOpen =
+            let isStoredUnlocked =
                 command.bridge.scheme == "setvault" && command.bridge["locked"] != "true"
             let problem: String? =
                 if WindowPropertyNames.all.contains(key) {
                     "the vault key '\(key)' is a property of the page's window"
-                } else if isOpen, value.contains("@") && value.contains(".") {
+                } else if isStoredUnlocked, value.contains("@") && value.contains(".") {
                     "an email address is stored unlocked under '\(key)'"
-                } else if isOpen, Self.looksSecret(value) {
+                } else if isStoredUnlocked, Self.mayBeCredential(value) {
                     "a credential is stored unlocked under '\(key)'"
-                } else if isOpen, !allowed.contains(key) {
+                } else if isStoredUnlocked, !allowedVaultKeys.contains(key) {
                     "the profile does not list the vault key '\(key.shown(40))'"
                 } else {
                     nil
@@ -144,36 +148,36 @@ extension DeviceScenarioJudge {
 
     /// Whether a vault value looks like a credential: a JSON web token, or a string with a word
     /// such as "password".
-    private static func looksSecret(_ value: String) -> Bool {
+    private static func mayBeCredential(_ value: String) -> Bool {
         value.hasPrefix("eyJ") && value.count > 40
             || ["password", "secret", "token="].contains { value.lowercased().contains($0) }
     }
 
-    func definesNativeCallbacks(_ location: SourceLocation) -> [Finding] {
-        let missed: Finding? =
+    func checkDefinesNativeCallbacks(at location: SourceLocation) -> [Finding] {
+        let callbackFinding: Finding? =
             if timeline.callbacks.isEmpty {
                 Finding(
-                    .faultMissed,
+                    .faultNotApplied,
                     expected: "the native side calls a function of the page",
                     actual: "the native side called no function",
                     location: location
                 )
-            } else if !timeline.callbacks.contains(where: \.isHandled) {
+            } else if !timeline.callbacks.contains(where: \.isFunctionDefined) {
                 Finding(
                     .pageBroken,
                     expected: "the page has a function that is called at the end of a purchase",
                     actual: "the page's window has no function "
-                        + Self.list(timeline.callbacks.map(\.function)),
+                        + Self.commaSeparatedList(timeline.callbacks.map(\.function)),
                     location: location,
                     evidence: timeline.callbacks.map(\.sequence)
                 )
             } else {
                 nil
             }
-        return missed.map { [$0] } ?? []
+        return callbackFinding.map { [$0] } ?? []
     }
 
-    func unbroken(_ location: SourceLocation) -> [Finding] {
+    func checkUnbroken(at location: SourceLocation) -> [Finding] {
         guard let first = timeline.errors.first else { return [] }
         return [
             Finding(

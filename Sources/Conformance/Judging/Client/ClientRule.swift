@@ -26,6 +26,6 @@ package struct ClientRule: Rule {
             + expected.commands.compactMap { judge.finding(for: $0) }
             + expected.identities.compactMap { judge.finding(for: $0) }
             + expected.screens.compactMap { judge.finding(for: $0) }
-            + judge.startFindings + judge.countFindings
+            + judge.startupTimeFindings + judge.registrationCountFindings
     }
 }

@@ -76,7 +76,7 @@ package struct ClientTimeline: Sendable {
         package let phone: String
         package let function: String
         /// Whether the page has the function that the native side called.
-        package let isHandled: Bool
+        package let isFunctionDefined: Bool
     }
 
     package private(set) var commands: [Command] = []
@@ -161,7 +161,7 @@ package struct ClientTimeline: Sendable {
                     sequence: exchange.sequence,
                     phone: phone,
                     function: event.text,
-                    isHandled: userAction.missingElement == nil
+                    isFunctionDefined: userAction.missingElement == nil
                 )
             )
         case .act:
@@ -297,7 +297,7 @@ package struct ClientTimeline: Sendable {
     /// Whether a phone's page was replaced by a new document between two entries of the journal.
     ///
     /// This happens when the page reloads itself or the app is opened again.
-    package func isReloaded(_ phone: String, from first: Int, to last: Int) -> Bool {
+    package func hasLoadedNewDocument(_ phone: String, from first: Int, to last: Int) -> Bool {
         documentStarts.contains { $0.phone == phone && $0.sequence > first && $0.sequence < last }
     }
 
@@ -321,7 +321,7 @@ package struct ClientTimeline: Sendable {
     }
 
     /// Returns the app user ID that a command writes to the vault; nil for any other command.
-    package func writtenID(_ command: Command) -> String? {
+    package func idWrittenToVault(_ command: Command) -> String? {
         guard command.bridge.scheme == "setvault", command.bridge["key"] == keys[.id] else {
             return nil
         }
@@ -330,7 +330,7 @@ package struct ClientTimeline: Sendable {
 
     /// Returns the ID that a command sets as the phone's OneSignal alias; nil for any other
     /// command.
-    package func aliasedID(_ command: Command) -> String? {
+    package func idSetAsAlias(_ command: Command) -> String? {
         command.bridge.scheme == "setonesignalplayerid"
             ? command.bridge["user_id"] ?? "" : nil
     }
@@ -363,7 +363,7 @@ package struct ClientTimeline: Sendable {
 
     private func sentIDs(by phone: String) -> [(Int, String)] {
         commands.filter { $0.phone == phone }.compactMap { command in
-            (writtenID(command) ?? aliasedID(command)).map { (command.sequence, $0) }
+            (idWrittenToVault(command) ?? idSetAsAlias(command)).map { (command.sequence, $0) }
         }
             + registrations.filter { $0.phone == phone }.compactMap { call in
                 call.id.map { (call.sequence, $0) }

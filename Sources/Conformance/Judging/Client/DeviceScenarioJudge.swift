@@ -13,36 +13,36 @@ struct DeviceScenarioJudge {
         record = evidence.subject
     }
 
-    func findings(for promise: AppExpectation.RequiredInvariant) -> [Finding] {
-        let location = promise.location
-        return switch promise.name {
-        case .silent: silent(location)
-        case .usableIDs: usableIDs(location)
-        case .writesLockBeforeRegistering: writesLockBeforeRegistering(location)
-        case .writesIDBeforeRegistering: writesIDBeforeRegistering(location)
-        case .aliased: aliased(location)
-        case .endsWithOneUserID: endsWithOneUserID(location)
-        case .retriesFailedRegistrations: retriesFailedRegistrations(location)
-        case .repeatsNoRegistration: repeatsNoRegistration(location)
-        case .completeRegistrations: completeRegistrations(location)
-        case .usesInstallIDAsDeviceID: usesInstallIDAsDeviceID(location)
-        case .registeredBeforePaywall: registeredBeforePaywall(location)
-        case .paywallUsesCurrentID: paywallUsesCurrentID(location)
-        case .gated: gated(location)
-        case .singlePaywall: singlePaywall(location)
-        case .encoded: encoded(location)
-        case .delayedRepliesKeepUserID: delayedRepliesKeepUserID(location)
-        case .registersSameUserID: registersSameUserID(location)
-        case .unchanged: unchanged(location)
-        case .loginSendsCurrentID: loginSendsCurrentID(location)
-        case .unguessable: unguessable(location)
-        case .vaultReadsNeverOverlap: vaultReadsNeverOverlap(location)
-        case .vaultHoldsNoPrivateValues: vaultHoldsNoPrivateValues(location)
-        case .unbroken: unbroken(location)
-        case .definesNativeCallbacks: definesNativeCallbacks(location)
-        case .determinesUserIDOncePerPage: determinesUserIDOncePerPage(location)
-        case .logoutClearsLockFirst: logoutClearsLockFirst(location)
-        case .registrationPausesGrow: registrationPausesGrow(location)
+    func findings(for requiredInvariant: AppExpectation.RequiredInvariant) -> [Finding] {
+        let location = requiredInvariant.location
+        return switch requiredInvariant.name {
+        case .silent: checkSilent(at: location)
+        case .usableIDs: checkUsableIDs(at: location)
+        case .writesLockBeforeRegistering: checkWritesLockBeforeRegistering(at: location)
+        case .writesIDBeforeRegistering: checkWritesIDBeforeRegistering(at: location)
+        case .aliased: checkAliased(at: location)
+        case .endsWithOneUserID: checkEndsWithOneUserID(at: location)
+        case .retriesFailedRegistrations: checkRetriesFailedRegistrations(at: location)
+        case .repeatsNoRegistration: checkRepeatsNoRegistration(at: location)
+        case .completeRegistrations: checkCompleteRegistrations(at: location)
+        case .usesInstallIDAsDeviceID: checkUsesInstallIDAsDeviceID(at: location)
+        case .registeredBeforePaywall: checkRegisteredBeforePaywall(at: location)
+        case .paywallUsesCurrentID: checkPaywallUsesCurrentID(at: location)
+        case .gated: checkGated(at: location)
+        case .singlePaywall: checkSinglePaywall(at: location)
+        case .encoded: checkEncoded(at: location)
+        case .delayedRepliesKeepUserID: checkDelayedRepliesKeepUserID(at: location)
+        case .registersSameUserID: checkRegistersSameUserID(at: location)
+        case .unchanged: checkUnchanged(at: location)
+        case .loginSendsCurrentID: checkLoginSendsCurrentID(at: location)
+        case .unguessable: checkUnguessable(at: location)
+        case .vaultReadsNeverOverlap: checkVaultReadsNeverOverlap(at: location)
+        case .vaultHoldsNoPrivateValues: checkVaultHoldsNoPrivateValues(at: location)
+        case .unbroken: checkUnbroken(at: location)
+        case .definesNativeCallbacks: checkDefinesNativeCallbacks(at: location)
+        case .determinesUserIDOncePerPage: checkDeterminesUserIDOncePerPage(at: location)
+        case .logoutClearsLockFirst: checkLogoutClearsLockFirst(at: location)
+        case .registrationPausesGrow: checkRegistrationPausesGrow(at: location)
         }
     }
 
@@ -70,16 +70,20 @@ struct DeviceScenarioJudge {
         let names: Set<String> = ["login", "logout", "restore"]
         let userAction = timeline.userActions.first { userAction in
             // An app that could not start has a reason not to react to taps.
-            let isStarted = timeline.registrations.contains {
+            let isAppRegistered = timeline.registrations.contains {
                 $0.phone == userAction.phone && $0.sequence < userAction.sequence
                     && $0.isAcknowledged
             }
-            guard names.contains(userAction.name), isStarted else { return false }
-            let end = timeline.userActions.first {
+            guard names.contains(userAction.name), isAppRegistered else { return false }
+            let endSequence = timeline.userActions.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
                     && (names.contains($0.name) || $0.isLaunch)
             }?.sequence
-            return !timeline.isActive(userAction.phone, from: userAction.sequence, to: end ?? .max)
+            return !timeline.isActive(
+                userAction.phone,
+                from: userAction.sequence,
+                to: endSequence ?? .max
+            )
         }
         guard let userAction else { return nil }
         return Finding(
@@ -103,11 +107,12 @@ struct DeviceScenarioJudge {
             let userAction = timeline.userActions.first(where: { $0.name == "callback" })
         else { return nil }
         let calls = timeline.callbacks.filter { $0.sequence > userAction.sequence }
-        guard !calls.isEmpty, !calls.contains(where: \.isHandled) else { return nil }
+        guard !calls.isEmpty, !calls.contains(where: \.isFunctionDefined) else { return nil }
         return Finding(
             .unobservable,
             expected: "the page has a function that the native side can call",
-            actual: "the page's window has no function " + Self.list(calls.map(\.function)),
+            actual: "the page's window has no function "
+                + Self.commaSeparatedList(calls.map(\.function)),
             remedy: "Define the function before the first paywall opens (C-24).",
             location: expected.location,
             evidence: [userAction.sequence]
@@ -115,14 +120,14 @@ struct DeviceScenarioJudge {
     }
 
     /// Joins the names with commas, in their order and without duplicates.
-    static func list(_ names: [String]) -> String {
-        var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }.joined(separator: ", ")
+    static func commaSeparatedList(_ names: [String]) -> String {
+        var listedNames: Set<String> = []
+        return names.filter { listedNames.insert($0).inserted }.joined(separator: ", ")
     }
 
     /// Returns a description of an ID for reports: the user or the phone that it belongs to, or the
     /// shortened ID itself.
-    func describe(_ id: String?) -> String {
+    func idDescription(_ id: String?) -> String {
         guard let id else { return "none" }
         if let user = record.plan.users.first(where: { record.namespace.id(of: $0) == id }) {
             return "the ID of \(user)"
@@ -136,7 +141,7 @@ struct DeviceScenarioJudge {
     // MARK: Commands, identities, screens
 
     /// Returns an expected string of the contract with its templates filled in.
-    private func filled(_ text: String) -> String {
+    private func filledTemplateText(_ text: String) -> String {
         var values = TemplateValues(namespace: record.namespace, base: record.base)
         return values.fill(text)
     }
@@ -151,18 +156,18 @@ struct DeviceScenarioJudge {
 
     func finding(for expected: AppExpectation.Command) -> Finding? {
         let key = expected.role.flatMap { timeline.keys[$0] }
-        let value = expected.value.map(filled)
+        let value = expected.value.map(filledTemplateText)
         let phone = expected.phone
-        let written = timeline.commands.first {
-            (phone == nil || $0.phone == phone) && timeline.writtenID($0) != nil
+        let idWrite = timeline.commands.first {
+            (phone == nil || $0.phone == phone) && timeline.idWrittenToVault($0) != nil
         }
         let found = timeline.commands.filter { command in
             (command.name == expected.name || command.bridge.scheme == expected.name)
                 && (phone == nil || command.phone == phone)
                 && (key == nil || command.bridge["key"] == key)
                 && (value == nil || command.bridge["value"] == value)
-                && (!expected.countsOnlyBeforeIDWrite || written == nil
-                    || command.sequence < written?.sequence ?? .max)
+                && (!expected.countsOnlyBeforeIDWrite || idWrite == nil
+                    || command.sequence < idWrite?.sequence ?? .max)
         }
         let commandDescription = [
             "command \(expected.name)", key.map { "for key '\($0)'" }, value.map { "with '\($0)'" },
@@ -209,7 +214,7 @@ struct DeviceScenarioJudge {
             case .sameAs(let phone):
                 (
                     found != nil && found == timeline.finalID(of: phone),
-                    "the same ID as \(phone): \(describe(timeline.finalID(of: phone)))"
+                    "the same ID as \(phone): \(idDescription(timeline.finalID(of: phone)))"
                 )
             case .otherThan(let phone):
                 (
@@ -226,9 +231,11 @@ struct DeviceScenarioJudge {
         return Finding(
             .wrongUser,
             expected: "\(expected.phone) ends with \(wanted)",
-            actual: describe(found),
+            actual: idDescription(found),
             location: expected.location,
-            evidence: timeline.commands.filter { timeline.writtenID($0) != nil }.map(\.sequence)
+            evidence: timeline.commands.filter { timeline.idWrittenToVault($0) != nil }.map(
+                \.sequence
+            )
         )
     }
 
@@ -253,7 +260,7 @@ struct DeviceScenarioJudge {
             )
         }
         let wanted: JSONValue =
-            if case .string(let text) = expected.wanted { .string(filled(text)) } else {
+            if case .string(let text) = expected.wanted { .string(filledTemplateText(text)) } else {
                 expected.wanted
             }
         let isEqual =
@@ -280,7 +287,7 @@ struct DeviceScenarioJudge {
 
     /// Judges the time from a ready first page to the first registration that the backend confirms
     /// (clause C-05).
-    var startFindings: [Finding] {
+    var startupTimeFindings: [Finding] {
         guard expected.requiresTimelyRegistration,
             let launch = timeline.userActions.first(where: \.isLaunch)
         else { return [] }
@@ -288,8 +295,8 @@ struct DeviceScenarioJudge {
         let firstAcknowledged = timeline.registrations.first {
             $0.isAcknowledged && $0.phone == launch.phone
         }
-        let start = timeline.readyTime(of: launch.phone) ?? launch.time
-        let sent = firstAcknowledged.map { Duration.microseconds($0.sent - start) }
+        let startTime = timeline.readyTime(of: launch.phone) ?? launch.time
+        let sent = firstAcknowledged.map { Duration.microseconds($0.sent - startTime) }
         if let sent, sent <= startTimeLimit { return [] }
         return [
             Finding(
@@ -303,26 +310,27 @@ struct DeviceScenarioJudge {
         ]
     }
 
-    var countFindings: [Finding] {
-        let acknowledged = timeline.registrations.filter(\.isAcknowledged)
+    var registrationCountFindings: [Finding] {
+        let acknowledgedRegistrations = timeline.registrations.filter(\.isAcknowledged)
         let evidence = timeline.registrations.map(\.sequence)
-        if let min = expected.registeredMin, acknowledged.count < min {
+        if let min = expected.registrationCountMin, acknowledgedRegistrations.count < min {
             return [
                 Finding(
                     .registrationLost,
                     expected: "at least \(min) acknowledged registration\(min == 1 ? "" : "s")",
-                    actual: "\(acknowledged.count) of \(timeline.registrations.count) acknowledged",
+                    actual:
+                        "\(acknowledgedRegistrations.count) of \(timeline.registrations.count) acknowledged",
                     location: expected.location,
                     evidence: evidence
                 )
             ]
         }
-        if let max = expected.registeredMax, acknowledged.count > max {
+        if let max = expected.registrationCountMax, acknowledgedRegistrations.count > max {
             return [
                 Finding(
                     .registrationRepeated,
                     expected: "at most \(max) acknowledged registration\(max == 1 ? "" : "s")",
-                    actual: "\(acknowledged.count)",
+                    actual: "\(acknowledgedRegistrations.count)",
                     location: expected.location,
                     evidence: evidence,
                     isFinal: true

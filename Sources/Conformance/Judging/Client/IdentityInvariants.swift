@@ -6,21 +6,21 @@ extension DeviceScenarioJudge {
     ///
     /// Each command waits in a queue for a millisecond, and browsers limit the precision of timers
     /// (identity rules, A0).
-    static let orderTolerance: Int64 = 50_000
+    static let commandOrderTolerance: Int64 = 50_000
 
-    func usableIDs(_ location: SourceLocation) -> [Finding] {
-        let told: [(sequence: Int, id: String, place: String)] =
+    func checkUsableIDs(at location: SourceLocation) -> [Finding] {
+        let idWrite: [(sequence: Int, id: String, place: String)] =
             timeline.commands.compactMap { command in
-                if let id = timeline.writtenID(command) {
+                if let id = timeline.idWrittenToVault(command) {
                     return (command.sequence, id, "the vault")
                 }
-                if let id = timeline.aliasedID(command) {
+                if let id = timeline.idSetAsAlias(command) {
                     return (command.sequence, id, "OneSignal's alias")
                 }
                 guard command.isPaywall else { return nil }
                 return (command.sequence, command.bridge["external_id"] ?? "", "a paywall")
             } + timeline.registrations.map { ($0.sequence, $0.id ?? "", "a registration") }
-        guard let entryWithUnusableID = told.first(where: { !ClientTimeline.isUsable($0.id) })
+        guard let entryWithUnusableID = idWrite.first(where: { !ClientTimeline.isUsable($0.id) })
         else { return [] }
         return [
             Finding(
@@ -35,13 +35,13 @@ extension DeviceScenarioJudge {
         ]
     }
 
-    func writesLockBeforeRegistering(_ location: SourceLocation) -> [Finding] {
+    func checkWritesLockBeforeRegistering(at location: SourceLocation) -> [Finding] {
         guard let key = timeline.keys[.lock] else { return [] }
         var phones: Set<String> = []
         let firstRegistrations = timeline.registrations.filter {
             $0.isAcknowledged && phones.insert($0.phone).inserted
         }
-        if firstRegistrations.isEmpty { return [missingRegistration(location)] }
+        if firstRegistrations.isEmpty { return [missingRegistrationFinding(location)] }
         for first in firstRegistrations {
             // Each phone has its own vault, so the lock of another phone is irrelevant.
             let lock = timeline.commands.first {
@@ -60,35 +60,36 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            if lock.time > first.sent + Self.orderTolerance {
+            if lock.time > first.sent + Self.commandOrderTolerance {
                 return [wrongOrder("the lock", lock.time, first, location, lock.sequence)]
             }
         }
         return []
     }
 
-    func writesIDBeforeRegistering(_ location: SourceLocation) -> [Finding] {
+    func checkWritesIDBeforeRegistering(at location: SourceLocation) -> [Finding] {
         guard timeline.registrations.contains(where: \.isAcknowledged) else {
-            return [missingRegistration(location)]
+            return [missingRegistrationFinding(location)]
         }
         for call in timeline.registrations where call.isAcknowledged {
             let id = call.id
             if timeline.initialVaultValue(.id, by: call.phone) == id { continue }
             let written = timeline.commands.first {
-                $0.phone == call.phone && timeline.writtenID($0) == id
+                $0.phone == call.phone && timeline.idWrittenToVault($0) == id
             }
             guard let written else {
                 return [
                     Finding(
                         .commandMissing,
-                        expected: "\(describe(id)) is written to the vault before it is registered",
+                        expected:
+                            "\(idDescription(id)) is written to the vault before it is registered",
                         actual: "the ID was registered and never written to the vault",
                         location: location,
                         evidence: [call.sequence]
                     )
                 ]
             }
-            if written.time > call.sent + Self.orderTolerance {
+            if written.time > call.sent + Self.commandOrderTolerance {
                 return [wrongOrder("the ID", written.time, call, location, written.sequence)]
             }
         }
@@ -112,7 +113,7 @@ extension DeviceScenarioJudge {
         )
     }
 
-    private func missingRegistration(_ location: SourceLocation) -> Finding {
+    private func missingRegistrationFinding(_ location: SourceLocation) -> Finding {
         Finding(
             .registrationLost,
             expected: "a registration that the backend acknowledges",
@@ -126,9 +127,11 @@ extension DeviceScenarioJudge {
     /// action.
     private struct IdentityFlow {
         let userAction: ClientTimeline.UserAction
-        let end: Int
+        let endSequence: Int
 
-        func includes(_ sequence: Int) -> Bool { sequence > userAction.sequence && sequence < end }
+        func includes(_ sequence: Int) -> Bool {
+            sequence > userAction.sequence && sequence < endSequence
+        }
     }
 
     private func identityFlows(of phone: String) -> [IdentityFlow] {
@@ -137,38 +140,40 @@ extension DeviceScenarioJudge {
                 && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
         }
         let ends = documentStarts.dropFirst().map(\.sequence) + [Int.max]
-        return zip(documentStarts, ends).map { IdentityFlow(userAction: $0, end: $1) }
+        return zip(documentStarts, ends).map { IdentityFlow(userAction: $0, endSequence: $1) }
     }
 
-    func aliased(_ location: SourceLocation) -> [Finding] {
+    func checkAliased(at location: SourceLocation) -> [Finding] {
         for phone in timeline.names {
             for flow in identityFlows(of: phone) {
-                let aliases = timeline.commands.filter {
+                let aliasCommands = timeline.commands.filter {
                     $0.phone == phone && flow.includes($0.sequence)
-                        && timeline.aliasedID($0) != nil
+                        && timeline.idSetAsAlias($0) != nil
                 }
                 let registered = timeline.registrations.last {
                     $0.phone == phone && flow.includes($0.sequence) && $0.isAcknowledged
                 }
                 // A part of the scenario without a registration is judged by another invariant.
                 guard let registered else { continue }
-                let last = aliases.last.flatMap { timeline.aliasedID($0) }
+                let last = aliasCommands.last.flatMap { timeline.idSetAsAlias($0) }
                 guard last != registered.id else { continue }
                 // When a registration is retried, the app has set the alias at the first attempt.
-                let before = timeline.registrations.last {
+                let earlierRegistration = timeline.registrations.last {
                     $0.phone == phone && $0.sequence < flow.userAction.sequence
                         && $0.id == registered.id
                 }
-                if last == nil, let before, !before.isAcknowledged { continue }
+                if last == nil, let earlierRegistration, !earlierRegistration.isAcknowledged {
+                    continue
+                }
                 return [
                     Finding(
                         last == nil ? .commandMissing : .identitySplit,
                         expected: "the \(flow.userAction.name) ends with the command "
-                            + "setonesignalplayerid for " + describe(registered.id),
-                        actual: last == nil ? "the command was not sent" : describe(last),
+                            + "setonesignalplayerid for " + idDescription(registered.id),
+                        actual: last == nil ? "the command was not sent" : idDescription(last),
                         location: location,
                         evidence: [flow.userAction.sequence, registered.sequence]
-                            + aliases.suffix(1).map(\.sequence)
+                            + aliasCommands.suffix(1).map(\.sequence)
                     )
                 ]
             }
@@ -176,7 +181,7 @@ extension DeviceScenarioJudge {
         return []
     }
 
-    func endsWithOneUserID(_ location: SourceLocation) -> [Finding] {
+    func checkEndsWithOneUserID(at location: SourceLocation) -> [Finding] {
         for phone in timeline.names {
             guard timeline.phones[phone] != nil else {
                 return [
@@ -197,8 +202,9 @@ extension DeviceScenarioJudge {
                 Finding(
                     .identitySplit,
                     expected: "one ID in the vault of \(phone), at OneSignal and at the backend",
-                    actual: "vault \(describe(vault)), OneSignal \(describe(alias)), backend "
-                        + describe(registered),
+                    actual:
+                        "vault \(idDescription(vault)), OneSignal \(idDescription(alias)), backend "
+                        + idDescription(registered),
                     location: location,
                     evidence: (last.map { [$0.sequence] } ?? [])
                 )
@@ -207,16 +213,18 @@ extension DeviceScenarioJudge {
         return []
     }
 
-    func registersSameUserID(_ location: SourceLocation) -> [Finding] {
-        let done = timeline.registrations.filter(\.isAcknowledged)
-        guard let first = done.first else { return [missingRegistration(location)] }
-        let other = done.first { $0.id != first.id }
+    func checkRegistersSameUserID(at location: SourceLocation) -> [Finding] {
+        let acknowledgedRegistrations = timeline.registrations.filter(\.isAcknowledged)
+        guard let first = acknowledgedRegistrations.first else {
+            return [missingRegistrationFinding(location)]
+        }
+        let other = acknowledgedRegistrations.first { $0.id != first.id }
         guard let other else { return [] }
         return [
             Finding(
                 .wrongUser,
-                expected: "every launch and every page registers \(describe(first.id))",
-                actual: "one of them registered \(describe(other.id))",
+                expected: "every launch and every page registers \(idDescription(first.id))",
+                actual: "one of them registered \(idDescription(other.id))",
                 location: location,
                 evidence: [first.sequence, other.sequence],
                 isFinal: true
@@ -224,16 +232,16 @@ extension DeviceScenarioJudge {
         ]
     }
 
-    func delayedRepliesKeepUserID(_ location: SourceLocation) -> [Finding] {
+    func checkDelayedRepliesKeepUserID(at location: SourceLocation) -> [Finding] {
         for phone in timeline.names {
             let start = timeline.userActions.last { $0.phone == phone && $0.name != "wait" }
             let settledRegistration = timeline.registrations.first {
                 $0.phone == phone && $0.sequence > start?.sequence ?? 0 && $0.isAcknowledged
             }
-            guard let settledRegistration else { return [missingRegistration(location)] }
+            guard let settledRegistration else { return [missingRegistrationFinding(location)] }
             let laterCommand = timeline.commands.first { command in
                 guard command.phone == phone, command.sequence > settledRegistration.sequence,
-                    let id = timeline.writtenID(command) ?? timeline.aliasedID(command)
+                    let id = timeline.idWrittenToVault(command) ?? timeline.idSetAsAlias(command)
                 else { return false }
                 return id != settledRegistration.id
             }
@@ -243,13 +251,13 @@ extension DeviceScenarioJudge {
             }
             guard let sequence = laterCommand?.sequence ?? call?.sequence else { continue }
             let id =
-                laterCommand.flatMap { timeline.writtenID($0) ?? timeline.aliasedID($0) }
+                laterCommand.flatMap { timeline.idWrittenToVault($0) ?? timeline.idSetAsAlias($0) }
                 ?? call?.id
             return [
                 Finding(
                     .wrongUser,
-                    expected: "\(phone) keeps \(describe(settledRegistration.id))",
-                    actual: "the ID changed to \(describe(id)) without a user action",
+                    expected: "\(phone) keeps \(idDescription(settledRegistration.id))",
+                    actual: "the ID changed to \(idDescription(id)) without a user action",
                     location: location,
                     evidence: [settledRegistration.sequence, sequence],
                     isFinal: true
@@ -259,7 +267,7 @@ extension DeviceScenarioJudge {
         return []
     }
 
-    func unchanged(_ location: SourceLocation) -> [Finding] {
+    func checkUnchanged(at location: SourceLocation) -> [Finding] {
         guard let last = timeline.userActions.last(where: { $0.name != "wait" }) else { return [] }
         let command = timeline.commands.first {
             $0.phone == last.phone && $0.sequence > last.sequence
@@ -274,7 +282,7 @@ extension DeviceScenarioJudge {
                 .unexpectedCommand,
                 expected: "the \(last.name) changes nothing on the phone and sends no registration",
                 actual: command.map { $0.bridge.text.shown(80) }
-                    ?? "a registration of \(describe(call?.id))",
+                    ?? "a registration of \(idDescription(call?.id))",
                 location: location,
                 evidence: [last.sequence, sequence],
                 isFinal: true
@@ -282,28 +290,28 @@ extension DeviceScenarioJudge {
         ]
     }
 
-    func loginSendsCurrentID(_ location: SourceLocation) -> [Finding] {
+    func checkLoginSendsCurrentID(at location: SourceLocation) -> [Finding] {
         guard let login = timeline.logins.last else {
             return [
                 Finding(
-                    .faultMissed,
+                    .faultNotApplied,
                     expected: "a login reaches the backend",
                     actual: "no login reached the backend",
                     location: location
                 )
             ]
         }
-        let told =
+        let idWrite =
             timeline.commands.filter { $0.phone == login.phone && $0.sequence < login.sequence }
-            .compactMap { timeline.writtenID($0) }.last
+            .compactMap { timeline.idWrittenToVault($0) }.last
             ?? timeline.initialVaultValue(.id, by: login.phone)
-        guard login.currentID != told else { return [] }
+        guard login.currentID != idWrite else { return [] }
         return [
             Finding(
                 .wrongUser,
                 expected:
-                    "the login sends the phone's current ID to the backend: \(describe(told))",
-                actual: describe(login.currentID),
+                    "the login sends the phone's current ID to the backend: \(idDescription(idWrite))",
+                actual: idDescription(login.currentID),
                 location: location,
                 evidence: [login.sequence],
                 isFinal: true
@@ -312,17 +320,17 @@ extension DeviceScenarioJudge {
     }
 
     /// Judges that a page reads its user ID once and registers it once (clause C-33).
-    func determinesUserIDOncePerPage(_ location: SourceLocation) -> [Finding] {
+    func checkDeterminesUserIDOncePerPage(at location: SourceLocation) -> [Finding] {
         for page in pageDocuments {
-            let told = page.commands.first { timeline.writtenID($0) != nil }
-            let end = min(
-                told?.sequence ?? .max,
+            let idWrite = page.commands.first { timeline.idWrittenToVault($0) != nil }
+            let endSequence = min(
+                idWrite?.sequence ?? .max,
                 page.registrations.first?.sequence ?? .max
             )
             // The app may repeat a read that got no reply.
             let reads = page.commands.filter {
                 $0.bridge.scheme == "readvault" && $0.bridge["key"] == timeline.keys[.id]
-                    && $0.sequence < end && timeline.replyDelays[$0.sequence] != nil
+                    && $0.sequence < endSequence && timeline.replyDelays[$0.sequence] != nil
             }
             let calls = page.registrations.filter(\.isAcknowledged)
             let repeatedRegistration = calls.dropFirst().first { $0.id == calls.first?.id }
@@ -333,7 +341,7 @@ extension DeviceScenarioJudge {
                     expected: "a page determines the ID of its user once",
                     actual: reads.count > 1
                         ? "the page read the ID \(reads.count) times before it used the ID"
-                        : "the page registered \(describe(repeatedRegistration?.id)) twice",
+                        : "the page registered \(idDescription(repeatedRegistration?.id)) twice",
                     location: location,
                     evidence: reads.map(\.sequence)
                         + [calls.first?.sequence, repeatedRegistration?.sequence].compactMap { $0 },
@@ -353,7 +361,7 @@ extension DeviceScenarioJudge {
 
     private var pageDocuments: [PageDocument] {
         var pageDocuments: [String: PageDocument] = [:]
-        var order: [String] = []
+        var documentNamesInOrder: [String] = []
         func name(_ phone: String, _ load: String, _ sequence: Int) -> String? {
             let precedingActions = timeline.userActions.filter {
                 $0.phone == phone && $0.sequence < sequence && !$0.isLaunch && $0.name != "wait"
@@ -364,7 +372,7 @@ extension DeviceScenarioJudge {
                 $0.phone == phone && $0.sequence < sequence
             }
             let name = load.isEmpty ? "\(phone)/\(number)" : "\(phone)/\(load)"
-            if pageDocuments[name] == nil { order.append(name) }
+            if pageDocuments[name] == nil { documentNamesInOrder.append(name) }
             return name
         }
         for command in timeline.commands {
@@ -375,19 +383,19 @@ extension DeviceScenarioJudge {
             guard let name = name(call.phone, call.load, call.sequence) else { continue }
             pageDocuments[name, default: PageDocument()].registrations.append(call)
         }
-        return order.compactMap { pageDocuments[$0] }
+        return documentNamesInOrder.compactMap { pageDocuments[$0] }
     }
 
     /// Judges that a logout clears the lock of the ID before it writes another ID to the vault
     /// (clause C-30).
-    func logoutClearsLockFirst(_ location: SourceLocation) -> [Finding] {
+    func checkLogoutClearsLockFirst(at location: SourceLocation) -> [Finding] {
         var checkedLogoutCount = 0
         for phone in timeline.names {
             for flow in identityFlows(of: phone) where flow.userAction.name == "logout" {
                 let commandsInFlow = timeline.commands.filter {
                     $0.phone == phone && flow.includes($0.sequence)
                 }
-                let written = commandsInFlow.first { timeline.writtenID($0) != nil }
+                let written = commandsInFlow.first { timeline.idWrittenToVault($0) != nil }
                 guard let written else { continue }
                 checkedLogoutCount += 1
                 let unlockCommand = commandsInFlow.first {
@@ -420,7 +428,7 @@ extension DeviceScenarioJudge {
         ]
     }
 
-    func unguessable(_ location: SourceLocation) -> [Finding] {
+    func checkUnguessable(at location: SourceLocation) -> [Finding] {
         var checkedLogoutIDCount = 0
         for phone in timeline.names {
             var earlierIDs = Set([timeline.initialVaultValue(.id, by: phone)].compactMap { $0 })
@@ -429,7 +437,7 @@ extension DeviceScenarioJudge {
                 let written = timeline.commands.filter {
                     $0.phone == phone && flow.includes($0.sequence)
                 }.compactMap { command in
-                    timeline.writtenID(command).map { (command.sequence, $0) }
+                    timeline.idWrittenToVault(command).map { (command.sequence, $0) }
                 }
                 defer { earlierIDs.formUnion(written.map(\.1)) }
                 guard flow.userAction.name == "logout", let (sequence, id) = written.last else {
@@ -453,7 +461,7 @@ extension DeviceScenarioJudge {
                     Finding(
                         .guessableID,
                         expected: "a logout on \(phone) creates a new ID that cannot be guessed",
-                        actual: "\(problem): \(describe(id))",
+                        actual: "\(problem): \(idDescription(id))",
                         location: location,
                         evidence: [sequence],
                         isFinal: true

@@ -3,25 +3,26 @@
 extension DeviceScenarioJudge {
     private var paywalls: [ClientTimeline.Command] { timeline.commands.filter(\.isPaywall) }
 
-    func registeredBeforePaywall(_ location: SourceLocation) -> [Finding] {
+    func checkRegisteredBeforePaywall(at location: SourceLocation) -> [Finding] {
         for paywall in paywalls {
-            let buyer = paywall.bridge["external_id"]
-            let isKnown = timeline.registrations.contains {
-                $0.phone == paywall.phone && $0.id == buyer && $0.isAcknowledged
+            let buyerID = paywall.bridge["external_id"]
+            let isBuyerRegistered = timeline.registrations.contains {
+                $0.phone == paywall.phone && $0.id == buyerID && $0.isAcknowledged
                     && ($0.answered ?? .max) <= paywall.time
             }
-            if isKnown { continue }
+            if isBuyerRegistered { continue }
             return [
                 Finding(
                     .paywallTooEarly,
-                    expected: "\(describe(buyer)) is registered before a paywall opens for it",
+                    expected:
+                        "\(idDescription(buyerID)) is registered before a paywall opens for it",
                     actual: "the paywall opened; "
-                        + (timeline.registrations.contains { $0.id == buyer && $0.isAcknowledged }
+                        + (timeline.registrations.contains { $0.id == buyerID && $0.isAcknowledged }
                             ? "the registration was acknowledged later"
                             : "no registration of that ID was acknowledged"),
                     location: location,
                     evidence: [paywall.sequence]
-                        + timeline.registrations.filter { $0.id == buyer }.map(\.sequence),
+                        + timeline.registrations.filter { $0.id == buyerID }.map(\.sequence),
                     isFinal: true
                 )
             ]
@@ -29,28 +30,30 @@ extension DeviceScenarioJudge {
         return []
     }
 
-    func paywallUsesCurrentID(_ location: SourceLocation) -> [Finding] {
+    func checkPaywallUsesCurrentID(at location: SourceLocation) -> [Finding] {
         for paywall in paywalls {
-            let buyer = paywall.bridge["external_id"]
+            let buyerID = paywall.bridge["external_id"]
             let earlierCommands = timeline.commands.filter {
                 $0.phone == paywall.phone && $0.sequence < paywall.sequence
             }
-            let vault =
-                earlierCommands.compactMap { timeline.writtenID($0) }.last
+            let vaultID =
+                earlierCommands.compactMap { timeline.idWrittenToVault($0) }.last
                 ?? timeline.initialVaultValue(.id, by: paywall.phone)
-            let alias = earlierCommands.compactMap { timeline.aliasedID($0) }.last
-            let registered = timeline.registrations.last {
+            let aliasID = earlierCommands.compactMap { timeline.idSetAsAlias($0) }.last
+            let registeredID = timeline.registrations.last {
                 $0.phone == paywall.phone && $0.isAcknowledged
                     && ($0.answered ?? .max) <= paywall.time
             }?.id
-            let others = [("the vault", vault), ("OneSignal", alias), ("the backend", registered)]
-            guard let other = others.first(where: { $0.1 != buyer }) else { continue }
+            let idsByHolder = [
+                ("the vault", vaultID), ("OneSignal", aliasID), ("the backend", registeredID),
+            ]
+            guard let differingID = idsByHolder.first(where: { $0.1 != buyerID }) else { continue }
             return [
                 Finding(
                     .identitySplit,
                     expected: "a paywall opens for the ID that vault, OneSignal and backend have",
                     actual:
-                        "it opened for \(describe(buyer)), and \(other.0) has \(describe(other.1))",
+                        "it opened for \(idDescription(buyerID)), and \(differingID.0) has \(idDescription(differingID.1))",
                     location: location,
                     evidence: [paywall.sequence],
                     isFinal: true
@@ -99,18 +102,19 @@ extension DeviceScenarioJudge {
         }
     }
 
-    func gated(_ location: SourceLocation) -> [Finding] {
-        for change in identityChanges {
-            let userAction = change.userAction
+    func checkGated(at location: SourceLocation) -> [Finding] {
+        for identityChange in identityChanges {
+            let userAction = identityChange.userAction
             // The login, logout or restore is complete when its last call has a response.
-            let end = change.responseTimes.map { $0 ?? .max }.max()
+            let end = identityChange.responseTimes.map { $0 ?? .max }.max()
             let upgradeTap = timeline.userActions.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
-                    && $0.sequence < change.end && $0.name == "upgrade"
+                    && $0.sequence < identityChange.end && $0.name == "upgrade"
             }
             let earlyPaywall = paywalls.first { paywall in
                 paywall.phone == userAction.phone && paywall.sequence > userAction.sequence
-                    && paywall.sequence < change.end && end.map { paywall.time < $0 } ?? false
+                    && paywall.sequence < identityChange.end
+                    && end.map { paywall.time < $0 } ?? false
             }
             if let earlyPaywall {
                 return [
@@ -118,7 +122,7 @@ extension DeviceScenarioJudge {
                         .paywallTooEarly,
                         expected: "no paywall while the \(userAction.name) is in progress",
                         actual: "a paywall opened for "
-                            + "\(describe(earlyPaywall.bridge["external_id"])), before the \(userAction.name) was complete",
+                            + "\(idDescription(earlyPaywall.bridge["external_id"])), before the \(userAction.name) was complete",
                         location: location,
                         evidence: [userAction.sequence, earlyPaywall.sequence],
                         isFinal: true
@@ -129,7 +133,7 @@ extension DeviceScenarioJudge {
             guard let upgradeTap, end.map({ upgradeTap.time >= $0 }) ?? true else { continue }
             return [
                 Finding(
-                    .faultMissed,
+                    .faultNotApplied,
                     expected: "the \(userAction.name) is in progress when the upgrade button is "
                         + "tapped",
                     actual: end == nil
@@ -144,18 +148,18 @@ extension DeviceScenarioJudge {
     }
 
     /// The maximum time in microseconds between the taps of a double tap.
-    private static let doubleTapMax: Int64 = 1_000_000
+    private static let doubleTapIntervalMax: Int64 = 1_000_000
 
-    func singlePaywall(_ location: SourceLocation) -> [Finding] {
+    func checkSinglePaywall(at location: SourceLocation) -> [Finding] {
         for (index, paywall) in paywalls.enumerated() {
             let secondPaywall = paywalls.dropFirst(index + 1).first { $0.phone == paywall.phone }
             guard let secondPaywall else { continue }
-            let isClosed = timeline.userActions.contains {
+            let isFirstPaywallClosed = timeline.userActions.contains {
                 $0.phone == paywall.phone && $0.sequence > paywall.sequence
                     && $0.sequence < secondPaywall.sequence
                     && (["complete", "cancel", "fail"].contains($0.name) || $0.isLaunch)
             }
-            if isClosed { continue }
+            if isFirstPaywallClosed { continue }
             let tapTimes = [paywall, secondPaywall].map { command in
                 timeline.userActions.last {
                     $0.phone == command.phone && $0.sequence < command.sequence
@@ -164,12 +168,14 @@ extension DeviceScenarioJudge {
             }
             // Older runtimes do not report that a paywall was closed. After this time, the first
             // paywall may have been closed.
-            if let first = tapTimes[0], let last = tapTimes[1], last - first > Self.doubleTapMax {
+            if let first = tapTimes[0], let last = tapTimes[1],
+                last - first > Self.doubleTapIntervalMax
+            {
                 return [
                     Finding(
-                        .faultMissed,
+                        .faultNotApplied,
                         expected: "two taps on the upgrade button within "
-                            + "\(Self.doubleTapMax / 1000) ms",
+                            + "\(Self.doubleTapIntervalMax / 1000) ms",
                         actual: "the second tap came \((last - first) / 1000) ms after the first",
                         location: location,
                         evidence: [paywall.sequence, secondPaywall.sequence]

@@ -1,12 +1,12 @@
 /// Invariants of an app's registrations at its backend (clauses C-12 to C-15).
 extension DeviceScenarioJudge {
-    func retriesFailedRegistrations(_ location: SourceLocation) -> [Finding] {
+    func checkRetriesFailedRegistrations(at location: SourceLocation) -> [Finding] {
         let calls = timeline.registrations
         let failed = calls.filter { !$0.isAcknowledged }
         guard !failed.isEmpty else {
             return [
                 Finding(
-                    .faultMissed,
+                    .faultNotApplied,
                     expected: "a registration that fails as planned",
                     actual: calls.isEmpty
                         ? "no registration was sent"
@@ -26,7 +26,8 @@ extension DeviceScenarioJudge {
         return [
             Finding(
                 .registrationLost,
-                expected: "the registration of \(describe(lostRegistration.id)) is tried again",
+                expected:
+                    "the registration of \(idDescription(lostRegistration.id)) is tried again",
                 actual: lostRegistration.status.map { "it was not tried again after \($0)" }
                     ?? "it was not tried again after it got no response",
                 location: location,
@@ -47,23 +48,28 @@ extension DeviceScenarioJudge {
         return failed.answered.map { $0 < answered } ?? false
     }
 
-    func repeatsNoRegistration(_ location: SourceLocation) -> [Finding] {
-        let acknowledged = timeline.registrations.filter(\.isAcknowledged)
-        for (index, call) in acknowledged.enumerated() {
-            let repeatedRegistration = acknowledged.dropFirst(index + 1).first { other in
+    func checkRepeatsNoRegistration(at location: SourceLocation) -> [Finding] {
+        let acknowledgedRegistrations = timeline.registrations.filter(\.isAcknowledged)
+        for (index, call) in acknowledgedRegistrations.enumerated() {
+            let repeatedRegistration = acknowledgedRegistrations.dropFirst(index + 1).first {
+                other in
                 other.phone == call.phone && other.id == call.id
                     && !timeline.userActions.contains {
                         $0.phone == call.phone && $0.sequence > call.sequence
                             && $0.sequence < other.sequence
                     }
                     // A page that reloaded itself may register again, as every start of a page may.
-                    && !timeline.isReloaded(call.phone, from: call.sequence, to: other.sequence)
+                    && !timeline.hasLoadedNewDocument(
+                        call.phone,
+                        from: call.sequence,
+                        to: other.sequence
+                    )
             }
             guard let repeatedRegistration else { continue }
             return [
                 Finding(
                     .registrationRepeated,
-                    expected: "\(describe(call.id)) is registered once",
+                    expected: "\(idDescription(call.id)) is registered once",
                     actual:
                         "it was registered again \((repeatedRegistration.sent - call.sent) / 1000) ms later, "
                         + "without a reason",
@@ -80,22 +86,24 @@ extension DeviceScenarioJudge {
     ///
     /// The last pauses are compared with the first ones, so that random variation (jitter) does not
     /// matter. An app that makes only a few attempts passes.
-    func registrationPausesGrow(_ location: SourceLocation) -> [Finding] {
+    func checkRegistrationPausesGrow(at location: SourceLocation) -> [Finding] {
         let failed = timeline.registrations.filter { !$0.isAcknowledged }
-        guard let first = failed.first else { return retriesFailedRegistrations(location) }
+        guard let first = failed.first else { return checkRetriesFailedRegistrations(at: location) }
         let attempts = failed.filter { $0.phone == first.phone && $0.id == first.id }
-        let pauses = zip(attempts, attempts.dropFirst()).map { $1.sent - $0.sent }
-        guard attempts.count > 1 else { return retriesFailedRegistrations(location) }
-        guard pauses.count >= Self.comparedPauseCount, let shortest = pauses.prefix(2).min(),
-            let longest = pauses.suffix(2).max(),
-            Double(longest) < Double(shortest) * Self.pauseGrowthMin
+        let pausesInMicroseconds = zip(attempts, attempts.dropFirst()).map { $1.sent - $0.sent }
+        guard attempts.count > 1 else { return checkRetriesFailedRegistrations(at: location) }
+        guard pausesInMicroseconds.count >= Self.comparedPauseCount,
+            let shortest = pausesInMicroseconds.prefix(2).min(),
+            let longestLastPause = pausesInMicroseconds.suffix(2).max(),
+            Double(longestLastPause) < Double(shortest) * Self.pauseGrowthFactorMin
         else { return [] }
         return [
             Finding(
                 .registrationRepeated,
-                expected: "pauses that grow while the registration of \(describe(first.id)) fails",
+                expected:
+                    "pauses that grow while the registration of \(idDescription(first.id)) fails",
                 actual: "\(attempts.count) attempts with pauses of \(shortest / 1000) ms at first "
-                    + "and \(longest / 1000) ms at the end",
+                    + "and \(longestLastPause / 1000) ms at the end",
                 location: location,
                 evidence: attempts.map(\.sequence),
                 isFinal: true
@@ -107,16 +115,16 @@ extension DeviceScenarioJudge {
     private static let comparedPauseCount = 3
     /// The minimum factor by which the pauses must grow; clocks and machines cause smaller
     /// differences.
-    private static let pauseGrowthMin = 1.4
+    private static let pauseGrowthFactorMin = 1.4
 
-    func completeRegistrations(_ location: SourceLocation) -> [Finding] {
+    func checkCompleteRegistrations(at location: SourceLocation) -> [Finding] {
         guard !timeline.registrations.isEmpty else { return [missingRegistrationFinding(location)] }
         for call in timeline.registrations {
-            let fields = [
+            let requiredFields = [
                 ("the ID", call.id), ("the device", call.device), ("the platform", call.platform),
                 ("the source", call.source),
             ]
-            for (name, value) in fields where !Self.isSet(value) {
+            for (name, value) in requiredFields where !Self.isSetValue(value) {
                 return [
                     incompleteRegistrationFinding(
                         "a registration contains \(name)",
@@ -150,10 +158,10 @@ extension DeviceScenarioJudge {
         return []
     }
 
-    func usesInstallIDAsDeviceID(_ location: SourceLocation) -> [Finding] {
+    func checkUsesInstallIDAsDeviceID(at location: SourceLocation) -> [Finding] {
         for call in timeline.registrations {
-            guard let install = timeline.installID(of: call.phone) else { continue }
-            if call.device != install {
+            guard let installID = timeline.installID(of: call.phone) else { continue }
+            if call.device != installID {
                 return [
                     incompleteRegistrationFinding(
                         "the device of a registration is the install ID",
@@ -165,7 +173,7 @@ extension DeviceScenarioJudge {
             }
         }
         for command in timeline.commands {
-            for parameter in command.bridge.parameters where !Self.isSet(parameter.value) {
+            for parameter in command.bridge.parameters where !Self.isSetValue(parameter.value) {
                 // An empty value deletes a vault entry (Despia fact sheet, section 5).
                 if parameter.value.isEmpty { continue }
                 return [
@@ -185,7 +193,7 @@ extension DeviceScenarioJudge {
 
     /// Whether the string is present and is not the text of a missing JavaScript value, such as
     /// "undefined".
-    private static func isSet(_ text: String?) -> Bool {
+    private static func isSetValue(_ text: String?) -> Bool {
         guard let text, !text.isEmpty else { return false }
         return !text.split(whereSeparator: { !$0.isLetter }).contains {
             ["undefined", "null", "NaN"].contains($0)

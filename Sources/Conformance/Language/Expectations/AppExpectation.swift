@@ -86,10 +86,10 @@ package struct AppExpectation: Hashable, Codable, Sendable {
     /// Whether the first launch must lead to a registration that the backend acknowledges, within
     /// the profile's `startup` time.
     package var requiresTimelyRegistration = false
-    /// The minimum number of registrations that the backend acknowledges; `registeredMax` is the
+    /// The minimum number of registrations that the backend acknowledges; `registrationCountMax` is the
     /// maximum.
-    package var registeredMin: Int?
-    package var registeredMax: Int?
+    package var registrationCountMin: Int?
+    package var registrationCountMax: Int?
     package var location: SourceLocation
 
     package init(location: SourceLocation) {

@@ -113,7 +113,7 @@ extension Field where Owner == AppExpectation {
     }
 
     fileprivate static var registered: Field {
-        let bounds = Bounds.syntax(0...100)
+        let bounds = CountBounds.syntax(0...100)
         var shape = KeyShape(
             "registered",
             bounds.shape,
@@ -124,13 +124,15 @@ extension Field where Owner == AppExpectation {
             shape,
             read: { node, expected, reader in
                 guard let count = bounds.read(node, &reader) else { return }
-                expected.registeredMin = count.minimum
-                expected.registeredMax = count.maximum
+                expected.registrationCountMin = count.minimum
+                expected.registrationCountMax = count.maximum
             },
             write: { expected in
-                let (minimum, maximum) = (expected.registeredMin, expected.registeredMax)
+                let (minimum, maximum) = (
+                    expected.registrationCountMin, expected.registrationCountMax
+                )
                 return minimum == nil && maximum == nil
-                    ? nil : bounds.write(Bounds(minimum: minimum, maximum: maximum))
+                    ? nil : bounds.write(CountBounds(minimum: minimum, maximum: maximum))
             }
         )
     }
@@ -266,7 +268,7 @@ extension AppExpectation.Command {
 
 extension Field where Owner == AppExpectation.Command {
     fileprivate static var count: Field {
-        let bounds = Bounds.syntax(0...100)
+        let bounds = CountBounds.syntax(0...100)
         var shape = KeyShape("count", bounds.shape, "The expected number of these commands.")
         shape.fallback = "one or more"
         return Field(
@@ -281,7 +283,7 @@ extension Field where Owner == AppExpectation.Command {
                 if minimum == 1, maximum == nil { return nil }
                 let writesMinimum = minimum > 0 || maximum == nil || maximum == 0
                 return bounds.write(
-                    Bounds(minimum: writesMinimum ? minimum : nil, maximum: maximum)
+                    CountBounds(minimum: writesMinimum ? minimum : nil, maximum: maximum)
                 )
             }
         )
@@ -364,15 +366,15 @@ extension Field where Owner == Expectation {
 extension AppExpectation {
     /// The capabilities that a target must have to check the expectations, each with the
     /// expectation's location in the file.
-    var requiredCapabilities: [(demand: RequiredCapability, location: SourceLocation)] {
+    var requiredCapabilities: [(capability: RequiredCapability, location: SourceLocation)] {
         var requiredCapabilities = requiredInvariants.map {
-            (demand: RequiredCapability.promise($0.name), location: $0.location)
+            (capability: RequiredCapability.appInvariant($0.name), location: $0.location)
         }
         requiredCapabilities += commands.map { (.app(.commands), $0.location) }
         requiredCapabilities += identities.map { (.app(.id), $0.location) }
         requiredCapabilities += screens.map { (.app(.screen), $0.location) }
         if requiresTimelyRegistration { requiredCapabilities.append((.app(.start), location)) }
-        if registeredMin != nil || registeredMax != nil {
+        if registrationCountMin != nil || registrationCountMax != nil {
             requiredCapabilities.append((.app(.registered), location))
         }
         return requiredCapabilities

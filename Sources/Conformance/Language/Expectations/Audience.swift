@@ -56,11 +56,13 @@ package struct Audience: Hashable, Codable, Sendable {
 
     /// Whether a message reached exactly this audience: all its users, a segment if required, and
     /// the required number of other recipients.
-    package func isReached(by effect: Effect, in namespace: Namespace) -> Bool {
-        let reached = Set(effect.recipients)
-        let named = Set(users.map(namespace.id(of:)))
-        return named.isSubset(of: reached) && reached.contains(Self.everyone) == isEveryone
-            && reached.subtracting(named).subtracting([Self.everyone]).count == otherRecipientCount
+    package func isReachedExactly(by effect: Effect, in namespace: Namespace) -> Bool {
+        let recipientIDs = Set(effect.recipients)
+        let namedUserIDs = Set(users.map(namespace.id(of:)))
+        return namedUserIDs.isSubset(of: recipientIDs)
+            && recipientIDs.contains(Self.everyone) == isEveryone
+            && recipientIDs.subtracting(namedUserIDs).subtracting([Self.everyone]).count
+                == otherRecipientCount
     }
 
     /// A list of the recipients for error messages.

@@ -13,8 +13,8 @@ package struct CallExpectation: Hashable, Codable, Sendable {
 }
 
 extension Field where Owner == Expectation {
-    /// The field for the key `ids`: for each call, the user whose ID the response must contain.
-    static var ids: Field {
+    /// The field for the key `idsInResponses`: for each call, the user whose ID the response must contain.
+    static var idsInResponses: Field {
         Field(
             KeyShape(
                 "ids",
@@ -27,10 +27,13 @@ extension Field where Owner == Expectation {
                     + "the location of the ID."
             ),
             read: { node, expectation, reader in
-                let known = reader.names.introducedNames(.call)
+                let knownCallNames = reader.names.introducedNames(.call)
                 for entry in reader.entries(node) ?? [] {
-                    guard known.contains(entry.key) else {
-                        reader.fail(.unknownKey(entry.key, allowed: known), at: entry.keyLocation)
+                    guard knownCallNames.contains(entry.key) else {
+                        reader.fail(
+                            .unknownKey(entry.key, allowed: knownCallNames),
+                            at: entry.keyLocation
+                        )
                         continue
                     }
                     guard let user = reader.name(entry.value, .user, .refers) else { continue }

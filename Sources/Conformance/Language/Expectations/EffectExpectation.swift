@@ -58,7 +58,7 @@ extension EffectExpectation {
         "live-activity",
     ]
 
-    private static let provider = "onesignal."
+    private static let providerPrefix = "onesignal."
 
     package static let grammar = Construct<EffectExpectation>(
         "effect",
@@ -66,7 +66,7 @@ extension EffectExpectation {
         "An effect on OneSignal that the backend must, or must not, cause.",
         makeEmptyOwner: { node in
             EffectExpectation(
-                kind: provider,
+                kind: providerPrefix,
                 user: nil,
                 countMin: 1,
                 countMax: nil,
@@ -79,8 +79,8 @@ extension EffectExpectation {
             "onesignal",
             \.kind,
             Syntax<String>.word("effect", among: oneSignalKinds).mapped(
-                to: { provider + $0 },
-                from: { String($0.dropFirst(provider.count)) }
+                to: { providerPrefix + $0 },
+                from: { String($0.dropFirst(providerPrefix.count)) }
             ),
             "The kind of effect."
         )
@@ -112,7 +112,7 @@ extension EffectExpectation {
         Field.optional(
             "added",
             \.countMaxAboveBaseline,
-            Bounds.maximum(0...1000),
+            CountBounds.maximum(0...1000),
             "The maximum number of effects beyond those of the baseline run (see `like`)."
         )
         Field.optional(
@@ -149,7 +149,7 @@ extension EffectExpectation {
         Field.optional(
             "attempts",
             \.attemptsMax,
-            Bounds.maximum(0...1000),
+            CountBounds.maximum(0...1000),
             "The maximum number of calls to the provider for the effect, whether accepted or not."
         )
         Field.switchWord(
@@ -169,7 +169,7 @@ extension EffectExpectation {
 
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
-        kind != Self.provider + "tags" && userWithOtherContent == nil
+        kind != Self.providerPrefix + "tags" && userWithOtherContent == nil
             && countMaxAboveBaseline == nil
             && userWithSameAddedCount == nil ? 1 : 0
     }
@@ -180,7 +180,7 @@ extension Field where Owner == EffectExpectation {
     ///
     /// Its default depends on other keys, so this field comes after them.
     fileprivate static var count: Field {
-        let bounds = Bounds.syntax(0...1000)
+        let bounds = CountBounds.syntax(0...1000)
         var shape = KeyShape("count", bounds.shape, "The allowed number of effects.")
         shape.fallback =
             "one or more; any number for `tags` or with `unlike`, `added` or "
@@ -200,7 +200,7 @@ extension Field where Owner == EffectExpectation {
                 let writesMinimum = effect.countMin > 0 || effect.countMax == nil
                 let minimum =
                     writesMinimum || effect.countMax == effect.countMin ? effect.countMin : nil
-                return bounds.write(Bounds(minimum: minimum, maximum: effect.countMax))
+                return bounds.write(CountBounds(minimum: minimum, maximum: effect.countMax))
             }
         )
         field.applyDefault = { $0.countMin = $0.defaultCountMin }

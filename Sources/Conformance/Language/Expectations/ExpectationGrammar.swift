@@ -7,18 +7,18 @@ extension Expectation {
     ) {
         Field<Expectation>.answers.sufficientAlone.supportedByAllTargets
         Field<Expectation>.within.supportedByAllTargets
-        Field<Expectation>.like.sufficientAlone
-        Field<Expectation>.compare.supportedByAllTargets
-        Field<Expectation>.ids.sufficientAlone
+        Field<Expectation>.baselineRelation.sufficientAlone
+        Field<Expectation>.comparedStateParts.supportedByAllTargets
+        Field<Expectation>.idsInResponses.sufficientAlone
         Field<Expectation>.callsWithSameResponse
         Field<Expectation>.race.sufficientAlone
-        Field<Expectation>.overlap
-        Field<Expectation>.watchDuration
+        Field<Expectation>.concurrentRequestMinimum
+        Field<Expectation>.extraObservationTime
         Field<Expectation>.secrets
-        Field<Expectation>.keyFetches
+        Field<Expectation>.keyFetchLimit
         Field<Expectation>.effects.sufficientAlone
         Field<Expectation>.state.sufficientAlone
-        Field<Expectation>.forgets.sufficientAlone
+        Field<Expectation>.deletedUsers.sufficientAlone
         Field<Expectation>.app.sufficientAlone.supportedByAllTargets
     }.companionKeys("compare", ["like"])
 }

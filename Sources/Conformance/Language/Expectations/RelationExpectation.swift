@@ -1,7 +1,7 @@
-/// The keys `like` and `compare`, by which a run is compared with a baseline run of the same
+/// The keys `baselineRelation` and `comparedStateParts`, by which a run is compared with a baseline run of the same
 /// backend.
 extension Field where Owner == Expectation {
-    static var like: Field {
+    static var baselineRelation: Field {
         let relation = Syntax<Expectation.Relation>.choice("relation")
         return Field(
             KeyShape(
@@ -21,16 +21,16 @@ extension Field where Owner == Expectation {
         )
     }
 
-    /// The field for the key `compare`: `state`, `fields`, `kept`, `effects`, or names of mapped
+    /// The field for the key `comparedStateParts`: `state`, `fields`, `kept`, `effects`, or names of mapped
     /// state fields.
-    static var compare: Field {
+    static var comparedStateParts: Field {
         let aspects = Expectation.Aspect.allCases.map(\.rawValue)
-        let words = Syntax.list(
+        let aspectsSyntax = Syntax.list(
             Syntax<String>.word("aspect", among: aspects + Profile.Reading.names)
         )
         var shape = KeyShape(
             "compare",
-            words.shape,
+            aspectsSyntax.shape,
             "The aspects in which the tested run is compared with the baseline run. `state`: "
                 + "complete probe responses; `fields`, or names of fields: the fields that the "
                 + "profile maps; `kept`: every string in the probe responses of the baseline run "
@@ -42,7 +42,7 @@ extension Field where Owner == Expectation {
             shape,
             read: { node, expectation, reader in
                 expectation.compared = []
-                for word in words.read(node, &reader) ?? [] {
+                for word in aspectsSyntax.read(node, &reader) ?? [] {
                     if let aspect = Expectation.Aspect(rawValue: word) {
                         expectation.compared.insert(aspect)
                     } else {
@@ -59,7 +59,7 @@ extension Field where Owner == Expectation {
                 let aspects = Expectation.Aspect.allCases.filter {
                     expectation.compared.contains($0) && ($0 != .fields || names.isEmpty)
                 }
-                return words.write(names + aspects.map(\.rawValue))
+                return aspectsSyntax.write(names + aspects.map(\.rawValue))
             }
         )
     }

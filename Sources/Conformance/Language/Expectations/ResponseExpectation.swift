@@ -108,10 +108,10 @@ extension Field where Owner == Expectation {
         )
     }
 
-    static var watchDuration: Field {
+    static var extraObservationTime: Field {
         .optional(
             "watch",
-            \.watchDuration,
+            \.extraObservationTime,
             .signedDuration,
             "Additional real time for which the backend is observed after its state and effects "
                 + "have settled.",
@@ -129,27 +129,27 @@ extension Field where Owner == Expectation {
         )
     }
 
-    static var keyFetches: Field {
+    static var keyFetchLimit: Field {
         .optional(
             "key-fetches",
             \.keyFetchCountMax,
-            Bounds.maximum(0...100),
+            CountBounds.maximum(0...100),
             "The maximum number of times that the backend may fetch Firebase's public keys during "
                 + "the run."
         )
     }
 
-    static var overlap: Field {
+    static var concurrentRequestMinimum: Field {
         .optional(
             "overlap",
-            \.overlapMin,
+            \.concurrentRequestCountMin,
             .count(2...256),
             "The minimum number of requests that must be in flight to the backend at the same "
                 + "time. Only requests that are sent together count."
         )
     }
 
-    static var forgets: Field {
+    static var deletedUsers: Field {
         let users = Syntax.list(Syntax.name(.user, .refers), countMin: 1)
         return Field(
             KeyShape(
@@ -158,10 +158,10 @@ extension Field where Owner == Expectation {
                 "Users whose personal data no probe may show at the end."
             ),
             read: { node, expectation, reader in
-                expectation.forgottenUsers = users.read(node, &reader) ?? []
-                expectation.forgottenLocation = node.location
+                expectation.deletedUserNames = users.read(node, &reader) ?? []
+                expectation.deletedUsersLocation = node.location
             },
-            write: { $0.forgottenUsers.isEmpty ? nil : users.write($0.forgottenUsers) }
+            write: { $0.deletedUserNames.isEmpty ? nil : users.write($0.deletedUserNames) }
         )
     }
 }

@@ -189,14 +189,14 @@ extension Field where Owner == Profile.App {
             fallback: "GET /api/user/access/{{id}}"
         ) { node, app, reader in
             let parts = reader.mapping(node, allowed: shape.keys.map(\.key))
-            let given = ["get", "post"].filter { parts[$0] != nil }
-            if given.count > 1 {
+            let presentMethods = ["get", "post"].filter { parts[$0] != nil }
+            if presentMethods.count > 1 {
                 reader.fail(
                     .conflict("'get' and 'post' cannot be combined", remedy: "Keep only one."),
                     at: node.location
                 )
             }
-            guard let method = given.first else {
+            guard let method = presentMethods.first else {
                 reader.fail(.missingKey("get", of: "'access'"), at: node.location)
                 return
             }

@@ -41,8 +41,8 @@ enum CSSSelector {
     /// Returns the first problem with brackets, parentheses and quotes in a selector; nil when
     /// there is none.
     private static func nestingProblem(_ text: String) -> String? {
-        let pairs: [Character: Character] = ["]": "[", ")": "("]
-        var open: [Character] = []
+        let openingBracketByClosing: [Character: Character] = ["]": "[", ")": "("]
+        var openBrackets: [Character] = []
         var quote: Character?
         for character in text {
             if let mark = quote {
@@ -50,15 +50,17 @@ enum CSSSelector {
             } else if "\"'".contains(character) {
                 quote = character
             } else if "[(".contains(character) {
-                open.append(character)
-            } else if let other = pairs[character] {
-                guard open.popLast() == other else { return "'\(character)' is never opened" }
+                openBrackets.append(character)
+            } else if let other = openingBracketByClosing[character] {
+                guard openBrackets.popLast() == other else {
+                    return "'\(character)' is never opened"
+                }
             } else if "{};".contains(character) {
                 return "'\(character)' is not allowed in a selector"
             }
         }
         if let quote { return "a string that begins with \(quote) is not closed" }
-        return open.last.map { "'\($0)' is not closed" }
+        return openBrackets.last.map { "'\($0)' is not closed" }
     }
 }
 

@@ -41,11 +41,11 @@ extension Profile.Endpoint {
         _ slot: TemplateScope.ProfileSlot
     ) -> Construct<Profile.Endpoint> {
         let methodKeys = ["get", "post", "put", "patch", "delete"]
-        let templates = slot.words.map { ", `{{\($0.word)}}`" }.joined().dropFirst(2)
+        let templateList = slot.words.map { ", `{{\($0.word)}}`" }.joined().dropFirst(2)
         return Construct(
             name,
             "a request",
-            "A request to the backend" + (templates.isEmpty ? "." : ", with \(templates)."),
+            "A request to the backend" + (templateList.isEmpty ? "." : ", with \(templateList)."),
             makeEmptyOwner: { _ in Profile.Endpoint(method: "", path: "") }
         ) {
             methodKeys.map { verb in

@@ -4,7 +4,7 @@ extension Profile.Probe {
         var path: String?
         var command: [String]?
         var readings: [String: Profile.Reading] = [:]
-        var ignored: [JSONPointer] = []
+        var ignoredPointers: [JSONPointer] = []
         var credentials: Profile.Credentials?
     }
 
@@ -37,7 +37,7 @@ extension Profile.Probe {
         )
         Field.value(
             "ignore",
-            \.ignored,
+            \.ignoredPointers,
             .list(.pointer),
             default: [],
             "Locations in the response that comparisons between runs skip.",
@@ -83,7 +83,7 @@ extension Profile.Probe {
                     name: entry.key,
                     source: source,
                     readings: draft.readings,
-                    ignored: draft.ignored
+                    ignoredPointers: draft.ignoredPointers
                 )
                 probe.credentials = draft.credentials
                 return probe
@@ -232,12 +232,12 @@ extension Profile.Reading {
         read: { node, reader in
             let readings = Syntax.map(.key(among: names), syntax).read(node, &reader)
             for (name, reading) in readings ?? [:]
-            where reading.hasCombinedConditions && !flags.contains(name) {
+            where reading.hasCombinedConditions && !booleanFields.contains(name) {
                 reader.fail(
                     .conflict(
                         "'\(name)' is not a true-or-false field, so it cannot combine conditions",
                         remedy: "Use one location, or combine conditions under one of "
-                            + flags.joined(separator: ", ") + "."
+                            + booleanFields.joined(separator: ", ") + "."
                     ),
                     at: node.location
                 )

@@ -208,7 +208,7 @@ extension Field where Owner == Profile {
             "The form of user IDs, and the way to create a user before a case."
         ) { node, profile, reader in
             guard let users = Profile.Users.grammar.read(node, &reader) else { return }
-            profile.idForm = users.ids
+            profile.idForm = users.idForm
             guard let creation = users.creation else { return }
             profile.creation = creation
             // Users are created in another way, so the route of the identity guide may not exist.
@@ -227,13 +227,13 @@ extension Field where Owner == Profile {
     }
 
     fileprivate static var features: Field {
-        let names = Syntax.list(Syntax<Feature>.choice("feature"))
+        let featuresSyntax = Syntax.list(Syntax<Feature>.choice("feature"))
         let shape = ConstructShape(
             name: "features",
             owner: "features",
             doc: "The features that the backend lacks.",
             keys: [
-                KeyShape("except", names.shape, "The features that the backend lacks.")
+                KeyShape("except", featuresSyntax.shape, "The features that the backend lacks.")
             ]
         )
         return .readOnlyField(
@@ -242,7 +242,7 @@ extension Field where Owner == Profile {
             "The features that the backend lacks. Contracts that need them are not run."
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: ["except"])
-            let features = nodes["except"].flatMap { names.read($0, &reader) } ?? []
+            let features = nodes["except"].flatMap { featuresSyntax.read($0, &reader) } ?? []
             profile.unsupported.formUnion(features)
         }
     }
@@ -270,9 +270,11 @@ extension NodeReader {
     /// Reports an error for each variable that has neither a value nor a default.
     mutating func expanded(_ text: String, at location: SourceLocation) -> String {
         let environment = environment
-        var missing: [String] = []
-        let output = VariableText.expanded(text, value: { environment[$0] }) { missing.append($0) }
-        for name in missing { fail(.environment(name), at: location) }
+        var missingVariables: [String] = []
+        let output = VariableText.expanded(text, value: { environment[$0] }) {
+            missingVariables.append($0)
+        }
+        for name in missingVariables { fail(.environment(name), at: location) }
         return output
     }
 }

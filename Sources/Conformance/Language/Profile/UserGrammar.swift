@@ -1,7 +1,7 @@
 extension Profile {
     /// The values of the profile's key `users`, collected while the file is parsed.
     struct Users: Sendable {
-        var ids = IDForm.string
+        var idForm = IDForm.string
         var creation: UserCreation?
 
         static let grammar = Construct<Users>(
@@ -12,7 +12,7 @@ extension Profile {
         ) {
             Field.value(
                 "ids",
-                \.ids,
+                \.idForm,
                 .choice("form of user IDs"),
                 default: .string,
                 "The form of user IDs that the backend accepts. An `integer` that is a whole "

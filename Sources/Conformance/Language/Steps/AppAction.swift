@@ -68,7 +68,7 @@ package struct AppAction: Hashable, Codable, Sendable {
     /// The duration of the action `wait`; nil for all other actions.
     package var time: Duration?
     /// The event at which the page is killed during the action; nil: the page is not killed.
-    package var killedAt: KillPoint?
+    package var killPoint: KillPoint?
 
     package enum KillPoint: String, Hashable, Codable, Sendable, CaseIterable {
         /// The page is killed when a registration request has reached the backend.

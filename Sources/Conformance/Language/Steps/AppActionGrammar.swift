@@ -25,7 +25,7 @@ extension AppAction {
         Field.optional("for", \.time, .signedDuration, "The duration of the action `wait`.")
         Field.optional(
             "killed-at",
-            \.killedAt,
+            \.killPoint,
             .choice("value of 'killed-at'"),
             "Kills the page as soon as this event has happened.",
             fallback: "not killed"
@@ -104,16 +104,16 @@ extension Field where Owner == AppAction {
                 "The account that signs up or signs in."
             ),
             read: { node, action, reader in
-                let isNew = action.name == .signUp || action.name == .google
+                let createsAccount = action.name == .signUp || action.name == .google
                 // In a device scenario, Assay's model of a backend accepts every account.
                 let role: NameUses.Role =
-                    isNew ? .introduces : action.name.needsAccounts ? .refers : .mentions
+                    createsAccount ? .introduces : action.name.needsAccounts ? .refers : .mentions
                 let name = reader.name(node, .account, role)
                 action.account = name
                 guard let name, action.name.needsAccounts else { return }
                 reader.names.recordUse(
                     .user,
-                    isNew ? .introduces : .mentions,
+                    createsAccount ? .introduces : .mentions,
                     name,
                     at: node.location
                 )
@@ -137,7 +137,7 @@ extension AppAction {
             (.account, account != nil), (.anonymous, anonymousUser != nil),
             (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
             (.atOnce, isNextStepImmediate), (.argument, argument != nil), (.time, time != nil),
-            (.killedAt, killedAt != nil), (.despia, app == .despia),
+            (.killPoint, killPoint != nil), (.despia, app == .despia),
         ]
         return [.userAction(name)] + executionManners.filter(\.1).map { .modifier($0.0, name) }
     }

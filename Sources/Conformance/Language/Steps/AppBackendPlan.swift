@@ -2,7 +2,7 @@
 ///
 /// After the planned responses, the backend responds correctly.
 package struct AppBackendPlan: Hashable, Codable, Sendable {
-    package enum Answer: Hashable, Codable, Sendable {
+    package enum PlannedResponse: Hashable, Codable, Sendable {
         case ok
         case status(Int)
         /// The connection is reset.
@@ -26,7 +26,7 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     /// The routes that the app calls, by their endpoint names in the profile.
     package static let routes = ["register", "login", "access"]
 
-    package var answers: [String: [Answer]] = [:]
+    package var answers: [String: [PlannedResponse]] = [:]
     /// Whether the last planned response of a route is repeated for all later calls of the route.
     package var repeatsLastResponse = false
     /// Whether the app's backend is notified of purchases in the store.
@@ -37,15 +37,15 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     /// Adds the planned responses of a later step to this plan.
     ///
     /// A route that the later plan does not contain keeps its planned responses.
-    package mutating func add(_ later: AppBackendPlan) {
-        answers.merge(later.answers) { $1 }
-        repeatsLastResponse = later.repeatsLastResponse
-        isNotifiedOfPurchases = later.isNotifiedOfPurchases
+    package mutating func add(_ laterPlan: AppBackendPlan) {
+        answers.merge(laterPlan.answers) { $1 }
+        repeatsLastResponse = laterPlan.repeatsLastResponse
+        isNotifiedOfPurchases = laterPlan.isNotifiedOfPurchases
     }
 
     /// Removes and returns the planned response to the next call of a route; nil when no response
     /// is planned.
-    package mutating func takeNext(_ route: String) -> Answer? {
+    package mutating func takeNext(_ route: String) -> PlannedResponse? {
         guard var answers = answers[route], let first = answers.first else { return nil }
         if answers.count > 1 || !repeatsLastResponse { answers.removeFirst() }
         self.answers[route] = answers
@@ -78,7 +78,7 @@ extension AppBackendPlan {
 
     private static var routeFields: [Field<AppBackendPlan>] {
         routes.map { route in
-            let answers = Syntax.oneOrMore(Answer.syntax)
+            let answers = Syntax.oneOrMore(PlannedResponse.syntax)
             var shape = KeyShape(
                 route,
                 answers.shape,
@@ -96,8 +96,8 @@ extension AppBackendPlan {
     }
 }
 
-extension AppBackendPlan.Answer {
-    private static let words: [(word: String, answer: AppBackendPlan.Answer)] = [
+extension AppBackendPlan.PlannedResponse {
+    private static let words: [(word: String, answer: AppBackendPlan.PlannedResponse)] = [
         ("claimed", .claimed), ("no-response", .never), ("no-id", .noID), ("null-id", .nullID),
         ("ok", .ok), ("other-id", .otherID), ("reset", .reset), ("undefined-id", .undefinedID),
     ]
@@ -124,7 +124,7 @@ extension AppBackendPlan.Answer {
         )
     }.oneOf(["slow", "recovered"], example: "slow: 2s")
 
-    fileprivate static let syntax = Syntax<AppBackendPlan.Answer>(
+    fileprivate static let syntax = Syntax<AppBackendPlan.PlannedResponse>(
         .either([
             .count(100...599), .words(words.map(\.word)), .construct(draftGrammar.shape),
         ]),

@@ -50,7 +50,7 @@ extension AppRequest {
             Call.newCallName,
             "A name for this request."
         )
-        Field<AppRequest>.send
+        Field<AppRequest>.methodAndTarget
         Field.value(
             "headers",
             \.fields,
@@ -107,8 +107,8 @@ extension Field {
 }
 
 extension Field where Owner == AppRequest {
-    /// The field for the key `send`: the method, path and query of a request on one line.
-    fileprivate static var send: Field {
+    /// The field for the key `methodAndTarget`: the method, path and query of a request on one line.
+    fileprivate static var methodAndTarget: Field {
         var shape = KeyShape(
             "send",
             .templated(
@@ -125,9 +125,10 @@ extension Field where Owner == AppRequest {
             shape,
             read: { node, request, reader in
                 guard let line = reader.text(node) else { return }
-                let words = line.split(separator: " ", maxSplits: 1).map(String.init)
-                guard words.count == 2, words[0].allSatisfy({ $0.isASCII && $0.isUppercase }),
-                    words[1].hasPrefix("/"), !words[1].contains(where: \.isWhitespace)
+                let lineParts = line.split(separator: " ", maxSplits: 1).map(String.init)
+                guard lineParts.count == 2,
+                    lineParts[0].allSatisfy({ $0.isASCII && $0.isUppercase }),
+                    lineParts[1].hasPrefix("/"), !lineParts[1].contains(where: \.isWhitespace)
                 else {
                     reader.fail(
                         .wrongKind(
@@ -138,7 +139,7 @@ extension Field where Owner == AppRequest {
                     )
                     return
                 }
-                (request.method, request.target) = (words[0], words[1])
+                (request.method, request.target) = (lineParts[0], lineParts[1])
             },
             write: { .text($0.method + " " + $0.target) }
         )

@@ -50,38 +50,38 @@ extension BridgePlan {
 
     private static var switchFields: [Field<BridgePlan>] {
         [
-            .setting(
+            .switchField(
                 "vault-missing",
                 "vaultMissing",
                 ["null", "silent", "empty", "na"],
                 "The reply for a key that is not in the vault."
             ),
-            .setting(
+            .switchField(
                 "vault-decode",
                 "vaultDecode",
                 ["once", "raw", "plusAsSpace"],
                 "The way in which the native side decodes values for the vault."
             ),
-            .setting(
+            .switchField(
                 "history",
                 "history",
                 ["array", "null", "silent", "string"],
                 "The form of the store account's purchase history."
             ),
-            .setting(
+            .switchField(
                 "product-field",
                 "historyProductField",
                 ["productId", "productIdentifier", "both"],
                 "The field of a purchase that contains its product."
             ),
-            .setting(
+            .switchField(
                 "result-channel",
                 "hasResultChannel",
                 nil,
                 "Whether the runtime notifies the page of the result of a purchase."
             ),
             .latency,
-            .setting(
+            .switchField(
                 "runtime-flags",
                 "hasRuntimeFlags",
                 nil,
@@ -107,8 +107,8 @@ extension BridgePlan {
                     plan.faults += faults.read(node, &reader) ?? []
                 },
                 write: { plan in
-                    let own = plan.faults.filter { $0.kind == kind }
-                    return own.isEmpty ? nil : faults.write(own)
+                    let faultsOfKind = plan.faults.filter { $0.kind == kind }
+                    return faultsOfKind.isEmpty ? nil : faults.write(faultsOfKind)
                 }
             )
         }
@@ -141,7 +141,7 @@ extension Field where Owner == BridgePlan {
     /// Creates the field for one setting of the bridge; `name` is the setting's name in the fake.
     ///
     /// The value is one of the given words, or a Boolean when no words are given.
-    fileprivate static func setting(
+    fileprivate static func switchField(
         _ key: String,
         _ name: String,
         _ words: [String]?,

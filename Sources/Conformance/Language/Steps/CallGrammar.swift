@@ -28,7 +28,7 @@ extension Call {
         Field.value(
             "with",
             \.values,
-            .map(.key(among: valueNames), given),
+            .map(.key(among: valueNames), optionalText),
             default: [:],
             "Values for the templates in the route's request, which replace the default values. "
                 + "`null` omits a field.",
@@ -84,7 +84,7 @@ extension Call {
     )
 
     /// The syntax of a template value under `with`: a string, or null to omit the field.
-    private static let given = Syntax<String?>(
+    private static let optionalText = Syntax<String?>(
         .templated(.either([.verbatim("a string"), .null]), .contract(.call)),
         read: { node, reader in
             reader.possiblyEmptyText(node).map { node.json.isNull ? nil : $0 }
@@ -134,7 +134,7 @@ extension Field where Owner == Call {
 extension StepForm {
     static let call = StepForm(
         Call.grammar,
-        embed: { .call([$0.complete]) },
+        embed: { .call([$0.withDefaultToken]) },
         extract: { step in
             guard case .call(let calls) = step, calls.count == 1 else { return nil }
             return calls[0]
@@ -145,7 +145,7 @@ extension StepForm {
         "together",
         .lines(Call.grammar.block, countMin: 1),
         "Calls that are sent at the same moment.",
-        embed: { .call($0.map(\.complete)) },
+        embed: { .call($0.map(\.withDefaultToken)) },
         extract: { step in
             guard case .call(let calls) = step, calls.count != 1 else { return nil }
             return calls
@@ -154,7 +154,7 @@ extension StepForm {
 }
 
 extension Call {
-    fileprivate var complete: Call {
+    fileprivate var withDefaultToken: Call {
         guard route == .protected, token == nil else { return self }
         var call = self
         call.token = TokenSpec()

@@ -67,7 +67,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         /// This distance exceeds any receiver's tolerance, which the providers leave to the
         /// receiver (section 1.2 of the RevenueCat fact sheet, section 2 of the Purchasely fact
         /// sheet).
-        package static let timestampOffset: Int64 = 86_400
+        package static let timestampOffsetInSeconds: Int64 = 86_400
     }
 
     /// A change of one field in the generated body; a nil value removes the field.

@@ -5,8 +5,8 @@ extension Delivery {
         "Sends an event to the backend, once or several times, with or without faults.",
         makeEmptyOwner: { _ in Delivery(name: "", subject: .raw(.text(""))) }
     ) {
-        Field<Delivery>.delivered
-        Field<Delivery>.webhook
+        Field<Delivery>.deliveryName
+        Field<Delivery>.webhookProvider
         subjectFields
         editFields
         copyFields
@@ -43,7 +43,7 @@ extension Delivery {
 
     @FieldBuilder<Delivery> private static var subjectFields: [Field<Delivery>] {
         Field<Delivery>.event
-        Field<Delivery>.cutBodyAt
+        Field<Delivery>.bodyTruncationPercent
         Field<Delivery>.purchasely
         Field.choice(
             "store-event",
@@ -70,14 +70,14 @@ extension Delivery {
             extract: { if case .raw(.text(let text)) = $0 { text } else { nil } },
             "A literal body that need not be JSON."
         )
-        Field<Delivery>.repeated
+        Field<Delivery>.repeatedDelivery
     }
 
     // MARK: Changes of the body
 
     @FieldBuilder<Delivery> private static var editFields: [Field<Delivery>] {
-        Field<Delivery>.set
-        Field<Delivery>.removed
+        Field<Delivery>.valueChanges
+        Field<Delivery>.removedPointers
         Field<Delivery>.edits
         Field.value(
             "keys",
@@ -208,7 +208,7 @@ extension Delivery {
 }
 
 extension Field where Owner == Delivery {
-    fileprivate static var delivered: Field {
+    fileprivate static var deliveryName: Field {
         .required(
             "deliver",
             \.name,
@@ -265,23 +265,23 @@ extension Field where Owner == Delivery {
 
     /// The field for the key `cut-body-at`: the percentage of the event's bytes after which the
     /// body is cut off.
-    fileprivate static var cutBodyAt: Field {
-        let share = Syntax.count(1...99)
+    fileprivate static var bodyTruncationPercent: Field {
+        let percentSyntax = Syntax.count(1...99)
         return Field(
             KeyShape(
                 "cut-body-at",
-                share.shape,
+                percentSyntax.shape,
                 "Cuts off the body after this percentage of its bytes."
             ),
             read: { node, delivery, reader in
-                guard let percent = share.read(node, &reader),
+                guard let percent = percentSyntax.read(node, &reader),
                     case .event(let spec) = delivery.subject
                 else { return }
                 delivery.subject = .raw(.truncated(spec, percent: percent))
             },
             write: { delivery in
                 guard case .raw(.truncated(_, let percent)) = delivery.subject else { return nil }
-                return share.write(percent)
+                return percentSyntax.write(percent)
             }
         )
     }
@@ -290,7 +290,7 @@ extension Field where Owner == Delivery {
     ///
     /// The key is needed only when neither the event nor the repeated delivery determines the
     /// provider.
-    fileprivate static var webhook: Field {
+    fileprivate static var webhookProvider: Field {
         let word = Syntax.word("webhook", among: ["revenuecat", "purchasely"])
         var shape = KeyShape("to", word.shape, "The provider whose webhook is called.")
         shape.fallback = "revenuecat"
@@ -312,7 +312,7 @@ extension Field where Owner == Delivery {
 
     /// The field for the key `repeats`: sends the same bytes as an earlier delivery, to the same
     /// webhook.
-    fileprivate static var repeated: Field {
+    fileprivate static var repeatedDelivery: Field {
         Field(
             KeyShape(
                 "repeats",
@@ -321,10 +321,15 @@ extension Field where Owner == Delivery {
             ),
             read: { node, delivery, reader in
                 guard let name = reader.text(node) else { return }
-                let own = delivery.name
-                let earlier = reader.names.introducedNames(.delivery).filter { $0 != own }
-                guard earlier.contains(name) else {
-                    reader.fail(.unknownDelivery(name, known: earlier), at: node.location)
+                let ownName = delivery.name
+                let earlierDeliveryNames = reader.names.introducedNames(.delivery).filter {
+                    $0 != ownName
+                }
+                guard earlierDeliveryNames.contains(name) else {
+                    reader.fail(
+                        .unknownDelivery(name, known: earlierDeliveryNames),
+                        at: node.location
+                    )
                     return
                 }
                 delivery.subject = .repeats(name)
@@ -339,7 +344,7 @@ extension Field where Owner == Delivery {
 
     // MARK: Edits
 
-    fileprivate static var set: Field {
+    fileprivate static var valueChanges: Field {
         Field(
             KeyShape(
                 "set",
@@ -366,16 +371,16 @@ extension Field where Owner == Delivery {
                 }
             },
             write: { delivery in
-                let kept = delivery.edits.filter { $0.value != nil }
-                guard delivery.hasPlainEdits, !kept.isEmpty else { return nil }
+                let valueEdits = delivery.edits.filter { $0.value != nil }
+                guard delivery.hasPlainEdits, !valueEdits.isEmpty else { return nil }
                 return .block(
-                    kept.map { .init($0.pointer.description, .json($0.value ?? .null)) }
+                    valueEdits.map { .init($0.pointer.description, .json($0.value ?? .null)) }
                 )
             }
         )
     }
 
-    fileprivate static var removed: Field {
+    fileprivate static var removedPointers: Field {
         let pointers = Syntax.list(.pointer)
         return Field(
             KeyShape("remove", pointers.shape, "JSON pointers of fields to remove."),
@@ -385,14 +390,14 @@ extension Field where Owner == Delivery {
                 }
             },
             write: { delivery in
-                let removed = delivery.edits.filter { $0.value == nil }
-                guard delivery.hasPlainEdits, !removed.isEmpty else { return nil }
-                return pointers.write(removed.map(\.pointer))
+                let removedPointers = delivery.edits.filter { $0.value == nil }
+                guard delivery.hasPlainEdits, !removedPointers.isEmpty else { return nil }
+                return pointers.write(removedPointers.map(\.pointer))
             }
         )
     }
 
-    /// The field for the key `edits`: a list of changes like those of `set` and `remove`, applied
+    /// The field for the key `edits`: a list of changes like those of `valueChanges` and `remove`, applied
     /// in order.
     fileprivate static var edits: Field {
         let edits = Syntax.lines(Delivery.Edit.grammar.flow)
@@ -450,13 +455,13 @@ extension Field where Owner == Delivery {
 }
 
 extension Delivery {
-    /// Whether the edits can be written under the keys `set` and `remove`: no location is set
+    /// Whether the edits can be written under the keys `valueChanges` and `remove`: no location is set
     /// twice, and the removals come last.
     fileprivate var hasPlainEdits: Bool {
-        let kept = edits.prefix { $0.value != nil }
-        let places = kept.map(\.pointer)
-        return edits.dropFirst(kept.count).allSatisfy { $0.value == nil }
-            && Set(places).count == places.count
+        let valueEdits = edits.prefix { $0.value != nil }
+        let pointers = valueEdits.map(\.pointer)
+        return edits.dropFirst(valueEdits.count).allSatisfy { $0.value == nil }
+            && Set(pointers).count == pointers.count
     }
 }
 

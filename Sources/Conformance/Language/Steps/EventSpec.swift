@@ -41,13 +41,13 @@ package struct EventSpec: Hashable, Codable, Sendable {
     /// cancellations, expirations and renewals have no reason. A contract may also use an unknown
     /// reason that starts with `FUTURE_`.
     package static func reasons(of type: String) -> [String] {
-        let ends = [
+        let subscriptionEndReasons = [
             "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
             "CUSTOMER_SUPPORT", "UNKNOWN",
         ]
         return switch type {
-        case "CANCELLATION": ends
-        case "EXPIRATION": ends + ["SUBSCRIPTION_PAUSED"]
+        case "CANCELLATION": subscriptionEndReasons
+        case "EXPIRATION": subscriptionEndReasons + ["SUBSCRIPTION_PAUSED"]
         case "RENEWAL": ["TRIAL_CONVERSION"]
         default: []
         }

@@ -31,8 +31,8 @@ extension StepForm {
         "Gives the user exactly this ID instead of a generated one. In a contract that tests only "
             + "an app, the ID cannot contain templates.",
         embed: { ids in
-            let only = ids.first ?? ("", "")
-            return .name(user: only.key, id: only.value)
+            let nameAndID = ids.first ?? ("", "")
+            return .name(user: nameAndID.key, id: nameAndID.value)
         },
         extract: { if case .name(let user, let id) = $0 { [user: id] } else { nil } }
     )

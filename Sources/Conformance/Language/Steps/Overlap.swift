@@ -31,8 +31,8 @@ extension Contract {
                 reader.fail(problem, at: sourceLocations[offset + index] ?? location)
             }
         }
-        let plan = RunPlan(steps: given + steps, users: [], observes: false)
-        if expectation.overlapMin != nil, plan.concurrentRequests.isEmpty {
+        let plan = RunPlan(steps: given + steps, users: [], observesFinalState: false)
+        if expectation.concurrentRequestCountMin != nil, plan.concurrentRequests.isEmpty {
             reader.fail(
                 .conflict(
                     "'overlap' is expected, but no requests are sent together",

@@ -3,7 +3,7 @@
 ///
 /// After the planned responses, the fake responds as usual.
 package struct ProviderPlan: Hashable, Codable, Sendable {
-    package enum Answer: Hashable, Codable, Sendable {
+    package enum PlannedResponse: Hashable, Codable, Sendable {
         case asUsual
         /// The fake responds with this status and the provider's error body.
         case status(Int)
@@ -40,7 +40,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     }
 
     package var provider: Exchange.Party
-    package var answers: [Answer]
+    package var answers: [PlannedResponse]
     /// Whether the last planned response is repeated for all later calls, instead of the fake's
     /// usual response.
     package var repeatsLastResponse = false
@@ -50,7 +50,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
 
     package init(
         provider: Exchange.Party,
-        answers: [Answer],
+        answers: [PlannedResponse],
         repeatsLastResponse: Bool = false,
         includesReads: Bool = false
     ) {
@@ -68,7 +68,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
 
     /// Removes and returns the planned response to the next call; `asUsual` when no planned
     /// response is left.
-    package mutating func next() -> Answer {
+    package mutating func next() -> PlannedResponse {
         guard let next = answers.first else { return .asUsual }
         if !(repeatsLastResponse && answers.count == 1) { answers.removeFirst() }
         return next
@@ -76,13 +76,13 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
 }
 
 /// The notation of a planned response in contracts, the control API and the command line.
-extension ProviderPlan.Answer {
+extension ProviderPlan.PlannedResponse {
     /// The default delay of `slow` and `hang`, in milliseconds.
     package static let defaultDelay: Int64 = 1500
 
     /// The planned responses that are written as a single word, in the order in which help texts
     /// list them.
-    package static let words: [(word: String, answer: ProviderPlan.Answer)] = [
+    package static let words: [(word: String, answer: ProviderPlan.PlannedResponse)] = [
         ("ok", .asUsual), ("reset", .reset), ("lost-response", .loseResponse),
         ("no-response", .never), ("truncated-response", .half), ("malformed", .malformed),
         ("no-subscribers", .noSubscribers), ("invalid-aliases", .invalidAliases),
@@ -106,17 +106,20 @@ extension ProviderPlan.Answer {
             self = known.answer
             return
         }
-        let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
-        guard parts.count == 2, !parts[1].hasPrefix(" "), !parts[1].hasSuffix(" ") else {
+        let wordAndArgument = text.split(separator: " ", maxSplits: 1).map(String.init)
+        guard wordAndArgument.count == 2, !wordAndArgument[1].hasPrefix(" "),
+            !wordAndArgument[1].hasSuffix(" ")
+        else {
             return nil
         }
-        if parts[0] == "code" {
-            self = .code(parts[1])
+        if wordAndArgument[0] == "code" {
+            self = .code(wordAndArgument[1])
             return
         }
-        guard let unsignedDuration = Duration(contractText: parts[1]), unsignedDuration >= .zero
+        guard let unsignedDuration = Duration(contractText: wordAndArgument[1]),
+            unsignedDuration >= .zero
         else { return nil }
-        switch parts[0] {
+        switch wordAndArgument[0] {
         case "slow": self = .slow(unsignedDuration.milliseconds)
         case "hang": self = .hang(unsignedDuration.milliseconds)
         // The header counts seconds.

@@ -20,19 +20,19 @@ extension ProviderPlan {
     }
 
     static func grammar(_ provider: Exchange.Party) -> Construct<ProviderPlan> {
-        let reads = includesReadsByDefault(provider)
+        let defaultIncludesReads = includesReadsByDefault(provider)
         return Construct(
             "\(provider)-plan",
             "a provider's plan",
             "Planned responses of the fake \(provider) to the backend's next calls.",
             makeEmptyOwner: { _ in
-                ProviderPlan(provider: provider, answers: [], includesReads: reads)
+                ProviderPlan(provider: provider, answers: [], includesReads: defaultIncludesReads)
             }
         ) {
             Field.value(
                 "responses",
                 \.answers,
-                .list(Answer.syntax),
+                .list(PlannedResponse.syntax),
                 default: [],
                 "The responses, one per call: a status, or a fault.",
                 fallback: "none"
@@ -47,7 +47,7 @@ extension ProviderPlan {
                 "reads",
                 \.includesReads,
                 .flag,
-                default: reads,
+                default: defaultIncludesReads,
                 "Whether the planned responses also apply to calls that only read."
             )
         }.checking { plan, keys, reader in
@@ -57,8 +57,8 @@ extension ProviderPlan {
     }
 }
 
-extension ProviderPlan.Answer {
-    static let syntax = Syntax<ProviderPlan.Answer>(
+extension ProviderPlan.PlannedResponse {
+    static let syntax = Syntax<ProviderPlan.PlannedResponse>(
         .either([
             .count(200...599), .words(words.map(\.word)),
             .pattern("^(slow|hang) [0-9]+(ms|s|m|h|d)$", "`slow 2s` or `hang 2s`"),

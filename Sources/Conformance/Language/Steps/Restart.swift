@@ -143,9 +143,9 @@ struct RestartForm: Hashable, Sendable {
         ),
         orMapping: grammar.flow,
         takesMapping: { form in
-            var plain = RestartForm()
-            plain.signal = form.signal
-            return form != plain
+            var signalOnlyForm = RestartForm()
+            signalOnlyForm.signal = form.signal
+            return form != signalOnlyForm
         }
     )
 }

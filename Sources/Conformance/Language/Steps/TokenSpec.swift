@@ -129,7 +129,7 @@ extension TokenSpec {
 extension Contract {
     /// The steps that send the token of an earlier call again after its expiry, although this token
     /// does not expire `soon`: the name of the earlier call, and the index of the step.
-    var tokensWithoutSoonEnd: [(call: String, step: Int)] {
+    var callsWithoutExpiringToken: [(call: String, step: Int)] {
         var callsWithExpiringToken: Set<String> = []
         var callsWithoutExpiry: [(call: String, step: Int)] = []
         for (index, step) in (given + steps).enumerated() {

@@ -27,7 +27,7 @@ extension StepTraits {
 extension Contract {
     /// The steps that wait for the end of a period that does not end `soon`: the name of the
     /// delivery, and the index of the step.
-    var waitsWithoutSoonEnd: [(delivery: String, step: Int)] {
+    var waitStepsWithoutSoonEnd: [(delivery: String, step: Int)] {
         let all = given + steps
         return all.enumerated().compactMap { index, step in
             guard case .waitForEnd(let name) = step else { return nil }
@@ -43,6 +43,6 @@ extension Contract {
 
     /// Whether a period or grace period in the contract ends `soon`.
     var hasPeriodEndingSoon: Bool {
-        RunPlan(steps: given + steps, users: [], observes: false).hasPeriodEndingSoon
+        RunPlan(steps: given + steps, users: [], observesFinalState: false).hasPeriodEndingSoon
     }
 }

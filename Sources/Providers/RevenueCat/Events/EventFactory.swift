@@ -84,10 +84,10 @@ package struct EventFactory: Sendable {
         case "SUBSCRIBER_ALIAS": return .alias(identity(spec), item(spec))
         case "TEST": return .lifecycle(identity(spec), testItem(spec), .none)
         case "INVOICE_ISSUANCE":
-            var copy = spec
-            copy.store = "RC_BILLING"
-            var item = item(copy)
-            item.money = .paid(Self.price, local: Self.price)
+            var adjustedSpec = spec
+            adjustedSpec.store = "RC_BILLING"
+            var item = item(adjustedSpec)
+            item.payment = .paid(Self.price, local: Self.price)
             return .lifecycle(identity(spec), item, .none)
         case let type where type.hasPrefix("PAYWALL_"):
             return .paywall(identity(spec), paywallVisit(spec))
@@ -140,7 +140,7 @@ package struct EventFactory: Sendable {
             country: Self.country,
             currency: isPromotional ? "USD" : "EUR"
         )
-        item.money = money(spec)
+        item.payment = payment(spec)
         item.isFamilyShared = spec.isFamilyShared ?? false
         item.renewalNumber = spec.type == "RENEWAL" ? 2 : 1
         return item
@@ -151,10 +151,10 @@ package struct EventFactory: Sendable {
     /// The dashboard's test button uses one fixed store and one fixed product, according to a
     /// capture.
     private func testItem(_ spec: EventSpec) -> RevenueCatEvent.PurchasedItem {
-        var copy = spec
-        copy.store = "PLAY_STORE"
-        copy.environment = "SANDBOX"
-        var item = item(copy)
+        var adjustedSpec = spec
+        adjustedSpec.store = "PLAY_STORE"
+        adjustedSpec.environment = "SANDBOX"
+        var item = item(adjustedSpec)
         item.product = "test_product"
         item.purchased = context.base + spec.time
         item.expires = context.base + spec.time + .seconds(7200)
@@ -178,7 +178,7 @@ package struct EventFactory: Sendable {
         }
     }
 
-    private func money(_ spec: EventSpec) -> RevenueCatEvent.Payment {
+    private func payment(_ spec: EventSpec) -> RevenueCatEvent.Payment {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
         // The family member with whom a purchase is shared pays nothing.
         if spec.isFamilyShared == true { return .paid(0, local: 0) }
@@ -202,7 +202,7 @@ package struct EventFactory: Sendable {
         )
     }
 
-    private func currency(_ spec: EventSpec) -> RevenueCatEvent.Currency {
+    private func currency(_ spec: EventSpec) -> RevenueCatEvent.CurrencyTransaction {
         .init(
             amount: 100,
             code: "GLD",
@@ -278,12 +278,14 @@ package struct EventFactory: Sendable {
         )
         switch spec.store {
         case "PLAY_STORE":
-            let digits = originalID + "00"
-            let parts = [
-                digits.prefix(4), digits.dropFirst(4).prefix(4), digits.dropFirst(8).prefix(4),
+            let orderDigits = originalID + "00"
+            let orderNumberParts = [
+                orderDigits.prefix(4), orderDigits.dropFirst(4).prefix(4),
+                orderDigits.dropFirst(8).prefix(4),
             ]
-            let order = "GPA." + parts.joined(separator: "-") + "-" + digits.suffix(5)
-            return (spec.type == "RENEWAL" ? order + "..0" : order, order)
+            let orderNumber =
+                "GPA." + orderNumberParts.joined(separator: "-") + "-" + orderDigits.suffix(5)
+            return (spec.type == "RENEWAL" ? orderNumber + "..0" : orderNumber, orderNumber)
         case "STRIPE": return ("si_" + originalID, "si_" + originalID)
         case "PROMOTIONAL":
             let hex = context.namespace.hex("promotional", user + spec.product, count: 32)

@@ -36,7 +36,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
         case lifecycle(Identity?, PurchasedItem, LifecycleDetail)
         case transfer(Transfer)
         case temporaryGrant(Identity?, PurchasedItem)
-        case currency(Identity?, PurchasedItem, Currency)
+        case currency(Identity?, PurchasedItem, CurrencyTransaction)
         case enrollment(Identity?, Enrollment)
         case redemption(Redemption)
         case priceConsent(Identity?, PurchasedItem)
@@ -101,7 +101,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
         package var country: String
         /// The currency code of the payment (ISO 4217).
         package var currency: String?
-        package var money = Payment.none
+        package var payment = Payment.none
         /// The number of the purchase's current period, starting at 1.
         ///
         /// A trial that was converted counts as a period.
@@ -181,7 +181,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
     }
 
     /// An amount of virtual currency that was granted or spent.
-    package struct Currency: Hashable, Sendable {
+    package struct CurrencyTransaction: Hashable, Sendable {
         package var amount: Int64
         package var code: String
         package var name: String

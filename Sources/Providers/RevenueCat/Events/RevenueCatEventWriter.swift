@@ -18,12 +18,12 @@ package enum RevenueCatEventWriter {
         // The member `id` is documented for every type. The test data of a public client has
         // `event_id` in paywall events, so these contain both members (RevenueCat fact sheet,
         // section 2.3).
-        var written: JSONObject = [
+        var eventMembers: JSONObject = [
             "type": .string(event.type), "id": .string(event.id),
             "event_timestamp_ms": time(event.time),
         ]
-        for member in content(event).members { written[member.key] = member.value }
-        return written
+        for member in content(event).members { eventMembers[member.key] = member.value }
+        return eventMembers
     }
 
     private static func content(_ event: RevenueCatEvent) -> JSONObject {
@@ -101,7 +101,7 @@ package enum RevenueCatEventWriter {
             "offer_code": text(item.offerCode),
         ]
         add(app(event.appID, item.store), to: &fields)
-        add(money(item.money), to: &fields)
+        add(payment(item.payment), to: &fields)
         add(revenueShares(item, event.type), to: &fields)
         return fields
     }
@@ -122,15 +122,15 @@ package enum RevenueCatEventWriter {
     /// Returns the event's members about prices.
     ///
     /// They are zero for every type without a payment (samples and captures).
-    private static func money(_ money: RevenueCatEvent.Payment) -> JSONObject {
-        let (dollars, local): (Double, Double) =
-            switch money {
+    private static func payment(_ payment: RevenueCatEvent.Payment) -> JSONObject {
+        let (amountInUSD, local): (Double, Double) =
+            switch payment {
             case .none: (0, 0)
-            case .paid(let dollars, let local): (dollars, local)
-            case .refunded(let dollars, let local): (-dollars, -local)
+            case .paid(let amountInUSD, let local): (amountInUSD, local)
+            case .refunded(let amountInUSD, let local): (-amountInUSD, -local)
             }
         return [
-            "price": number(dollars), "price_in_purchased_currency": number(local),
+            "price": number(amountInUSD), "price_in_purchased_currency": number(local),
         ]
     }
 
@@ -273,7 +273,7 @@ package enum RevenueCatEventWriter {
     private static func currency(
         _ identity: RevenueCatEvent.Identity?,
         _ item: RevenueCatEvent.PurchasedItem,
-        _ currency: RevenueCatEvent.Currency,
+        _ currency: RevenueCatEvent.CurrencyTransaction,
         _ appID: String
     ) -> JSONObject {
         var fields = self.identity(identity)
@@ -403,8 +403,8 @@ package enum RevenueCatEventWriter {
 
     private static func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
 
-    private static func add(_ more: JSONObject, to fields: inout JSONObject) {
-        for member in more.members { fields[member.key] = member.value }
+    private static func add(_ newMembers: JSONObject, to fields: inout JSONObject) {
+        for member in newMembers.members { fields[member.key] = member.value }
     }
 
     private static func merged(_ left: JSONObject, _ right: JSONObject) -> JSONObject {

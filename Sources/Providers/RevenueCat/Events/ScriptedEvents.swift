@@ -24,26 +24,31 @@ extension RevenueCatState {
             applyTransfer(event, asOf)
             return
         }
-        guard Self.stateEventTypes.contains(type), let number = customer(of: event, asOf),
+        guard Self.stateEventTypes.contains(type), let customerNumber = customer(of: event, asOf),
             let name = event["product_id"]?.string
         else { return }
         let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
         let product = parts.first ?? name
-        if tryRefundOneTimePurchase(event, type, product, of: number) { return }
-        let old = customers[number]?.subscriptions[product]
-        var purchase = Self.purchase(event, asOf, product, after: old)
+        if tryRefundOneTimePurchase(event, type, product, of: customerNumber) { return }
+        let previousPurchase = customers[customerNumber]?.subscriptions[product]
+        var purchase = Self.purchase(event, asOf, product, after: previousPurchase)
         purchase.planID = parts.count == 2 ? parts[1] : nil
         if type == "NON_RENEWING_PURCHASE", purchase.store != "PROMOTIONAL" {
             purchase.isOneTime = true
-            customers[number]?.put(purchase)
+            customers[customerNumber]?.put(purchase)
             return
         }
-        if let old, old.asOf > asOf || Self.endsEarlierPeriod(event, type, than: old) { return }
+        if let previousPurchase,
+            previousPurchase.asOf > asOf
+                || Self.endsEarlierPeriod(event, type, than: previousPurchase)
+        {
+            return
+        }
         let startsPeriod = type == "INITIAL_PURCHASE" || type == "RENEWAL"
-        purchase.beganAt = startsPeriod ? purchase.purchased : old?.beganAt
-        if purchase.price == 0, let old { purchase.price = old.price }
-        Self.applyTypeSpecificFields(&purchase, type, event, after: old)
-        customers[number]?.put(purchase)
+        purchase.beganAt = startsPeriod ? purchase.purchased : previousPurchase?.beganAt
+        if purchase.price == 0, let previousPurchase { purchase.price = previousPurchase.price }
+        Self.applyTypeSpecificFields(&purchase, type, event, after: previousPurchase)
+        customers[customerNumber]?.put(purchase)
     }
 
     /// Returns whether the event refunds a one-time purchase.
@@ -53,12 +58,12 @@ extension RevenueCatState {
         _ event: JSONObject,
         _ type: String,
         _ product: String,
-        of number: Int
+        of customerNumber: Int
     ) -> Bool {
         guard type == "CANCELLATION", event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
-            let bought = customers[number]?.oneTime[product]?.last
+            let refundablePurchase = customers[customerNumber]?.oneTime[product]?.last
         else { return false }
-        customers[number]?.hideRefunded(bought)
+        customers[customerNumber]?.hideRefunded(refundablePurchase)
         return true
     }
 
@@ -71,9 +76,9 @@ extension RevenueCatState {
     private static func endsEarlierPeriod(
         _ event: JSONObject,
         _ type: String,
-        than old: Purchase
+        than previousPurchase: Purchase
     ) -> Bool {
-        guard type == "EXPIRATION", let oldPeriodStart = old.beganAt,
+        guard type == "EXPIRATION", let oldPeriodStart = previousPurchase.beganAt,
             let purchased = instant(event["purchased_at_ms"])
         else { return false }
         return purchased < oldPeriodStart
@@ -84,7 +89,7 @@ extension RevenueCatState {
         _ event: JSONObject,
         _ asOf: Instant,
         _ product: String,
-        after old: Purchase?
+        after previousPurchase: Purchase?
     ) -> Purchase {
         let purchased = instant(event["purchased_at_ms"]) ?? asOf
         let transaction = event["transaction_id"]?.string ?? product
@@ -94,7 +99,7 @@ extension RevenueCatState {
             environment: event["environment"]?.string ?? "PRODUCTION",
             period: event["period_type"]?.string ?? "NORMAL",
             purchased: purchased,
-            originallyPurchased: old?.originallyPurchased ?? purchased,
+            originallyPurchased: previousPurchase?.originallyPurchased ?? purchased,
             expires: instant(event["expiration_at_ms"]),
             transactionID: transaction,
             originalTransactionID: event["original_transaction_id"]?.string ?? transaction,
@@ -119,34 +124,38 @@ extension RevenueCatState {
         _ purchase: inout Purchase,
         _ type: String,
         _ event: JSONObject,
-        after old: Purchase?
+        after previousPurchase: Purchase?
     ) {
         let asOf = purchase.asOf
         // A payment or a resumed renewal clears the flags of a purchase. All other events leave the
         // flags unchanged (identity rules, S-13 and effect table C.1).
         if !Self.flagClearingTypes.contains(type) {
-            purchase.unsubscribed = old?.unsubscribed
-            purchase.billingIssue = old?.billingIssue
+            purchase.unsubscribed = previousPurchase?.unsubscribed
+            purchase.billingIssue = previousPurchase?.billingIssue
         }
         switch type {
         case "CANCELLATION":
             purchase.unsubscribed = asOf
-            purchase.graceEnd = old?.graceEnd
+            purchase.graceEnd = previousPurchase?.graceEnd
             let reason = event["cancel_reason"]?.string
             if reason == "CUSTOMER_SUPPORT" { purchase.refunded = asOf }
-            if reason == "BILLING_ERROR" { purchase.billingIssue = old?.billingIssue ?? asOf }
+            if reason == "BILLING_ERROR" {
+                purchase.billingIssue = previousPurchase?.billingIssue ?? asOf
+            }
         case "BILLING_ISSUE":
             purchase.billingIssue = asOf
             purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
         case "EXPIRATION":
-            purchase.unsubscribed = old?.unsubscribed ?? asOf
+            purchase.unsubscribed = previousPurchase?.unsubscribed ?? asOf
             // A refund ends the period. The expiration event that follows must not undo the refund.
-            if old?.transactionID == purchase.transactionID { purchase.refunded = old?.refunded }
+            if previousPurchase?.transactionID == purchase.transactionID {
+                purchase.refunded = previousPurchase?.refunded
+            }
             // Captured expiration events contain an expiration date far in the future. The
             // subscription has ended nevertheless.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
         case "SUBSCRIPTION_PAUSED":
-            purchase.graceEnd = old?.graceEnd
+            purchase.graceEnd = previousPurchase?.graceEnd
             purchase.resume = instant(event["auto_resume_at_ms"])
         // For all other types, the dates of the event contain all information.
         default: break
@@ -156,8 +165,8 @@ extension RevenueCatState {
     private mutating func applyTransfer(_ event: JSONObject, _ asOf: Instant) {
         let previousOwners = event["transferred_from"]?.array?.compactMap(\.string) ?? []
         let newOwners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
-        guard let winner = newOwners.first else { return }
-        let target = customer(named: newOwners, original: winner, asOf)
+        guard let newOwner = newOwners.first else { return }
+        let target = customer(named: newOwners, original: newOwner, asOf)
         for loser in previousOwners {
             if let source = customerByID[loser] { movePurchases(from: source, to: target) }
         }
@@ -167,10 +176,10 @@ extension RevenueCatState {
         guard let id = event["app_user_id"]?.string else { return nil }
         let original = event["original_app_user_id"]?.string ?? id
         let aliases = event["aliases"]?.array?.compactMap(\.string) ?? []
-        let number = customer(named: [id, original] + aliases, original: original, asOf)
+        let customerNumber = customer(named: [id, original] + aliases, original: original, asOf)
         for member in event["subscriber_attributes"]?.object?.members ?? [] {
-            customers[number]?.attributes[member.key] = member.value
+            customers[customerNumber]?.attributes[member.key] = member.value
         }
-        return number
+        return customerNumber
     }
 }

@@ -19,15 +19,15 @@ extension RevenueCatState {
     private static let country = "US"
 
     /// Creates an event with a new ID and adds it to the events to be sent.
-    private mutating func emitNew(
+    private mutating func emitNewEvent(
         _ type: String,
         _ content: RevenueCatEvent.Content,
         at time: Instant
     ) {
-        emitNew(type, content, id: newEventID(), at: time)
+        emitNewEvent(type, content, id: newEventID(), at: time)
     }
 
-    private mutating func emitNew(
+    private mutating func emitNewEvent(
         _ type: String,
         _ content: RevenueCatEvent.Content,
         id: String,
@@ -50,12 +50,16 @@ extension RevenueCatState {
         _ purchase: Purchase,
         of number: Int,
         at time: Instant,
-        money: Payment = .none,
+        payment: Payment = .none,
         _ detail: RevenueCatEvent.LifecycleDetail = .none
     ) {
         guard let customer = customers[number] else { return }
-        emitNew(type, .lifecycle(Self.identity(customer), item(purchase, money), detail), at: time)
-        switch money {
+        emitNewEvent(
+            type,
+            .lifecycle(Self.identity(customer), item(purchase, payment), detail),
+            at: time
+        )
+        switch payment {
         case .price where Self.paymentTypes.contains(type):
             grantCurrencies(purchase, of: number, sign: 1, at: time)
         case .refund: grantCurrencies(purchase, of: number, sign: -1, at: time)
@@ -98,7 +102,7 @@ extension RevenueCatState {
         return identity
     }
 
-    private func item(_ purchase: Purchase, _ money: Payment = .none)
+    private func item(_ purchase: Purchase, _ payment: Payment = .none)
         -> RevenueCatEvent.PurchasedItem
     {
         var item = RevenueCatEvent.PurchasedItem(
@@ -118,12 +122,12 @@ extension RevenueCatState {
         item.offerCode = purchase.offerCode
         item.isFamilyShared = purchase.isFamilyShared
         item.renewalNumber = purchase.renewalNumber
-        let (dollars, local) = (Self.amount(purchase.priceUSD), Self.amount(purchase.price))
-        item.money =
-            switch money {
+        let (amountInUSD, local) = (Self.amount(purchase.priceUSD), Self.amount(purchase.price))
+        item.payment =
+            switch payment {
             case .none: .none
-            case .price: .paid(dollars, local: local)
-            case .refund: .refunded(dollars, local: local)
+            case .price: .paid(amountInUSD, local: local)
+            case .refund: .refunded(amountInUSD, local: local)
             }
         return item
     }
@@ -148,12 +152,12 @@ extension RevenueCatState {
             previousOwners: previousOwners,
             newOwners: newOwners
         )
-        emitNew("TRANSFER", .transfer(transfer), at: time)
+        emitNewEvent("TRANSFER", .transfer(transfer), at: time)
     }
 
     mutating func emitTemporaryGrant(_ purchase: Purchase, of number: Int, at time: Instant) {
         guard let customer = customers[number] else { return }
-        emitNew(
+        emitNewEvent(
             "TEMPORARY_ENTITLEMENT_GRANT",
             .temporaryGrant(Self.identity(customer), item(purchase)),
             at: time
@@ -178,7 +182,7 @@ extension RevenueCatState {
             stepID: "step_" + ids.hex(8),
             traceID: "trace_" + ids.hex(8)
         )
-        emitNew("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
+        emitNewEvent("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
     }
 
     mutating func emitVirtualCurrency(
@@ -188,24 +192,24 @@ extension RevenueCatState {
         code: String = "CRD",
         at time: Instant
     ) {
-        let known =
+        let knownCurrency =
             currencies?[code]
             ?? VirtualCurrency(name: "Credits", description: "Credits to spend", made: time)
-        currencies = (currencies ?? [:]).merging([code: known]) { old, _ in old }
+        currencies = (currencies ?? [:]).merging([code: knownCurrency]) { old, _ in old }
         // A balance never falls below zero, so no more than the balance is taken back.
         let amount = max(amount, -(customers[number]?.balances?[code] ?? 0))
-        adjust(number, [code: amount])
+        changeBalances(number, [code: amount])
         guard let customer = customers[number] else { return }
         let id = newEventID()
-        let currency = RevenueCatEvent.Currency(
+        let currency = RevenueCatEvent.CurrencyTransaction(
             amount: amount,
             code: code,
-            name: known.name,
-            description: known.description ?? "",
+            name: knownCurrency.name,
+            description: knownCurrency.description ?? "",
             productName: purchase.productID,
             transactionID: "vatx" + ids.hex(15)
         )
-        emitNew(
+        emitNewEvent(
             "VIRTUAL_CURRENCY_TRANSACTION",
             .currency(Self.identity(customer), item(purchase), currency),
             id: id,
@@ -225,7 +229,7 @@ extension RevenueCatState {
             "experiment_variant": .string(variant),
             "enrolled_at_ms": .integer(time.milliseconds),
         ])
-        emitNew(
+        emitNewEvent(
             "EXPERIMENT_ENROLLMENT",
             .enrollment(Self.identity(customer), enrollment),
             at: time
@@ -239,7 +243,7 @@ extension RevenueCatState {
         at time: Instant
     ) {
         guard let customer = customers[number] else { return }
-        emitNew(
+        emitNewEvent(
             "PRICE_INCREASE_CONSENT_" + (isApproved ? "APPROVED" : "REQUIRED"),
             .priceConsent(Self.identity(customer), item(purchase)),
             at: time
@@ -250,7 +254,7 @@ extension RevenueCatState {
     ///
     /// Nothing is bought yet.
     mutating func emitInvoice(_ purchase: Purchase, of number: Int, at time: Instant) {
-        emit("INVOICE_ISSUANCE", purchase, of: number, at: time, money: .price)
+        emit("INVOICE_ISSUANCE", purchase, of: number, at: time, payment: .price)
     }
 
     /// Sends the event of the dashboard's test button.
@@ -282,7 +286,7 @@ extension RevenueCatState {
                 ]
             ]
         )
-        emitNew("TEST", .lifecycle(identity, item, .none), id: id, at: time)
+        emitNewEvent("TEST", .lifecycle(identity, item, .none), id: id, at: time)
     }
 
     mutating func emitPaywall(_ type: String, of number: Int, at time: Instant) {
@@ -296,6 +300,6 @@ extension RevenueCatState {
             environment: "PRODUCTION",
             product: "premium_yearly"
         )
-        emitNew(type, .paywall(Self.identity(customer), visit), id: id, at: time)
+        emitNewEvent(type, .paywall(Self.identity(customer), visit), id: id, at: time)
     }
 }

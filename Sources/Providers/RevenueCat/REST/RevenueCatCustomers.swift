@@ -7,34 +7,38 @@ extension RevenueCatState {
     ]
 
     /// Returns the response with a customer; creates the customer if the App User ID is unknown.
-    mutating func read(_ id: String, _ call: Call) -> HTTPMessage.Response {
-        let isNew = customerByID[id] == nil
-        let number = customer(named: [id], original: id, call.now)
+    mutating func readCustomer(_ id: String, _ call: Call) -> HTTPMessage.Response {
+        let isNewCustomer = customerByID[id] == nil
+        let customerNumber = customer(named: [id], original: id, call.now)
         // Only a read by a device updates `last_seen`. Backends do not send the header
         // `X-Platform`.
         if let platform = call.platform { _ = recordActivity(id, call.now, platform: platform) }
-        return customerInfo(number, isNew ? settings.createdByReadStatus : 200, call)
+        return customerInfo(
+            customerNumber,
+            isNewCustomer ? settings.createdByReadStatus : 200,
+            call
+        )
     }
 
-    mutating func delete(
+    mutating func deleteCustomer(
         _ id: String,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
-        guard let number = customerByID[id] else {
+        guard let customerNumber = customerByID[id] else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
         saveLaggedState(at: call.now)
-        removeCustomer(number)
+        removeCustomer(customerNumber)
         return HTTPMessage.Response(200, json: ["app_user_id": .string(id), "deleted": true])
     }
 
     mutating func logIn(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
-        let current = try Self.validAppUserID(call.body["app_user_id"]?.string ?? "")
-        let wanted = try Self.validAppUserID(call.body["new_app_user_id"]?.string ?? "")
+        let currentUserID = try Self.validAppUserID(call.body["app_user_id"]?.string ?? "")
+        let newUserID = try Self.validAppUserID(call.body["new_app_user_id"]?.string ?? "")
         saveLaggedState(at: call.now)
-        let isNew = identify(current, as: wanted, call.now)
-        return customerInfo(customerByID[wanted] ?? 0, isNew ? 201 : 200, call)
+        let isNewCustomer = identify(currentUserID, as: newUserID, call.now)
+        return customerInfo(customerByID[newUserID] ?? 0, isNewCustomer ? 201 : 200, call)
     }
 
     mutating func setRestoreBehavior(
@@ -46,9 +50,9 @@ extension RevenueCatState {
         guard let behavior = RevenueCatSettings.RestoreBehavior(rawValue: name),
             behavior != .share
         else { throw RevenueCatError(400, 7226, "restore_behavior is not valid.") }
-        let number = recordActivity(id, call.now)
-        customers[number]?.restoreBehavior = behavior
-        return customerInfo(number, 200, call)
+        let customerNumber = recordActivity(id, call.now)
+        customers[customerNumber]?.restoreBehavior = behavior
+        return customerInfo(customerNumber, 200, call)
     }
 
     // MARK: Attributes
@@ -73,25 +77,27 @@ extension RevenueCatState {
                 errors
             )
         }
-        let number = customer(named: [id], original: id, call.now)
+        let customerNumber = customer(named: [id], original: id, call.now)
         for member in attributes.members {
             let time = member.value["updated_at_ms"]?.int64 ?? call.now.milliseconds
-            let known = customers[number]?.attributes[member.key]?["updated_at_ms"]?.int64
+            let lastUpdateMilliseconds = customers[customerNumber]?.attributes[member.key]?[
+                "updated_at_ms"
+            ]?.int64
             // An older write of an attribute does not overwrite a newer one.
-            guard known.map({ $0 <= time }) ?? true else { continue }
+            guard lastUpdateMilliseconds.map({ $0 <= time }) ?? true else { continue }
             let text = member.value["value"]?.string ?? ""
-            customers[number]?.attributes[member.key] =
+            customers[customerNumber]?.attributes[member.key] =
                 text.isEmpty
                 ? nil : ["value": .string(text), "updated_at_ms": .integer(time)]
         }
-        return customerInfo(number, 200, call)
+        return customerInfo(customerNumber, 200, call)
     }
 
     /// Whether the name of a customer attribute is valid: letters, digits, `-` and `_`, at most
     /// fifty characters.
     ///
     /// Names that RevenueCat reserves begin with `$`.
-    static func isKeyName(_ key: String) -> Bool {
+    static func isValidAttributeKey(_ key: String) -> Bool {
         let name = key.hasPrefix("$") ? key.dropFirst() : key[...]
         return (1...50).contains(key.utf8.count) && !name.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -122,7 +128,7 @@ extension RevenueCatState {
                     member.key,
                     "updated_at_ms must lie within \(RequestDate.acceptedRangeText)."
                 )
-            } else if !isKeyName(member.key) {
+            } else if !isValidAttributeKey(member.key) {
                 addError(member.key, "Key name format is not valid.")
             } else if text.count > 500 {
                 addError(member.key, "Attribute value is too long.")
@@ -180,17 +186,18 @@ extension RevenueCatState {
 
     mutating func overrideOffering(
         _ id: String,
-        _ rest: [String],
+        _ remainingPath: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
-        let number = recordActivity(id, call.now)
+        let customerNumber = recordActivity(id, call.now)
         switch call.request.method {
-        case "POST" where rest.count == 3: customers[number]?.offeringOverride = rest[1]
-        case "DELETE": customers[number]?.offeringOverride = nil
+        case "POST" where remainingPath.count == 3:
+            customers[customerNumber]?.offeringOverride = remainingPath[1]
+        case "DELETE": customers[customerNumber]?.offeringOverride = nil
         default: throw .notFound
         }
-        return customerInfo(number, 201, call)
+        return customerInfo(customerNumber, 201, call)
     }
 
     func requirePlatform(_ call: Call) throws(RevenueCatError) {

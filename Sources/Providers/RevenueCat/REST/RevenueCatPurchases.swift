@@ -30,9 +30,9 @@ extension RevenueCatState {
                 try grant(action, from: start, until: end, call.now)
                 return customerInfo(customerByID[id] ?? 0, 201, call)
             }
-            let number = recordActivity(id, call.now)
+            let customerNumber = recordActivity(id, call.now)
             try revoke(id, entitlement, call.now)
-            return customerInfo(number, 200, call)
+            return customerInfo(customerNumber, 200, call)
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
@@ -58,42 +58,45 @@ extension RevenueCatState {
     /// `subscriptions/{txn}/extend`.
     mutating func handlePlayAction(
         _ id: String,
-        _ rest: [String],
+        _ remainingPath: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
         // In the path `…/subscriptions/{product}/{txn}/cancel`, the transaction precedes the verb.
-        guard rest.count == 3 || (rest.count == 4 && rest[3] == "cancel") else {
+        guard remainingPath.count == 3 || (remainingPath.count == 4 && remainingPath[3] == "cancel")
+        else {
             throw .notFound
         }
-        let (transactionOrProductID, verb) = (rest[rest.count - 2], rest[rest.count - 1])
-        guard let number = customerByID[id] else {
+        let (transactionOrProductID, verb) = (
+            remainingPath[remainingPath.count - 2], remainingPath[remainingPath.count - 1]
+        )
+        guard let customerNumber = customerByID[id] else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
-        let purchase = customers[number]?.purchases.first {
+        let purchase = customers[customerNumber]?.purchases.first {
             $0.productID == transactionOrProductID.split(separator: ":").first.map(String.init)
                 || $0.transactionID == transactionOrProductID
                 || $0.originalTransactionID == transactionOrProductID
                 || transactionOrProductID.hasPrefix($0.originalTransactionID + "..")
         }
         guard let purchase else { throw RevenueCatError(404, 7259, "Purchase not found.") }
-        if verb == "extend" { return try extend(purchase, of: id, number, call) }
+        if verb == "extend" { return try extend(purchase, of: id, customerNumber, call) }
         guard purchase.store == "PLAY_STORE" else {
             throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
         }
         // A refund of an earlier period sends no event and revokes nothing (RevenueCat fact sheet,
         // section 3, row 13b).
         let isEarlierTransaction =
-            rest[0] == "transactions" && transactionOrProductID != purchase.transactionID
+            remainingPath[0] == "transactions" && transactionOrProductID != purchase.transactionID
             && transactionOrProductID != purchase.productID
-        guard !isEarlierTransaction else { return customerInfo(number, 200, call) }
+        guard !isEarlierTransaction else { return customerInfo(customerNumber, 200, call) }
         let action = try Self.action(verb, of: id, purchase, call)
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
-        return customerInfo(number, 200, call)
+        return customerInfo(customerNumber, 200, call)
     }
 
     /// Extends a subscription for `subscriptions/{txn}/extend`.
@@ -102,7 +105,7 @@ extension RevenueCatState {
     private mutating func extend(
         _ purchase: Purchase,
         of id: String,
-        _ number: Int,
+        _ customerNumber: Int,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         guard ["APP_STORE", "MAC_APP_STORE"].contains(purchase.store) else {
@@ -122,7 +125,7 @@ extension RevenueCatState {
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
-        return customerInfo(number, 200, call)
+        return customerInfo(customerNumber, 200, call)
     }
 
     private static func action(

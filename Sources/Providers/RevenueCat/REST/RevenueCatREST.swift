@@ -2,13 +2,13 @@ package import Conformance
 
 /// The fake's implementation of RevenueCat's REST v1 (RevenueCat fact sheet, sections 4.1 to 4.3).
 extension RevenueCatState {
-    enum KeyKind { case secret, publicKey, any }
+    enum APIKeyKind { case secret, publicKey, any }
 
     struct Call {
         let request: HTTPMessage.Request
         let body: JSONObject
         let now: Instant
-        let isSecretKey: Bool
+        let usesSecretKey: Bool
 
         var platform: String? { request[field: "x-platform"] }
 
@@ -25,7 +25,7 @@ extension RevenueCatState {
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
-        plannedResponse _: ProviderPlan.Answer
+        plannedResponse _: ProviderPlan.PlannedResponse
     ) -> Reply {
         do throws(RevenueCatError) {
             let response = try routedResponse(request, at: now)
@@ -46,7 +46,7 @@ extension RevenueCatState {
     ///
     /// Its body and its header contain the requested pause in milliseconds (RevenueCat fact sheet,
     /// sections 4.3 and 4.4).
-    func rateLimited(_ milliseconds: Int64, isV2: Bool) -> HTTPMessage.Response {
+    func rateLimitedResponse(_ milliseconds: Int64, isV2: Bool) -> HTTPMessage.Response {
         let message = "Rate limit exceeded"
         var response =
             isV2
@@ -55,9 +55,9 @@ extension RevenueCatState {
                 429,
                 json: ["message": .string(message), "backoff_ms": .integer(milliseconds)]
             )
-        let wait =
+        let retryAfterValue =
             settings.retryAfterUnit == .milliseconds ? milliseconds : milliseconds / 1000
-        response.fields.append(HTTPMessage.Field("Retry-After", "\(wait)"))
+        response.fields.append(HTTPMessage.Field("Retry-After", "\(retryAfterValue)"))
         return response
     }
 
@@ -69,10 +69,10 @@ extension RevenueCatState {
             throw RevenueCatError(404, 7226, "The request path is not valid.")
         }
         try countCallAgainstRateLimit(request.path, at: now)
-        let isSecretKey = try authorize(request, version)
+        let usesSecretKey = try authorize(request, version)
         advance(to: now)
         if version == "v2" {
-            guard isSecretKey else {
+            guard usesSecretKey else {
                 throw RevenueCatError(v2: 403, "authorization_error", "A secret key is required.")
             }
             return addingRateLimitFields(
@@ -88,7 +88,7 @@ extension RevenueCatState {
             }
             body = object
         }
-        let call = Call(request: request, body: body, now: now, isSecretKey: isSecretKey)
+        let call = Call(request: request, body: body, now: now, usesSecretKey: usesSecretKey)
         return addingRateLimitFields(try handleV1Call(Array(segments.dropFirst()), call))
     }
 
@@ -118,11 +118,11 @@ extension RevenueCatState {
         return !isPublic
     }
 
-    func requireKey(_ kind: KeyKind, _ call: Call) throws(RevenueCatError) {
+    func requireKey(_ kind: APIKeyKind, _ call: Call) throws(RevenueCatError) {
         switch kind {
         case .any: break
         case .secret:
-            guard call.isSecretKey else { throw RevenueCatError(401, 7225, "Invalid API Key.") }
+            guard call.usesSecretKey else { throw RevenueCatError(401, 7225, "Invalid API Key.") }
         case .publicKey:
             let hasSecretKey = call.request.authorization?.credential.hasPrefix("sk_") ?? false
             guard !hasSecretKey else {
@@ -141,7 +141,7 @@ extension RevenueCatState {
         guard let max = settings.callsPerMinuteMax else { return }
         recentCalls.removeAll { now - $0 >= .seconds(60) }
         guard recentCalls.count < max else {
-            throw RevenueCatError(rateLimited(1000, isV2: path.hasPrefix("/v2/")))
+            throw RevenueCatError(rateLimitedResponse(1000, isV2: path.hasPrefix("/v2/")))
         }
         recentCalls.append(now)
     }
@@ -174,23 +174,25 @@ extension RevenueCatState {
             let operation
         else { throw .notFound }
         // The paths of two operations do not contain the ID of a customer.
-        let concernsCustomer = operation != .receipts && operation != .logIn
-        let id = concernsCustomer ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
-        let rest = Array(path.dropFirst(2))
+        let isCustomerOperation = operation != .receipts && operation != .logIn
+        let id = isCustomerOperation ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
+        let remainingPath = Array(path.dropFirst(2))
         switch operation {
         case .receipts: return try receipt(call)
         case .logIn: return try logIn(call)
-        case .read: return read(id, call)
-        case .delete: return try delete(id, call)
+        case .readCustomer: return readCustomer(id, call)
+        case .deleteCustomer: return try deleteCustomer(id, call)
         case .setAttributes: return try setAttributes(id, call)
         case .attribution:
             _ = recordActivity(id, call.now)
             return HTTPMessage.Response(200, json: [:])
         case .restoreBehavior: return try setRestoreBehavior(id, call)
         case .offerings: return try offerings(id, call)
-        case .overrideOffering, .deleteOverride: return try overrideOffering(id, rest, call)
-        case .grant, .revokeGrants: return try handlePromotionalGrant(id, rest[1], rest[2], call)
-        case .changePlaySubscription: return try handlePlayAction(id, rest, call)
+        case .overrideOffering, .deleteOverride:
+            return try overrideOffering(id, remainingPath, call)
+        case .grant, .revokeGrants:
+            return try handlePromotionalGrant(id, remainingPath[1], remainingPath[2], call)
+        case .changePlaySubscription: return try handlePlayAction(id, remainingPath, call)
         case .virtualCurrencies: return virtualCurrencies(of: id, call)
         }
     }
@@ -213,7 +215,7 @@ extension RevenueCatState {
             return RevenueCatError(404, 7259, "Subscriber not found.").response
         }
         var body =
-            customer.customerInfo(at: call.now, showsAttributes: call.isSecretKey).object
+            customer.customerInfo(at: call.now, showsAttributes: call.usesSecretKey).object
             ?? JSONObject()
         for member in extra.members { body[member.key] = member.value }
         return HTTPMessage.Response(status, json: .object(body))

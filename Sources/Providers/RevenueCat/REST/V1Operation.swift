@@ -1,7 +1,7 @@
 /// The operations of RevenueCat's REST v1 that the fake supports (API description of REST v1;
 /// RevenueCat fact sheet, sections 4.1 to 4.3).
 enum V1Operation: Hashable, Sendable {
-    case read, delete, receipts, attribution, grant, revokeGrants, setAttributes
+    case readCustomer, deleteCustomer, receipts, attribution, grant, revokeGrants, setAttributes
     case overrideOffering, deleteOverride, offerings
     /// An operation on a purchase.
     ///
@@ -17,8 +17,8 @@ enum V1Operation: Hashable, Sendable {
         [
             // This row must precede the row that would take `logIn` for the ID of a customer.
             .undescribed("POST", "/subscribers/identify", .logIn),
-            .init("GET", "/subscribers/{app_user_id}", .read),
-            .init("DELETE", "/subscribers/{app_user_id}", .delete),
+            .init("GET", "/subscribers/{app_user_id}", .readCustomer),
+            .init("DELETE", "/subscribers/{app_user_id}", .deleteCustomer),
             .init("POST", "/receipts", .receipts),
             .init(
                 "POST",

@@ -16,10 +16,10 @@ extension RevenueCatState {
         if purchase.store == "STRIPE" {
             // Stripe starts the new period although its payment failed, and then retries the
             // payment.
-            let start = purchase.expires ?? now
+            let periodStart = purchase.expires ?? now
             purchase.period = "NORMAL"
-            purchase.purchased = start
-            purchase.expires = start + .days(days)
+            purchase.purchased = periodStart
+            purchase.expires = periodStart + .days(days)
             purchase.renewalNumber += 1
         } else if let graceLength = action.grace {
             let end = max(purchase.expires ?? now, now) + graceLength
@@ -77,7 +77,7 @@ extension RevenueCatState {
             purchase,
             of: number,
             at: now,
-            money: .price,
+            payment: .price,
             .renewed(isTrialConversion: false)
         )
     }

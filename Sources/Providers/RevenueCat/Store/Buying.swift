@@ -23,9 +23,9 @@ extension RevenueCatState {
         let id = parts.first ?? action.product
         let product = catalog.product(id)
         let isTrial = action.period == "TRIAL"
-        let transaction = action.transactionID ?? transactionID(store)
+        let newTransactionID = action.transactionID ?? transactionID(store)
         let days = isTrial ? product.trialDays : product.days
-        let rate = product.exchangeRate
+        let exchangeRate = product.exchangeRate
         var purchase = Purchase(
             productID: id,
             planID: parts.count == 2
@@ -38,12 +38,12 @@ extension RevenueCatState {
             purchased: now,
             originallyPurchased: now,
             expires: days.map { now + .days($0) },
-            transactionID: transaction,
-            originalTransactionID: transaction,
+            transactionID: newTransactionID,
+            originalTransactionID: newTransactionID,
             priceUSD: .number(
-                JSONNumber(isTrial ? 0 : action.price.map { $0 / rate } ?? product.price)
+                JSONNumber(isTrial ? 0 : action.price.map { $0 / exchangeRate } ?? product.price)
             ),
-            price: .number(JSONNumber(isTrial ? 0 : action.price ?? product.price * rate)),
+            price: .number(JSONNumber(isTrial ? 0 : action.price ?? product.price * exchangeRate)),
             currency: .string(action.currency ?? product.currency),
             entitlements: product.entitlements,
             offering: action.offering,
@@ -63,27 +63,29 @@ extension RevenueCatState {
         var purchase = newPurchase(action, now)
         guard !purchase.isOneTime else {
             customers[number]?.put(purchase)
-            emit("NON_RENEWING_PURCHASE", purchase, of: number, at: now, money: .price)
+            emit("NON_RENEWING_PURCHASE", purchase, of: number, at: now, payment: .price)
             return
         }
-        let old = customers[number]?.subscriptions[purchase.productID]
-        if let old, !old.hasEnded, old.isActive(at: now) {
+        let previousPurchase = customers[number]?.subscriptions[purchase.productID]
+        if let previousPurchase, !previousPurchase.hasEnded, previousPurchase.isActive(at: now) {
             // The store would refuse a second subscription to the same product.
-            guard old.unsubscribed != nil || old.isTemporary else {
+            guard previousPurchase.unsubscribed != nil || previousPurchase.isTemporary else {
                 throw Refusal(
                     "\(action.user) already has an active subscription to \(purchase.productID)"
                 )
             }
         }
-        if let old, !old.isTemporary {
-            purchase.originallyPurchased = old.originallyPurchased
-            purchase.originalTransactionID = old.originalTransactionID
-            purchase.renewalNumber = old.renewalNumber + 1
-            if old.store == "STRIPE" { purchase.transactionID = old.transactionID }
-            let isInGrace = old.graceEnd.map { $0 > now } ?? false
+        if let previousPurchase, !previousPurchase.isTemporary {
+            purchase.originallyPurchased = previousPurchase.originallyPurchased
+            purchase.originalTransactionID = previousPurchase.originalTransactionID
+            purchase.renewalNumber = previousPurchase.renewalNumber + 1
+            if previousPurchase.store == "STRIPE" {
+                purchase.transactionID = previousPurchase.transactionID
+            }
+            let isInGrace = previousPurchase.graceEnd.map { $0 > now } ?? false
             let isRenewal =
-                isInGrace || !old.hasEnded
-                || settings.resubscriptionEvent == .renewal || old.period == "TRIAL"
+                isInGrace || !previousPurchase.hasEnded
+                || settings.resubscriptionEvent == .renewal || previousPurchase.period == "TRIAL"
             customers[number]?.put(purchase)
             if isRenewal {
                 emit(
@@ -91,13 +93,13 @@ extension RevenueCatState {
                     purchase,
                     of: number,
                     at: now,
-                    money: .price,
-                    .renewed(isTrialConversion: old.period == "TRIAL")
+                    payment: .price,
+                    .renewed(isTrialConversion: previousPurchase.period == "TRIAL")
                 )
                 return
             }
         }
         customers[number]?.put(purchase)
-        emit("INITIAL_PURCHASE", purchase, of: number, at: now, money: .price)
+        emit("INITIAL_PURCHASE", purchase, of: number, at: now, payment: .price)
     }
 }

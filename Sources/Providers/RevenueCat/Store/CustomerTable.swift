@@ -17,11 +17,13 @@ struct CustomerTable: Hashable, Sendable {
     /// The time of the next automatic change of a subscription, with the customer and the product.
     struct DueChange: Hashable, Comparable {
         let time: Instant
-        let number: Int
+        let customerNumber: Int
         let productID: String
 
         static func < (left: DueChange, right: DueChange) -> Bool {
-            (left.time, left.number, left.productID) < (right.time, right.number, right.productID)
+            (left.time, left.customerNumber, left.productID) < (
+                right.time, right.customerNumber, right.productID
+            )
         }
     }
 
@@ -32,11 +34,11 @@ struct CustomerTable: Hashable, Sendable {
         case receipt(String)
     }
 
-    subscript(number: Int) -> Customer? {
-        get { customers[number] }
+    subscript(customerNumber: Int) -> Customer? {
+        get { customers[customerNumber] }
         set {
-            update(from: customers[number], to: newValue, number)
-            customers[number] = newValue
+            update(from: customers[customerNumber], to: newValue, customerNumber)
+            customers[customerNumber] = newValue
         }
     }
 
@@ -47,7 +49,11 @@ struct CustomerTable: Hashable, Sendable {
     /// The store notices the end of a period with this delay.
     func nextDueChange(noticedAfter delay: Duration) -> DueChange? {
         let end = accessEnds.first.map {
-            DueChange(time: $0.time + delay, number: $0.number, productID: $0.productID)
+            DueChange(
+                time: $0.time + delay,
+                customerNumber: $0.customerNumber,
+                productID: $0.productID
+            )
         }
         return [renewals.first, end].compactMap { $0 }.min()
     }
@@ -58,37 +64,38 @@ struct CustomerTable: Hashable, Sendable {
     var customerNumbers: [Int] { Array(customers.keys) }
 
     /// Returns the customers who own a purchase with this transaction ID or receipt, oldest first.
-    func owners(of identifier: PurchaseIdentifier) -> [(number: Int, customer: Customer)] {
-        purchaseIdentifiers.ids(under: identifier).compactMap { number in
-            customers[number].map { (number, $0) }
+    func owners(of identifier: PurchaseIdentifier) -> [(customerNumber: Int, customer: Customer)] {
+        purchaseIdentifiers.ids(under: identifier).compactMap { customerNumber in
+            customers[customerNumber].map { (customerNumber, $0) }
         }
     }
 
     // MARK: Indexes
 
-    private mutating func update(from old: Customer?, to new: Customer?, _ number: Int) {
+    private mutating func update(from old: Customer?, to new: Customer?, _ customerNumber: Int) {
         if let old, let new, old.subscriptions == new.subscriptions, old.oneTime == new.oneTime {
             return
         }
         let (oldDueChanges, newDueChanges) = (
-            Self.dueChanges(old, number), Self.dueChanges(new, number)
+            Self.dueChanges(old, customerNumber), Self.dueChanges(new, customerNumber)
         )
-        for due in oldDueChanges.renewals where !newDueChanges.renewals.contains(due) {
-            renewals.remove(due)
+        for dueChange in oldDueChanges.renewals where !newDueChanges.renewals.contains(dueChange) {
+            renewals.remove(dueChange)
         }
-        for due in oldDueChanges.accessEnds where !newDueChanges.accessEnds.contains(due) {
-            accessEnds.remove(due)
+        for dueChange in oldDueChanges.accessEnds
+        where !newDueChanges.accessEnds.contains(dueChange) {
+            accessEnds.remove(dueChange)
         }
-        for due in newDueChanges.renewals { renewals.insert(due) }
-        for due in newDueChanges.accessEnds { accessEnds.insert(due) }
+        for dueChange in newDueChanges.renewals { renewals.insert(dueChange) }
+        for dueChange in newDueChanges.accessEnds { accessEnds.insert(dueChange) }
         let (removedIdentifiers, addedIdentifiers) = (
             Self.purchaseIdentifiers(old), Self.purchaseIdentifiers(new)
         )
         for identifier in removedIdentifiers.subtracting(addedIdentifiers) {
-            purchaseIdentifiers.remove(number, under: identifier)
+            purchaseIdentifiers.remove(customerNumber, under: identifier)
         }
         for identifier in addedIdentifiers.subtracting(removedIdentifiers) {
-            purchaseIdentifiers.insert(number, under: identifier)
+            purchaseIdentifiers.insert(customerNumber, under: identifier)
         }
     }
 
@@ -107,16 +114,16 @@ struct CustomerTable: Hashable, Sendable {
 
     private static func dueChanges(
         _ customer: Customer?,
-        _ number: Int
+        _ customerNumber: Int
     ) -> (renewals: [DueChange], accessEnds: [DueChange]) {
         var found: (renewals: [DueChange], accessEnds: [DueChange]) = ([], [])
         for purchase in customer?.subscriptions.values.map({ $0 }) ?? [] {
-            func due(_ time: Instant) -> DueChange {
-                DueChange(time: time, number: number, productID: purchase.productID)
+            func dueChange(_ time: Instant) -> DueChange {
+                DueChange(time: time, customerNumber: customerNumber, productID: purchase.productID)
             }
             switch purchase.nextAutomaticChange {
-            case .periodBegins(let time): found.renewals.append(due(time))
-            case .accessEnds(let time): found.accessEnds.append(due(time))
+            case .periodBegins(let time): found.renewals.append(dueChange(time))
+            case .accessEnds(let time): found.accessEnds.append(dueChange(time))
             case nil: break
             }
         }
@@ -130,7 +137,9 @@ struct CustomerTable: Hashable, Sendable {
 extension CustomerTable: Codable {
     init(from decoder: any Decoder) throws {
         customers = try SharedTable(from: decoder)
-        for number in customers.keys { update(from: nil, to: customers[number], number) }
+        for customerNumber in customers.keys {
+            update(from: nil, to: customers[customerNumber], customerNumber)
+        }
     }
 
     func encode(to encoder: any Encoder) throws { try customers.encode(to: encoder) }

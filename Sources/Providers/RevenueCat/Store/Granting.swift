@@ -36,8 +36,8 @@ extension RevenueCatState {
                     + Self.promotionalDurationInHours.keys.sorted().joined(separator: ", ")
             )
         }
-        let number = recordActivity(action.user, now)
-        let transaction = transactionID("PROMOTIONAL")
+        let customerNumber = recordActivity(action.user, now)
+        let newTransactionID = transactionID("PROMOTIONAL")
         let purchase = Purchase(
             productID: "rc_promo_\(entitlement)_\(until == nil ? name : "custom")",
             store: "PROMOTIONAL",
@@ -46,42 +46,42 @@ extension RevenueCatState {
             purchased: now,
             originallyPurchased: now,
             expires: until ?? (start ?? now) + .hours(hours),
-            transactionID: transaction,
-            originalTransactionID: transaction,
+            transactionID: newTransactionID,
+            originalTransactionID: newTransactionID,
             priceUSD: 0,
             price: 0,
             currency: "USD",
             entitlements: [entitlement],
             asOf: now
         )
-        customers[number]?.put(purchase)
-        emit("NON_RENEWING_PURCHASE", purchase, of: number, at: now)
+        customers[customerNumber]?.put(purchase)
+        emit("NON_RENEWING_PURCHASE", purchase, of: customerNumber, at: now)
     }
 
     mutating func revoke(_ user: String, _ entitlement: String?, _ now: Instant)
         throws(StoreAction.Refusal)
     {
-        guard let number = customerByID[user] else {
+        guard let customerNumber = customerByID[user] else {
             throw Refusal("there is no customer '\(user)'")
         }
         let entitlementToRevoke = entitlement ?? catalog.entitlement
-        let grants = (customers[number]?.purchases ?? []).filter {
+        let grants = (customers[customerNumber]?.purchases ?? []).filter {
             $0.store == "PROMOTIONAL" && $0.entitlements.contains(entitlementToRevoke)
                 && !$0.hasEnded
         }
         for var purchase in grants {
             purchase.expires = now
             purchase.unsubscribed = now
-            save(purchase, number, now)
+            save(purchase, customerNumber, now)
             emit(
                 "CANCELLATION",
                 purchase,
-                of: number,
+                of: customerNumber,
                 at: now,
                 .cancelled(reason: "DEVELOPER_INITIATED")
             )
             // The cancellation and the expiration contain different reasons (captured).
-            end(&purchase, "UNSUBSCRIBE", of: number, now + .milliseconds(100))
+            end(&purchase, "UNSUBSCRIBE", of: customerNumber, now + .milliseconds(100))
         }
     }
 
@@ -90,7 +90,7 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         try requireStore(action.store, action.kind)
-        let number = recordActivity(action.user, now)
+        let customerNumber = recordActivity(action.user, now)
         var purchase = newPurchase(action, now)
         purchase.transactionID = "tmp_" + ids.hex(16)
         purchase.originalTransactionID = purchase.transactionID
@@ -98,7 +98,7 @@ extension RevenueCatState {
         purchase.isTemporary = true
         purchase.isOneTime = false
         purchase.willRenew = false
-        customers[number]?.put(purchase)
-        emitTemporaryGrant(purchase, of: number, at: now)
+        customers[customerNumber]?.put(purchase)
+        emitTemporaryGrant(purchase, of: customerNumber, at: now)
     }
 }

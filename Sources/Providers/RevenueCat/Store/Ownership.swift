@@ -9,28 +9,28 @@ extension RevenueCatState {
     ///
     /// Returns whether the new ID was unknown before.
     mutating func identify(_ current: String, as wantedID: String, _ now: Instant) -> Bool {
-        let source = customer(named: [current], original: current, now)
+        let sourceCustomerNumber = customer(named: [current], original: current, now)
         defer {
-            if let number = customerByID[wantedID] {
-                customers[number]?.lastSeenID = wantedID
-                customers[number]?.lastSeen = now
+            if let customerNumber = customerByID[wantedID] {
+                customers[customerNumber]?.lastSeenID = wantedID
+                customers[customerNumber]?.lastSeen = now
             }
         }
-        guard let target = customerByID[wantedID] else {
-            if Customer.isAnonymous(current), customers[source]?.isAnonymous == true {
-                customerByID[wantedID] = source
-                customers[source]?.ids.append(wantedID)
+        guard let targetCustomerNumber = customerByID[wantedID] else {
+            if Customer.isAnonymous(current), customers[sourceCustomerNumber]?.isAnonymous == true {
+                customerByID[wantedID] = sourceCustomerNumber
+                customers[sourceCustomerNumber]?.ids.append(wantedID)
             } else {
                 _ = customer(named: [wantedID], original: wantedID, now)
             }
             return true
         }
         let hasAnonymousAlias =
-            customers[target]?.ids.contains(where: Customer.isAnonymous) ?? false
-        if Customer.isAnonymous(current), customers[source]?.isAnonymous == true,
+            customers[targetCustomerNumber]?.ids.contains(where: Customer.isAnonymous) ?? false
+        if Customer.isAnonymous(current), customers[sourceCustomerNumber]?.isAnonymous == true,
             !hasAnonymousAlias
         {
-            merge(source, into: target)
+            merge(sourceCustomerNumber, into: targetCustomerNumber)
         }
         return false
     }
@@ -43,50 +43,59 @@ extension RevenueCatState {
         isPurchase: Bool,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        guard let source = customerByID[owner] else {
+        guard let sourceCustomerNumber = customerByID[owner] else {
             throw Refusal("there is no customer '\(owner)'")
         }
-        let target = recordActivity(user, now)
-        guard source != target else { return }
-        let behavior = customers[target]?.restoreBehavior ?? settings.restoreBehavior
+        let targetCustomerNumber = recordActivity(user, now)
+        guard sourceCustomerNumber != targetCustomerNumber else { return }
+        let restoreBehavior =
+            customers[targetCustomerNumber]?.restoreBehavior ?? settings.restoreBehavior
         // An anonymous owner is merged under every restore behavior, and no event is sent.
-        if customers[source]?.isAnonymous == true {
-            merge(source, into: target)
+        if customers[sourceCustomerNumber]?.isAnonymous == true {
+            merge(sourceCustomerNumber, into: targetCustomerNumber)
             return
         }
-        let isActive = customers[source]?.subscriptions.values.contains { $0.isActive(at: now) }
+        let isActive = customers[sourceCustomerNumber]?.subscriptions.values.contains {
+            $0.isActive(at: now)
+        }
         let foreignReceiptRefusal = Refusal("7102: the receipt belongs to another subscriber")
-        switch behavior {
-        case .transfer: announceTransfer(source, target, now)
+        switch restoreBehavior {
+        case .transfer: announceTransfer(sourceCustomerNumber, targetCustomerNumber, now)
         case .transferIfNoActiveSubscriptions:
             guard isActive != true else { throw foreignReceiptRefusal }
-            announceTransfer(source, target, now)
+            announceTransfer(sourceCustomerNumber, targetCustomerNumber, now)
         case .keep: throw foreignReceiptRefusal
         case .share:
             guard !isPurchase else { throw foreignReceiptRefusal }
-            merge(source, into: target)
+            merge(sourceCustomerNumber, into: targetCustomerNumber)
         }
     }
 
     mutating func transfer(_ action: StoreAction, _ now: Instant)
         throws(StoreAction.Refusal)
     {
-        guard let from = action.from, let source = customerByID[from] else {
+        guard let from = action.from, let sourceCustomerNumber = customerByID[from] else {
             throw Refusal("transfer needs 'from', the ID of a customer with a purchase")
         }
-        let target = recordActivity(action.user, now)
-        guard source != target else { throw Refusal("'from' and 'user' are the same customer") }
-        guard customers[source]?.purchases.isEmpty == false else {
+        let targetCustomerNumber = recordActivity(action.user, now)
+        guard sourceCustomerNumber != targetCustomerNumber else {
+            throw Refusal("'from' and 'user' are the same customer")
+        }
+        guard customers[sourceCustomerNumber]?.purchases.isEmpty == false else {
             throw Refusal("\(from) has no purchase to transfer")
         }
-        announceTransfer(source, target, now)
+        announceTransfer(sourceCustomerNumber, targetCustomerNumber, now)
     }
 
-    mutating func announceTransfer(_ source: Int, _ target: Int, _ now: Instant) {
-        let first = customers[source]?.purchases.first
-        let previousOwners = customers[source]?.ids ?? []
-        let newOwners = customers[target]?.ids ?? []
-        movePurchases(from: source, to: target)
+    mutating func announceTransfer(
+        _ sourceCustomerNumber: Int,
+        _ targetCustomerNumber: Int,
+        _ now: Instant
+    ) {
+        let first = customers[sourceCustomerNumber]?.purchases.first
+        let previousOwners = customers[sourceCustomerNumber]?.ids ?? []
+        let newOwners = customers[targetCustomerNumber]?.ids ?? []
+        movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
         // Only one event is sent, about the customer who receives the purchases. The previous owner
         // gets no EXPIRATION (RevenueCat fact sheet, section 3, row 17).
         emitTransfer(
@@ -103,38 +112,42 @@ extension RevenueCatState {
             throw Refusal("family-share needs 'from', the ID of a customer with a purchase")
         }
         var purchase = try findPurchase(action, owner)
-        let number = recordActivity(action.user, now)
-        guard number != owner else { throw Refusal("'from' and 'user' are the same customer") }
+        let customerNumber = recordActivity(action.user, now)
+        guard customerNumber != owner else {
+            throw Refusal("'from' and 'user' are the same customer")
+        }
         purchase.isFamilyShared = true
         purchase.transactionID = transactionID(purchase.store)
         purchase.priceUSD = 0
         purchase.price = 0
         purchase.asOf = now
-        customers[number]?.put(purchase)
-        emit("INITIAL_PURCHASE", purchase, of: number, at: now, money: .price)
+        customers[customerNumber]?.put(purchase)
+        emit("INITIAL_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
     }
 
     mutating func redeem(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
-        guard let from = action.from, let source = customerByID[from] else {
+        guard let from = action.from, let sourceCustomerNumber = customerByID[from] else {
             throw Refusal("redeem needs 'from', the ID of the customer who bought on the web")
         }
-        let target = recordActivity(action.user, now)
-        let previousOwners = customers[source]?.ids ?? [from]
-        let newOwners = customers[target]?.ids ?? [action.user]
-        let purchaseEnvironment = customers[source]?.purchases.first?.environment ?? "PRODUCTION"
-        let isAlias = customers[source]?.isAnonymous ?? false
+        let targetCustomerNumber = recordActivity(action.user, now)
+        let previousOwners = customers[sourceCustomerNumber]?.ids ?? [from]
+        let newOwners = customers[targetCustomerNumber]?.ids ?? [action.user]
+        let purchaseEnvironment =
+            customers[sourceCustomerNumber]?.purchases.first?.environment ?? "PRODUCTION"
+        let isAlias = customers[sourceCustomerNumber]?.isAnonymous ?? false
         emitRedemption(
             from: previousOwners,
             by: newOwners,
-            outcome: source == target ? "redeemer_owns" : isAlias ? "alias" : "transfer",
+            outcome: sourceCustomerNumber == targetCustomerNumber
+                ? "redeemer_owns" : isAlias ? "alias" : "transfer",
             environment: purchaseEnvironment,
             at: now
         )
-        guard source != target else { return }
+        guard sourceCustomerNumber != targetCustomerNumber else { return }
         if isAlias {
-            merge(source, into: target)
+            merge(sourceCustomerNumber, into: targetCustomerNumber)
         } else {
-            movePurchases(from: source, to: target)
+            movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
             emitTransfer(
                 from: previousOwners,
                 to: newOwners,
@@ -148,12 +161,12 @@ extension RevenueCatState {
     mutating func stopSharing(
         _ purchase: inout Purchase,
         _ action: StoreAction,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.isFamilyShared, !purchase.hasEnded else {
             throw Refusal("\(purchase.productID) is not shared with \(action.user)")
         }
-        end(&purchase, "UNSUBSCRIBE", of: number, now)
+        end(&purchase, "UNSUBSCRIBE", of: customerNumber, now)
     }
 }

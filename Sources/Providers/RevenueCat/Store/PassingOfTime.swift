@@ -21,8 +21,8 @@ extension RevenueCatState {
                 else {
                     continue
                 }
-                let next = purchase.nextProductID ?? purchase.productID
-                let days = Int(catalog.product(next).days ?? 30)
+                let nextProductID = purchase.nextProductID ?? purchase.productID
+                let days = Int(catalog.product(nextProductID).days ?? 30)
                 count += 1 + Self.days(from: first, to: time) / days
             }
         }
@@ -44,25 +44,25 @@ extension RevenueCatState {
     /// Carries out all automatic changes that are due until this time, in the order of their due
     /// times.
     package mutating func advance(to now: Instant) {
-        while let due = nextDueChange, due.time <= now,
-            var purchase = customers[due.number]?.subscriptions[due.productID]
+        while let dueChange = nextDueChange, dueChange.time <= now,
+            var purchase = customers[dueChange.customerNumber]?.subscriptions[dueChange.productID]
         {
-            let (time, number) = (due.time, due.number)
+            let (time, customerNumber) = (dueChange.time, dueChange.customerNumber)
             saveLaggedState(at: time)
             if purchase.isPaused {
                 purchase.hasEnded = false
-                renew(&purchase, of: number, at: time)
+                renew(&purchase, of: customerNumber, at: time)
             } else if purchase.resume != nil {
                 purchase.isPaused = true
-                end(&purchase, "SUBSCRIPTION_PAUSED", of: number, time)
+                end(&purchase, "SUBSCRIPTION_PAUSED", of: customerNumber, time)
             } else if purchase.billingIssue != nil {
-                end(&purchase, "BILLING_ERROR", of: number, time)
+                end(&purchase, "BILLING_ERROR", of: customerNumber, time)
             } else if purchase.store == "PROMOTIONAL" {
-                end(&purchase, settings.promotionalEndReason, of: number, time)
+                end(&purchase, settings.promotionalEndReason, of: customerNumber, time)
             } else if purchase.willRenew, !purchase.isTemporary, isStillShared(purchase, time) {
-                renew(&purchase, of: number, at: time)
+                renew(&purchase, of: customerNumber, at: time)
             } else {
-                end(&purchase, purchase.cancelReason ?? "UNSUBSCRIBE", of: number, time)
+                end(&purchase, purchase.cancelReason ?? "UNSUBSCRIBE", of: customerNumber, time)
             }
         }
     }

@@ -77,7 +77,7 @@ extension RevenueCatState {
             purchase,
             of: number,
             at: now + Self.eventSpacing,
-            money: .price,
+            payment: .price,
             isInitial ? .none : .renewed(isTrialConversion: wasTrial)
         )
     }

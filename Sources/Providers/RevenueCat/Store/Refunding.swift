@@ -3,7 +3,7 @@ internal import Conformance
 /// Actions of the store model that refund purchases and reverse refunds (RevenueCat fact sheet,
 /// section 3, rows 13 to 13c and 18).
 extension RevenueCatState {
-    mutating func refund(_ purchase: inout Purchase, _ number: Int, _ now: Instant) {
+    mutating func refund(_ purchase: inout Purchase, _ customerNumber: Int, _ now: Instant) {
         purchase.refunded = now
         purchase.unsubscribed = now
         purchase.cancelReason = "CUSTOMER_SUPPORT"
@@ -12,31 +12,31 @@ extension RevenueCatState {
         if purchase.isOneTime {
             // A refunded one-time purchase disappears from REST responses. The event still contains
             // the purchase.
-            customers[number]?.hideRefunded(purchase)
+            customers[customerNumber]?.hideRefunded(purchase)
         } else {
-            save(purchase, number, now)
+            save(purchase, customerNumber, now)
         }
         emit(
             "CANCELLATION",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now,
-            money: .refund,
+            payment: .refund,
             .cancelled(reason: "CUSTOMER_SUPPORT")
         )
         guard !purchase.isOneTime, settings.expiresAfterRefund else { return }
-        end(&purchase, "CUSTOMER_SUPPORT", of: number, now + Self.eventSpacing)
+        end(&purchase, "CUSTOMER_SUPPORT", of: customerNumber, now + Self.eventSpacing)
     }
 
     mutating func refundUnlessRefunded(
         _ purchase: inout Purchase,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.refunded == nil else {
             throw Refusal("\(purchase.productID) is already refunded")
         }
-        refund(&purchase, number, now)
+        refund(&purchase, customerNumber, now)
     }
 
     /// Reverses the refund of a purchase.
@@ -45,7 +45,7 @@ extension RevenueCatState {
     /// 13c).
     mutating func reverseRefund(
         _ purchase: inout Purchase,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.refunded != nil else {
@@ -67,8 +67,8 @@ extension RevenueCatState {
             }
         }
         let transaction = purchase.transactionID
-        customers[number]?.refundedOneTime?.removeAll { $0.transactionID == transaction }
-        save(purchase, number, now)
-        emit("REFUND_REVERSED", purchase, of: number, at: now, money: .price)
+        customers[customerNumber]?.refundedOneTime?.removeAll { $0.transactionID == transaction }
+        save(purchase, customerNumber, now)
+        emit("REFUND_REVERSED", purchase, of: customerNumber, at: now, payment: .price)
     }
 }

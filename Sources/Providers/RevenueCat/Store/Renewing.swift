@@ -46,7 +46,7 @@ extension RevenueCatState {
             purchase,
             of: number,
             at: time,
-            money: .price,
+            payment: .price,
             .renewed(isTrialConversion: isTrialConversion)
         )
     }

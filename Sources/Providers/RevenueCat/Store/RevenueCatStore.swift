@@ -41,8 +41,8 @@ extension RevenueCatState {
         case .revoke: try revoke(action.user, action.entitlement, now)
         case .test: emitTest(at: now)
         case .invoice:
-            let number = recordActivity(action.user, now)
-            emitInvoice(newPurchase(action, store: "RC_BILLING", now), of: number, at: now)
+            let customerNumber = recordActivity(action.user, now)
+            emitInvoice(newPurchase(action, store: "RC_BILLING", now), of: customerNumber, at: now)
         case .paywall:
             let type = action.type ?? "PAYWALL_IMPRESSION"
             emitPaywall(type, of: recordActivity(action.user, now), at: now)
@@ -67,9 +67,9 @@ extension RevenueCatState {
     }
 
     private mutating func setAttributes(_ action: StoreAction, _ now: Instant) {
-        let number = recordActivity(action.user, now)
+        let customerNumber = recordActivity(action.user, now)
         for member in action.attributes.members {
-            customers[number]?.attributes[member.key] = [
+            customers[customerNumber]?.attributes[member.key] = [
                 "value": member.value, "updated_at_ms": .integer(now.milliseconds),
             ]
         }
@@ -80,34 +80,39 @@ extension RevenueCatState {
     private mutating func changePurchase(_ action: StoreAction, _ now: Instant) throws(StoreAction
         .Refusal)
     {
-        guard let number = customerByID[action.user] else {
+        guard let customerNumber = customerByID[action.user] else {
             throw Refusal("there is no customer '\(action.user)'; a purchase creates one")
         }
-        customers[number]?.lastSeenID = action.user
-        var purchase = try findPurchase(action, number)
+        customers[customerNumber]?.lastSeenID = action.user
+        var purchase = try findPurchase(action, customerNumber)
         try requireStore(purchase.store, action.kind)
         switch action.kind {
         case .renew:
             try requireNotEnded(purchase, action)
-            renew(&purchase, of: number, at: now)
-        case .cancel: try cancel(&purchase, action, number, now)
-        case .uncancel: try uncancel(&purchase, number, now)
-        case .pause: try pause(&purchase, action, number, now)
-        case .resume: try resume(&purchase, number, now)
-        case .extend: try extend(&purchase, action, number, now)
+            renew(&purchase, of: customerNumber, at: now)
+        case .cancel: try cancel(&purchase, action, customerNumber, now)
+        case .uncancel: try uncancel(&purchase, customerNumber, now)
+        case .pause: try pause(&purchase, action, customerNumber, now)
+        case .resume: try resume(&purchase, customerNumber, now)
+        case .extend: try extend(&purchase, action, customerNumber, now)
         case .expire:
             try requireNotEnded(purchase, action)
-            end(&purchase, action.reason ?? purchase.cancelReason ?? "UNSUBSCRIBE", of: number, now)
-        case .billingIssue: try failBilling(&purchase, action, number, now)
-        case .recover: try recover(&purchase, of: number, at: now)
-        case .changeProduct: try changeProduct(&purchase, action, number, now)
-        case .refund: try refundUnlessRefunded(&purchase, number, now)
-        case .reverseRefund: try reverseRefund(&purchase, number, now)
-        case .stopFamilyShare: try stopSharing(&purchase, action, number, now)
+            end(
+                &purchase,
+                action.reason ?? purchase.cancelReason ?? "UNSUBSCRIBE",
+                of: customerNumber,
+                now
+            )
+        case .billingIssue: try failBilling(&purchase, action, customerNumber, now)
+        case .recover: try recover(&purchase, of: customerNumber, at: now)
+        case .changeProduct: try changeProduct(&purchase, action, customerNumber, now)
+        case .refund: try refundUnlessRefunded(&purchase, customerNumber, now)
+        case .reverseRefund: try reverseRefund(&purchase, customerNumber, now)
+        case .stopFamilyShare: try stopSharing(&purchase, action, customerNumber, now)
         case .priceConsent:
-            emitPriceConsent(purchase, of: number, isApproved: action.isApproved, at: now)
+            emitPriceConsent(purchase, of: customerNumber, isApproved: action.isApproved, at: now)
         case .currency:
-            emitVirtualCurrency(purchase, of: number, amount: action.amount, at: now)
+            emitVirtualCurrency(purchase, of: customerNumber, amount: action.amount, at: now)
         case .purchase, .transfer, .grant, .revoke, .restore, .test, .invoice, .paywall,
             .familyShare, .temporaryGrant, .redeem, .logIn, .setAttributes, .enroll:
             throw Refusal("the action \(action.kind.rawValue) does not change a purchase")
@@ -116,24 +121,25 @@ extension RevenueCatState {
 
     func findPurchase(
         _ action: StoreAction,
-        _ number: Int
+        _ customerNumber: Int
     ) throws(StoreAction.Refusal) -> Purchase {
         let id = action.product.split(separator: ":").first.map(String.init) ?? action.product
-        let customer = customers[number]
-        if let found = customer?.subscriptions[id] { return found }
-        if let found = customer?.oneTime[id]?.last { return found }
+        let customer = customers[customerNumber]
+        if let foundPurchase = customer?.subscriptions[id] { return foundPurchase }
+        if let foundPurchase = customer?.oneTime[id]?.last { return foundPurchase }
         if action.kind == .reverseRefund,
-            let found = customer?.refundedOneTime?.last(where: { $0.productID == id })
+            let foundPurchase = customer?.refundedOneTime?.last(where: { $0.productID == id })
         {
-            return found
+            return foundPurchase
         }
         // If the customer has only one purchase, the action need not name its product.
         let all = customer?.purchases ?? []
         if all.count == 1, action.product == "premium_monthly", let only = all.first { return only }
-        let names = all.map(\.productID).joined(separator: ", ")
+        let productIDList = all.map(\.productID).joined(separator: ", ")
         throw Refusal(
             "\(action.user) has no purchase of \(id)"
-                + (names.isEmpty ? "; buy it with the action purchase" : "; it has \(names)")
+                + (productIDList.isEmpty
+                    ? "; buy it with the action purchase" : "; it has \(productIDList)")
         )
     }
 
@@ -174,9 +180,9 @@ extension RevenueCatState {
         }
     }
 
-    mutating func save(_ purchase: Purchase, _ number: Int, _ now: Instant) {
+    mutating func save(_ purchase: Purchase, _ customerNumber: Int, _ now: Instant) {
         var purchase = purchase
         purchase.asOf = now
-        customers[number]?.put(purchase)
+        customers[customerNumber]?.put(purchase)
     }
 }

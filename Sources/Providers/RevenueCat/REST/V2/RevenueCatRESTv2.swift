@@ -18,7 +18,7 @@ extension RevenueCatState {
         /// The path of the call's project.
         ///
         /// The paths of all resources in the project begin with it.
-        var base: String { "/v2/projects/\(project)" }
+        var projectPath: String { "/v2/projects/\(project)" }
 
         /// Returns the value of a path parameter; an empty string when the path has no such
         /// parameter.
@@ -42,8 +42,8 @@ extension RevenueCatState {
             let query = request.query.filter { $0.name == "expand" }.flatMap {
                 $0.value.split(separator: ",").map(String.init)
             }
-            let known = Set(names + names.map { "items." + $0 })
-            guard let unknownExpansion = query.first(where: { !known.contains($0) }) else {
+            let allowedNames = Set(names + names.map { "items." + $0 })
+            guard let unknownExpansion = query.first(where: { !allowedNames.contains($0) }) else {
                 return Set(query.map { $0.hasPrefix("items.") ? String($0.dropFirst(6)) : $0 })
             }
             throw RevenueCatError(
@@ -153,7 +153,7 @@ extension RevenueCatState {
             }
             limit = number
         }
-        var rest = items[...]
+        var remainingItems = items[...]
         if let last = call.query("starting_after") {
             guard let index = items.firstIndex(where: { $0.id == last }) else {
                 throw RevenueCatError(
@@ -163,11 +163,11 @@ extension RevenueCatState {
                     param: "starting_after"
                 )
             }
-            rest = items[(index + 1)...]
+            remainingItems = items[(index + 1)...]
         }
-        let visibleItems = rest.prefix(limit)
+        let visibleItems = remainingItems.prefix(limit)
         var next: String?
-        if visibleItems.count < rest.count, let last = visibleItems.last {
+        if visibleItems.count < remainingItems.count, let last = visibleItems.last {
             next = "\(path)?starting_after=\(last.id.percentEncoded)&limit=\(limit)"
         }
         return HTTPMessage.Response(

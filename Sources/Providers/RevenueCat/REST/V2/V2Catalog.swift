@@ -25,7 +25,7 @@ extension RevenueCatState {
             let items = entitlementNames.map {
                 (Self.entitlementID($0), entitlement(named: $0, call, withProducts: isExpanded))
             }
-            return try page(items, call.base + "/entitlements", call)
+            return try page(items, call.projectPath + "/entitlements", call)
         case .getEntitlement:
             let name = try entitlement(call.named("entitlement_id"))
             let isExpanded = try call.requestedExpansions("product").contains("product")
@@ -39,7 +39,7 @@ extension RevenueCatState {
             let items = products(grantingEntitlement: name).map {
                 (Self.productID($0), product($0, call))
             }
-            return try page(items, "\(call.base)/entitlements/\(id)/products", call)
+            return try page(items, "\(call.projectPath)/entitlements/\(id)/products", call)
         case .listProducts:
             if let app = call.query("app_id"), app != settings.appID {
                 throw .missingResource("app")
@@ -48,7 +48,7 @@ extension RevenueCatState {
             let items = products.map {
                 (Self.productID($0), product($0, call, withApp: isExpanded))
             }
-            return try page(items, call.base + "/products", call)
+            return try page(items, call.projectPath + "/products", call)
         case .getProduct:
             let id = call.named("product_id")
             guard let name = products.first(where: { Self.productID($0) == id }) else {
@@ -59,7 +59,7 @@ extension RevenueCatState {
         case .listOfferings:
             return try page(
                 [(Self.offeringID("default"), try offering(call))],
-                call.base + "/offerings",
+                call.projectPath + "/offerings",
                 call
             )
         case .getOffering:
@@ -67,7 +67,7 @@ extension RevenueCatState {
             return HTTPMessage.Response(200, json: try offering(call))
         case .listPackages:
             try requireOffering(call)
-            let path = "\(call.base)/offerings/\(call.named("offering_id"))/packages"
+            let path = "\(call.projectPath)/offerings/\(call.named("offering_id"))/packages"
             let isExpanded = try call.requestedExpansions("product").contains("product")
             return try page(packages(call, withProducts: isExpanded), path, call)
         case .getPackage:
@@ -84,10 +84,10 @@ extension RevenueCatState {
             else {
                 throw .missingResource("package")
             }
-            let path = "\(call.base)/packages/\(id)/products"
+            let path = "\(call.projectPath)/packages/\(id)/products"
             return try page([(Self.productID(name), packageProduct(name, call))], path, call)
         case .listApps:
-            return try page([(settings.appID, app(call))], call.base + "/apps", call)
+            return try page([(settings.appID, app(call))], call.projectPath + "/apps", call)
         case .getApp:
             try requireApp(call)
             return HTTPMessage.Response(200, json: app(call))
@@ -100,11 +100,11 @@ extension RevenueCatState {
                 "environment": "production", "app_id": .string(settings.appID),
                 "created_at": Self.creationTime,
             ]
-            let path = "\(call.base)/apps/\(settings.appID)/public_api_keys"
+            let path = "\(call.projectPath)/apps/\(settings.appID)/public_api_keys"
             return try page([(id, key)], path, call)
-        case .listPaywalls: return try page([], call.base + "/paywalls", call)
+        case .listPaywalls: return try page([], call.projectPath + "/paywalls", call)
         case .getPaywall: throw .missingResource("paywall")
-        case .getOverviewMetrics: return try overview(call)
+        case .getOverviewMetrics: return try overviewMetricsResponse(call)
         default: throw .missingResource("resource")
         }
     }
@@ -125,8 +125,10 @@ extension RevenueCatState {
 
     /// The IDs of all products that are on sale or that a customer has bought.
     private var products: [String] {
-        let bought = customers.all.flatMap(\.purchases).filter { $0.store != "PROMOTIONAL" }
-        return Set(catalog.sellableProductIDs).union(bought.map(\.productID)).sorted()
+        let boughtPurchases = customers.all.flatMap(\.purchases).filter {
+            $0.store != "PROMOTIONAL"
+        }
+        return Set(catalog.sellableProductIDs).union(boughtPurchases.map(\.productID)).sorted()
     }
 
     /// Returns the lookup key (name) of the entitlement with this RevenueCat ID; throws when there
@@ -160,16 +162,18 @@ extension RevenueCatState {
 
     /// Returns the response with the metrics of the dashboard's overview, calculated from all
     /// purchases in the fake.
-    private func overview(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
-        let known = [
+    private func overviewMetricsResponse(_ call: CallV2) throws(RevenueCatError)
+        -> HTTPMessage.Response
+    {
+        let knownCurrencyCodes = [
             "USD", "EUR", "GBP", "AUD", "CAD", "JPY", "BRL", "KRW", "CNY", "MXN", "SEK", "PLN",
         ]
         let currency = call.query("currency") ?? "USD"
-        guard known.contains(currency) else {
+        guard knownCurrencyCodes.contains(currency) else {
             throw RevenueCatError(
                 v2: 400,
                 "parameter_error",
-                "currency must be one of \(known.joined(separator: ", ")).",
+                "currency must be one of \(knownCurrencyCodes.joined(separator: ", ")).",
                 param: "currency"
             )
         }
@@ -248,7 +252,7 @@ extension RevenueCatState {
         if withProducts {
             responseFields["products"] = Self.list(
                 products(grantingEntitlement: name).map { product($0, call) },
-                "\(call.base)/entitlements/\(id)/products"
+                "\(call.projectPath)/entitlements/\(id)/products"
             )
         }
         return .object(responseFields)
@@ -283,7 +287,7 @@ extension RevenueCatState {
     }
 
     private func offering(_ call: CallV2) throws(RevenueCatError) -> JSONValue {
-        let wanted = try call.requestedExpansions("package", "package.product")
+        let expansions = try call.requestedExpansions("package", "package.product")
         let id = Self.offeringID("default")
         var responseFields: JSONObject = [
             "object": "offering", "id": .string(id), "lookup_key": "default",
@@ -291,11 +295,11 @@ extension RevenueCatState {
             "created_at": Self.creationTime,
             "project_id": .string(call.project), "metadata": .null,
         ]
-        if !wanted.isEmpty {
-            let packages = packages(call, withProducts: wanted.contains("package.product"))
+        if !expansions.isEmpty {
+            let packages = packages(call, withProducts: expansions.contains("package.product"))
             responseFields["packages"] = Self.list(
                 packages.map(\.value),
-                "\(call.base)/offerings/\(id)/packages"
+                "\(call.projectPath)/offerings/\(id)/packages"
             )
         }
         return .object(responseFields)
@@ -315,7 +319,7 @@ extension RevenueCatState {
             if withProducts {
                 responseFields["products"] = Self.list(
                     [packageProduct(name, call)],
-                    "\(call.base)/packages/\(id)/products"
+                    "\(call.projectPath)/packages/\(id)/products"
                 )
             }
             return (id, .object(responseFields))

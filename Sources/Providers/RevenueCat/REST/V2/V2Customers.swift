@@ -9,18 +9,20 @@ extension RevenueCatState {
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
         let id = call.named("customer_id")
-        let path = "\(call.base)/customers" + (id.isEmpty ? "" : "/\(id.percentEncoded)")
+        let path = "\(call.projectPath)/customers" + (id.isEmpty ? "" : "/\(id.percentEncoded)")
         switch name {
         case .listCustomers:
             // The search term is an App User ID, or the email address in a customer's attributes.
             let wanted = call.query("search")
-            let found = customers.all.filter { customer in
+            let matchingCustomers = customers.all.filter { customer in
                 guard let wanted else { return true }
                 return customer.ids.contains(wanted)
                     || customer.attributes["$email"]?["value"]?.string == wanted
             }
             .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
-            let items = found.map { ($0.originalID, customerJSON($0, as: $0.originalID, call)) }
+            let items = matchingCustomers.map {
+                ($0.originalID, customerJSON($0, as: $0.originalID, call))
+            }
             return try page(items, path, call)
         case .createCustomer:
             let id = try call.text("id")
@@ -35,12 +37,12 @@ extension RevenueCatState {
                 )
             }
             saveLaggedState(at: call.now)
-            let number = recordActivity(id, call.now)
-            if call.body["attributes"] != nil { try setAttributes(of: number, call) }
-            return try customer(number, id, 201, call)
+            let customerNumber = recordActivity(id, call.now)
+            if call.body["attributes"] != nil { try setAttributes(of: customerNumber, call) }
+            return try customer(customerNumber, id, 201, call)
         case .getCustomer:
-            let number = try number(of: id)
-            guard let customer = laggedCustomer(number, at: call.now) else {
+            let customerNumber = try customerNumber(of: id)
+            guard let customer = laggedCustomer(customerNumber, at: call.now) else {
                 throw .missingResource("customer")
             }
             var body = customerJSON(customer, as: id, call).object ?? JSONObject()
@@ -54,9 +56,9 @@ extension RevenueCatState {
             }
             return HTTPMessage.Response(200, json: .object(body))
         case .deleteCustomer:
-            let number = try number(of: id)
+            let customerNumber = try customerNumber(of: id)
             saveLaggedState(at: call.now)
-            removeCustomer(number)
+            removeCustomer(customerNumber)
             return HTTPMessage.Response(
                 200,
                 json: [
@@ -79,8 +81,8 @@ extension RevenueCatState {
         case .listCustomerAttributes:
             return try page(attributes(try existingCustomer(id, call)), path + "/attributes", call)
         case .setCustomerAttributes:
-            let number = try number(of: id)
-            try setAttributes(of: number, call)
+            let customerNumber = try customerNumber(of: id)
+            try setAttributes(of: customerNumber, call)
             return try page(attributes(try existingCustomer(id, call)), path + "/attributes", call)
         case .listCustomerActiveEntitlements:
             let items = activeEntitlements(try existingCustomer(id, call), at: call.now)
@@ -105,7 +107,7 @@ extension RevenueCatState {
         case .grantCustomerEntitlement:
             return try grant(to: id, call)
         case .revokeCustomerGrantedEntitlement:
-            let number = try number(of: id)
+            let customerNumber = try customerNumber(of: id)
             let entitlement = try entitlement(try call.text("entitlement_id"))
             saveLaggedState(at: call.now)
             do throws(StoreAction.Refusal) {
@@ -113,9 +115,9 @@ extension RevenueCatState {
             } catch {
                 throw RevenueCatError(v2: error)
             }
-            return try customer(number, id, 200, call)
+            return try customer(customerNumber, id, 200, call)
         case .assignCustomerOffering:
-            let number = try number(of: id)
+            let customerNumber = try customerNumber(of: id)
             guard let wanted = call.body["offering_id"] else {
                 throw RevenueCatError(
                     v2: 400,
@@ -125,17 +127,17 @@ extension RevenueCatState {
                 )
             }
             if wanted.isNull {
-                customers[number]?.offeringOverride = nil
+                customers[customerNumber]?.offeringOverride = nil
             } else {
                 let isDefault = wanted.string == Self.offeringID("default")
                 guard isDefault else { throw .missingResource("offering") }
-                customers[number]?.offeringOverride = "default"
+                customers[customerNumber]?.offeringOverride = "default"
             }
-            return try customer(number, id, 200, call)
+            return try customer(customerNumber, id, 200, call)
         case .transferCustomerData:
-            let source = try number(of: id)
+            let source = try customerNumber(of: id)
             let wanted = try call.text("target_customer_id")
-            let target = try number(of: wanted)
+            let target = try customerNumber(of: wanted)
             guard source != target else {
                 throw RevenueCatError(
                     v2: 400,
@@ -166,26 +168,26 @@ extension RevenueCatState {
     /// Returns the fake's internal number of the customer with this ID.
     ///
     /// In contrast to REST v1, an unknown ID creates no customer: the function throws 404.
-    func number(of id: String) throws(RevenueCatError) -> Int {
-        guard let number = customerByID[id] else { throw .missingResource("customer") }
-        return number
+    func customerNumber(of id: String) throws(RevenueCatError) -> Int {
+        guard let customerNumber = customerByID[id] else { throw .missingResource("customer") }
+        return customerNumber
     }
 
     mutating func existingCustomer(_ id: String, _ call: CallV2) throws(RevenueCatError) -> Customer
     {
-        guard let customer = laggedCustomer(try number(of: id), at: call.now) else {
+        guard let customer = laggedCustomer(try customerNumber(of: id), at: call.now) else {
             throw .missingResource("customer")
         }
         return customer
     }
 
     private func customer(
-        _ number: Int,
+        _ customerNumber: Int,
         _ id: String,
         _ status: Int,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let customer = customers[number] else { throw .missingResource("customer") }
+        guard let customer = customers[customerNumber] else { throw .missingResource("customer") }
         return HTTPMessage.Response(status, json: customerJSON(customer, as: id, call))
     }
 
@@ -216,7 +218,7 @@ extension RevenueCatState {
     }
 
     private mutating func setAttributes(
-        of number: Int,
+        of customerNumber: Int,
         _ call: CallV2
     ) throws(RevenueCatError) {
         func parameterError(_ text: String) -> RevenueCatError {
@@ -226,7 +228,7 @@ extension RevenueCatState {
             throw parameterError("attributes must be a list.")
         }
         for attribute in list {
-            guard let name = attribute["name"]?.string, Self.isKeyName(name) else {
+            guard let name = attribute["name"]?.string, Self.isValidAttributeKey(name) else {
                 throw parameterError("The name of an attribute is not valid.")
             }
             guard let value = attribute["value"], value.isNull || value.string != nil else {
@@ -235,7 +237,7 @@ extension RevenueCatState {
         }
         for attribute in list {
             let text = attribute["value"]?.string ?? ""
-            customers[number]?.attributes[attribute["name"]?.string ?? ""] =
+            customers[customerNumber]?.attributes[attribute["name"]?.string ?? ""] =
                 text.isEmpty
                 ? nil
                 : [
@@ -248,18 +250,18 @@ extension RevenueCatState {
         _ customer: Customer,
         at now: Instant
     ) -> [(id: String, value: JSONValue)] {
-        var ends: [(name: String, end: Instant?)] = []
+        var entitlementEnds: [(name: String, end: Instant?)] = []
         for purchase in customer.purchases where purchase.isActive(at: now) {
             for name in purchase.entitlements {
-                guard let index = ends.firstIndex(where: { $0.name == name }) else {
-                    ends.append((name, purchase.effectiveEnd))
+                guard let index = entitlementEnds.firstIndex(where: { $0.name == name }) else {
+                    entitlementEnds.append((name, purchase.effectiveEnd))
                     continue
                 }
-                guard let existingCustomer = ends[index].end else { continue }
-                ends[index].end = purchase.effectiveEnd.map { max($0, existingCustomer) }
+                guard let existingCustomer = entitlementEnds[index].end else { continue }
+                entitlementEnds[index].end = purchase.effectiveEnd.map { max($0, existingCustomer) }
             }
         }
-        return ends.map { name, end in
+        return entitlementEnds.map { name, end in
             let id = Self.entitlementID(name)
             return (
                 id,
@@ -275,7 +277,7 @@ extension RevenueCatState {
         to id: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        let number = try number(of: id)
+        let customerNumber = try customerNumber(of: id)
         let wanted = try call.text("entitlement_id")
         var action = StoreAction(.grant, user: id)
         action.entitlement = try entitlement(wanted)
@@ -294,7 +296,7 @@ extension RevenueCatState {
         } catch {
             throw RevenueCatError(v2: error)
         }
-        return try customer(number, id, 201, call)
+        return try customer(customerNumber, id, 201, call)
     }
 }
 

@@ -26,14 +26,14 @@ extension RevenueCatState {
                         )
                     }
             }
-            return try page(items, call.base + "/subscriptions", call)
+            return try page(items, call.projectPath + "/subscriptions", call)
         case .searchPurchases:
             let wantedID = try query("store_purchase_identifier", call)
             let items = visibleCustomers(call).flatMap { customer in
                 customer.oneTimePurchases.filter { $0.transactionID == wantedID }
                     .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
             }
-            return try page(items, call.base + "/purchases", call)
+            return try page(items, call.projectPath + "/purchases", call)
         default: return nil
         }
     }
@@ -62,20 +62,21 @@ extension RevenueCatState {
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         for customer in visibleCustomers(call) {
             guard
-                let found = customer.subscriptions.values.first(where: {
+                let foundPurchase = customer.subscriptions.values.first(where: {
                     Self.subscriptionID($0) == wantedID
                 })
             else { continue }
-            let path = "\(call.base)/subscriptions/\(wantedID)"
+            let path = "\(call.projectPath)/subscriptions/\(wantedID)"
             switch name {
             case .listSubscriptionEntitlements:
                 return try page(
-                    entitlements(found.entitlements, call),
+                    entitlements(foundPurchase.entitlements, call),
                     path + "/entitlements",
                     call
                 )
             case .listSubscriptionTransactions:
-                guard ["APP_STORE", "MAC_APP_STORE", "PLAY_STORE"].contains(found.store) else {
+                guard ["APP_STORE", "MAC_APP_STORE", "PLAY_STORE"].contains(foundPurchase.store)
+                else {
                     throw RevenueCatError(
                         v2: 400,
                         "invalid_request",
@@ -83,27 +84,31 @@ extension RevenueCatState {
                     )
                 }
                 return try page(
-                    [(found.transactionID, Self.transaction(found))],
+                    [(foundPurchase.transactionID, Self.transaction(foundPurchase))],
                     path + "/transactions",
                     call
                 )
             case .refundTransaction:
-                guard call.named("transaction_id") == found.transactionID else {
+                guard call.named("transaction_id") == foundPurchase.transactionID else {
                     throw .missingResource("transaction")
                 }
-                guard found.store == "PLAY_STORE" else {
+                guard foundPurchase.store == "PLAY_STORE" else {
                     throw RevenueCatError(
                         v2: 400,
                         "invalid_request",
                         "Only transactions of the Play Store can be refunded here."
                     )
                 }
-                try change(.refund, found, of: customer, call)
-                let after = customers.all.lazy.flatMap(\.purchases)
-                    .first { $0.transactionID == found.transactionID }
-                return HTTPMessage.Response(200, json: Self.transaction(after ?? found))
+                try change(.refund, foundPurchase, of: customer, call)
+                let refundedPurchase = customers.all.lazy.flatMap(\.purchases)
+                    .first { $0.transactionID == foundPurchase.transactionID }
+                return HTTPMessage.Response(
+                    200,
+                    json: Self.transaction(refundedPurchase ?? foundPurchase)
+                )
             case .getManagementURL:
-                guard found.store == "RC_BILLING", found.isActive(at: call.now) else {
+                guard foundPurchase.store == "RC_BILLING", foundPurchase.isActive(at: call.now)
+                else {
                     throw RevenueCatError(
                         v2: 400,
                         "invalid_request",
@@ -122,15 +127,15 @@ extension RevenueCatState {
                 )
             case .cancelSubscription, .refundSubscription:
                 let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
-                try change(kind, found, of: customer, call)
+                try change(kind, foundPurchase, of: customer, call)
             case .getSubscription: break
             default: throw .missingResource("resource")
             }
             let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
-            let current = now.subscriptions[found.productID] ?? found
+            let currentPurchase = now.subscriptions[foundPurchase.productID] ?? foundPurchase
             return HTTPMessage.Response(
                 200,
-                json: subscription(current, now, customer.currentID, call)
+                json: subscription(currentPurchase, now, customer.currentID, call)
             )
         }
         throw .missingResource("subscription")
@@ -143,31 +148,34 @@ extension RevenueCatState {
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         for customer in visibleCustomers(call) {
             guard
-                let found = customer.oneTimePurchases.first(where: {
+                let foundPurchase = customer.oneTimePurchases.first(where: {
                     Self.purchaseID($0) == wantedID
                 })
             else { continue }
             if name == .listPurchaseEntitlements {
-                let path = "\(call.base)/purchases/\(wantedID)/entitlements"
-                return try page(entitlements(found.entitlements, call), path, call)
+                let path = "\(call.projectPath)/purchases/\(wantedID)/entitlements"
+                return try page(entitlements(foundPurchase.entitlements, call), path, call)
             }
-            if name == .refundPurchase { try change(.refund, found, of: customer, call) }
+            if name == .refundPurchase { try change(.refund, foundPurchase, of: customer, call) }
             let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
-            let current =
-                now.oneTimePurchases.first { Self.purchaseID($0) == wantedID } ?? found
-            return HTTPMessage.Response(200, json: purchase(current, now, customer.currentID, call))
+            let currentPurchase =
+                now.oneTimePurchases.first { Self.purchaseID($0) == wantedID } ?? foundPurchase
+            return HTTPMessage.Response(
+                200,
+                json: purchase(currentPurchase, now, customer.currentID, call)
+            )
         }
         throw .missingResource("purchase")
     }
 
     private mutating func change(
         _ kind: StoreAction.Kind,
-        _ found: Purchase,
+        _ foundPurchase: Purchase,
         of customer: Customer,
         _ call: CallV2
     ) throws(RevenueCatError) {
         var action = StoreAction(kind, user: customer.currentID)
-        action.product = found.productID
+        action.product = foundPurchase.productID
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {
@@ -187,7 +195,7 @@ extension RevenueCatState {
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
         guard [.listCustomerInvoices, .getInvoice].contains(name) else { return nil }
         let id = call.named("customer_id")
-        let path = "\(call.base)/customers/\(id.percentEncoded)/invoices"
+        let path = "\(call.projectPath)/customers/\(id.percentEncoded)/invoices"
         let billedPurchases = try existingCustomer(id, call).purchases.filter {
             $0.store == "RC_BILLING"
         }
@@ -257,14 +265,14 @@ extension RevenueCatState {
     ///
     /// The store's commission is 30 % (*inferred*).
     private static func revenue(_ purchase: Purchase) -> JSONValue {
-        var gross = 0.0
-        if case .number(let price) = purchase.priceUSD { gross = price.double ?? 0 }
-        if purchase.refunded != nil { gross = 0 }
-        let commission = (gross * 30).rounded() / 100
+        var grossRevenue = 0.0
+        if case .number(let price) = purchase.priceUSD { grossRevenue = price.double ?? 0 }
+        if purchase.refunded != nil { grossRevenue = 0 }
+        let commission = (grossRevenue * 30).rounded() / 100
         return [
-            "currency": "USD", "gross": .number(JSONNumber(gross)),
+            "currency": "USD", "gross": .number(JSONNumber(grossRevenue)),
             "commission": .number(JSONNumber(commission)), "tax": 0,
-            "proceeds": .number(JSONNumber(((gross - commission) * 100).rounded() / 100)),
+            "proceeds": .number(JSONNumber(((grossRevenue - commission) * 100).rounded() / 100)),
         ]
     }
 
@@ -311,7 +319,7 @@ extension RevenueCatState {
                 ?? .null,
             "entitlements": Self.list(
                 entitlements(purchase.entitlements, call).map(\.value),
-                "\(call.base)/subscriptions/\(resourceID)/entitlements"
+                "\(call.projectPath)/subscriptions/\(resourceID)/entitlements"
             ),
             "environment": .string(purchase.environment.lowercased()),
             "store": .string(purchase.store.lowercased()),
@@ -343,7 +351,7 @@ extension RevenueCatState {
                 ?? .null,
             "entitlements": Self.list(
                 entitlements(purchase.entitlements, call).map(\.value),
-                "\(call.base)/purchases/\(resourceID)/entitlements"
+                "\(call.projectPath)/purchases/\(resourceID)/entitlements"
             ),
             "environment": .string(purchase.environment.lowercased()),
             "store": .string(purchase.store.lowercased()),

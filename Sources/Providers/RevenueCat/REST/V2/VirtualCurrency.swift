@@ -80,12 +80,12 @@ extension RevenueCatState {
     /// Adds amounts, by currency code, to a customer's balances.
     ///
     /// A balance cannot fall below zero.
-    mutating func adjust(_ number: Int, _ amounts: [String: Int64]) {
+    mutating func changeBalances(_ customerNumber: Int, _ amounts: [String: Int64]) {
         for (code, amount) in amounts {
-            let old = customers[number]?.balances?[code] ?? 0
-            var balances = customers[number]?.balances ?? [:]
+            let old = customers[customerNumber]?.balances?[code] ?? 0
+            var balances = customers[customerNumber]?.balances ?? [:]
             balances[code] = max(0, old.addingSaturated(amount))
-            customers[number]?.balances = balances
+            customers[customerNumber]?.balances = balances
         }
     }
 
@@ -93,7 +93,7 @@ extension RevenueCatState {
         _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
-        let path = call.base + "/virtual_currencies"
+        let path = call.projectPath + "/virtual_currencies"
         let code = call.named("virtual_currency_code")
         switch name {
         case .listVirtualCurrencies:
@@ -129,7 +129,9 @@ extension RevenueCatState {
         case .deleteVirtualCurrency:
             _ = try currency(code)
             currencies?[code] = nil
-            for number in customers.customerNumbers { customers[number]?.balances?[code] = nil }
+            for customerNumber in customers.customerNumbers {
+                customers[customerNumber]?.balances?[code] = nil
+            }
             return HTTPMessage.Response(
                 200,
                 json: [
@@ -154,8 +156,8 @@ extension RevenueCatState {
     /// Returns the response with a customer's balances, which an SDK on a phone reads over REST v1
     /// (*inferred* from the published SDKs).
     mutating func virtualCurrencies(of id: String, _ call: Call) -> HTTPMessage.Response {
-        let number = recordActivity(id, call.now)
-        let balances = customers[number]?.balances ?? [:]
+        let customerNumber = recordActivity(id, call.now)
+        let balances = customers[customerNumber]?.balances ?? [:]
         let currencyJSON = (currencies ?? [:]).sorted { $0.key < $1.key }.map { code, currency in
             JSONObject.Member(
                 key: code,
@@ -176,13 +178,13 @@ extension RevenueCatState {
 
     private func balances(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("customer_id")
-        let known = customers[try number(of: id)]?.balances ?? [:]
-        let showsAll = call.query("include_empty_balances") == "true"
+        let known = customers[try customerNumber(of: id)]?.balances ?? [:]
+        let includesZeroBalances = call.query("include_empty_balances") == "true"
         let items = (currencies ?? [:]).sorted { $0.key < $1.key }.compactMap {
             code,
             currency -> (id: String, value: JSONValue)? in
             let balance = known[code] ?? 0
-            guard balance != 0 || showsAll else { return nil }
+            guard balance != 0 || includesZeroBalances else { return nil }
             var currencyJSON: JSONObject = [
                 "object": "virtual_currency_balance", "currency_code": .string(code),
                 "balance": .integer(balance), "name": .string(currency.name),
@@ -190,7 +192,7 @@ extension RevenueCatState {
             if let text = currency.description { currencyJSON["description"] = .string(text) }
             return (code, .object(currencyJSON))
         }
-        let path = "\(call.base)/customers/\(id.percentEncoded)/virtual_currencies"
+        let path = "\(call.projectPath)/customers/\(id.percentEncoded)/virtual_currencies"
         return try page(items, path, call)
     }
 
@@ -200,7 +202,7 @@ extension RevenueCatState {
     private mutating func adjustBalances(_ call: CallV2) throws(RevenueCatError)
         -> HTTPMessage.Response
     {
-        let number = try number(of: call.named("customer_id"))
+        let customerNumber = try customerNumber(of: call.named("customer_id"))
         let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
         let requestText = call.request.target + "\n" + JSONValue.object(call.body).text
         let request = Digest.sha256(Array(requestText.utf8))
@@ -222,7 +224,7 @@ extension RevenueCatState {
                     "adjustments"
                 )
             }
-            let currentBalance = customers[number]?.balances?[member.key] ?? 0
+            let currentBalance = customers[customerNumber]?.balances?[member.key] ?? 0
             guard currentBalance.addingSaturated(amount) >= 0 else {
                 throw RevenueCatError(
                     v2: 422,
@@ -232,7 +234,7 @@ extension RevenueCatState {
             }
             amounts[member.key] = amount
         }
-        adjust(number, amounts)
+        changeBalances(customerNumber, amounts)
         let response = try balances(call)
         if let key, let body = try? JSONValue(parsing: response.body) {
             if keyed == nil { keyed = IdempotentResults() }
@@ -291,15 +293,15 @@ extension RevenueCatState {
             else {
                 throw parameterError("A grant needs product_ids and an amount.", "product_grants")
             }
-            let trial = grant["trial_amount"] ?? .null
-            guard trial.isNull || trial.int64.map({ $0 >= 0 }) == true else {
+            let trialAmountValue = grant["trial_amount"] ?? .null
+            guard trialAmountValue.isNull || trialAmountValue.int64.map({ $0 >= 0 }) == true else {
                 throw parameterError("trial_amount is a number from 0 on.", "product_grants")
             }
             grants.append(
                 VirtualCurrency.Grant(
                     products: products,
                     amount: amount,
-                    trialAmount: trial.int64 ?? 0,
+                    trialAmount: trialAmountValue.int64 ?? 0,
                     expires: grant["expire_at_cycle_end"]?.bool ?? false
                 )
             )

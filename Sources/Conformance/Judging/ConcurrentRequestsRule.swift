@@ -1,10 +1,12 @@
 /// Judges that the requests of a case that should race were really in flight at the same time.
-package struct OverlapRule: Rule {
+package struct ConcurrentRequestsRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        if evidence.expectation.overlapMin != nil, evidence.subject.servesOneRequestAtATime {
+        if evidence.expectation.concurrentRequestCountMin != nil,
+            evidence.subject.servesOneRequestAtATime
+        {
             return [
                 Finding(
-                    .noOverlap,
+                    .requestsNotConcurrent,
                     expected: "the backend processes several requests at the same time",
                     actual: "the server processes one request at a time: while incomplete requests "
                         + "were open, it answered no other request",
@@ -12,13 +14,14 @@ package struct OverlapRule: Rule {
                 )
             ]
         }
-        guard let overlapMin = evidence.expectation.overlapMin,
-            let overlap = overlap(in: evidence.subject), overlap < overlapMin
+        guard let concurrentRequestCountMin = evidence.expectation.concurrentRequestCountMin,
+            let overlap = overlap(in: evidence.subject), overlap < concurrentRequestCountMin
         else { return [] }
         return [
             Finding(
-                .noOverlap,
-                expected: "at least \(overlapMin) requests in flight at the same time",
+                .requestsNotConcurrent,
+                expected:
+                    "at least \(concurrentRequestCountMin) requests in flight at the same time",
                 actual: "at most \(overlap) in flight at the same time"
             )
         ]
@@ -38,16 +41,16 @@ package struct OverlapRule: Rule {
     }
 
     private static func concurrencyMax(_ attempts: [Exchange]) -> Int {
-        var edges: [(time: Int64, change: Int)] = []
+        var requestStartsAndEnds: [(time: Int64, change: Int)] = []
         for attempt in attempts {
-            edges.append((attempt.invoked, 1))
-            edges.append((attempt.completed ?? .max, -1))
+            requestStartsAndEnds.append((attempt.invoked, 1))
+            requestStartsAndEnds.append((attempt.completed ?? .max, -1))
         }
         // When a request ends at the time at which another starts, they do not overlap.
-        edges.sort { ($0.time, $0.change) < ($1.time, $1.change) }
+        requestStartsAndEnds.sort { ($0.time, $0.change) < ($1.time, $1.change) }
         var concurrentRequestCount = 0
         var concurrencyMax = 0
-        for edge in edges {
+        for edge in requestStartsAndEnds {
             concurrentRequestCount += edge.change
             concurrencyMax = max(concurrencyMax, concurrentRequestCount)
         }

@@ -4,24 +4,25 @@ extension CustomerHistory {
     /// The title of the history in words, such as `Ada buys, cancels, buys; delivered after later
     /// events`.
     package var title: String {
-        var parts: [String] = []
+        var stepDescriptions: [String] = []
         var last: String?
         for step in steps where step.operation.kind != .wait {
             let operation = step.operation
             let words =
                 operation.kind == .irrelevantEvent
                 ? "gets the event \(operation.type ?? "")" : operation.kind.words
-            let details =
+            let productText =
                 operation.product.map {
-                    [HistoryModel.monthlyProduct, PlanModel.monthlyProduct].contains($0)
+                    [HistoryModel.monthlyProduct, PurchaselyModel.monthlyProduct].contains($0)
                         ? "" : " (\($0))"
                 } ?? ""
-            let alias = operation.additionalID.map { ", also known as \($0)" } ?? ""
-            let other = operation.from.map { " of \($0)" + alias } ?? ""
+            let aliasText = operation.additionalID.map { ", also known as \($0)" } ?? ""
+            let other = operation.from.map { " of \($0)" + aliasText } ?? ""
             let isSameUser = last == operation.user
-            let seller = operation.isPlanPurchase ? " at \(ProviderEvent.planServiceName)" : ""
-            parts.append(
-                (isSameUser ? "" : operation.user + " ") + words + details + other + seller
+            let sellerText =
+                operation.isPurchaselyPurchase ? " at \(ProviderEvent.purchaselyServiceName)" : ""
+            stepDescriptions.append(
+                (isSameUser ? "" : operation.user + " ") + words + productText + other + sellerText
             )
             last = operation.user
         }
@@ -29,8 +30,8 @@ extension CustomerHistory {
         for placedFault in self.placedFaults where !placedFaults.contains(placedFault.fault.words) {
             placedFaults.append(placedFault.fault.words)
         }
-        let input = parts.joined(separator: ", ")
-        let text = ([input] + placedFaults).joined(separator: "; ")
+        let stepsText = stepDescriptions.joined(separator: ", ")
+        let text = ([stepsText] + placedFaults).joined(separator: "; ")
         return text.prefix(1).uppercased() + text.dropFirst()
     }
 
@@ -59,7 +60,7 @@ extension CustomerHistory {
         let operations = steps.filter { ![.wait, .register].contains($0.operation.kind) }
         if let last = operations.last, last.operation.knownBy != nil { return "S-20" }
         guard let last = operations.last ?? steps.last else { return "S-10" }
-        if last.operation.isPlanPurchase { return last.operation.planClause }
+        if last.operation.isPurchaselyPurchase { return last.operation.purchaselyClause }
         return switch last.operation.kind {
         case .purchase:
             people.contains { $0.arrival == .unknown }
@@ -72,7 +73,7 @@ extension CustomerHistory {
         case .changeProduct: "S-14"
         case .expire: "S-15"
         case .transfer: "S-17"
-        case .irrelevantEvent: last.operation.type == HistoryModel.testType ? "S-18" : "S-08"
+        case .irrelevantEvent: last.operation.type == HistoryModel.testEventType ? "S-18" : "S-08"
         case .register: "S-21"
         case .signUp: "S-26"
         case .logIn: "S-28"
@@ -84,7 +85,7 @@ extension CustomerHistory {
 
 extension HistoryOperation {
     /// The ID of the contract clause that an operation on a Purchasely plan tests.
-    fileprivate var planClause: String {
+    fileprivate var purchaselyClause: String {
         if environment == "SANDBOX" { return "P-09" }
         return switch kind {
         case .transfer: "P-07"

@@ -10,8 +10,8 @@ struct DescriptorsTests {
         ]
     )
     func counts(limit: Int, cases: Int, backends: Int) {
-        #expect(Descriptors.caseCountMax(8, limit: limit) == cases)
-        #expect(Descriptors.backendCountMax(5, limit: limit) == backends)
+        #expect(FileDescriptors.caseCountMax(8, limit: limit) == cases)
+        #expect(FileDescriptors.backendCountMax(5, limit: limit) == backends)
     }
 
     @Test func `Assay's own variables are not passed on`() {

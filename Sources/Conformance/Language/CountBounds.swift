@@ -1,14 +1,14 @@
 /// The allowed range of a count: a number, or `{at-minimum: 1, at-maximum: 3}`.
-struct Bounds: Hashable, Sendable {
+struct CountBounds: Hashable, Sendable {
     var minimum: Int?
     var maximum: Int?
 
     /// Returns the syntax of the allowed range of a count: a number, or a mapping with one bound or
     /// both.
-    static func syntax(_ range: ClosedRange<Int>) -> Syntax<Bounds> {
+    static func syntax(_ range: ClosedRange<Int>) -> Syntax<CountBounds> {
         .either(
             Syntax<Int>.count(range).mapped(
-                to: { Bounds(minimum: $0, maximum: $0) },
+                to: { CountBounds(minimum: $0, maximum: $0) },
                 from: { $0.minimum ?? 0 }
             ),
             orMapping: grammar(range).flow,
@@ -16,12 +16,12 @@ struct Bounds: Hashable, Sendable {
         )
     }
 
-    private static func grammar(_ range: ClosedRange<Int>) -> Construct<Bounds> {
+    private static func grammar(_ range: ClosedRange<Int>) -> Construct<CountBounds> {
         Construct(
             "bounds-\(range.upperBound)",
             "a count",
             "The allowed range of a count.",
-            makeEmptyOwner: { _ in Bounds() }
+            makeEmptyOwner: { _ in CountBounds() }
         ) {
             Field.optional("at-least", \.minimum, .count(range), "The smallest count.")
             Field.optional("at-most", \.maximum, .count(range), "The largest count.")
@@ -35,11 +35,11 @@ struct Bounds: Hashable, Sendable {
 
     /// Returns the syntax of the upper bound of a count: `{at-maximum: 3}`.
     static func maximum(_ range: ClosedRange<Int>) -> Syntax<Int> {
-        let grammar = Construct<Bounds>(
+        let grammar = Construct<CountBounds>(
             "limit-\(range.upperBound)",
             "a limit",
             "The largest allowed count.",
-            makeEmptyOwner: { _ in Bounds() }
+            makeEmptyOwner: { _ in CountBounds() }
         ) {
             Field.optional("at-most", \.maximum, .count(range), "The largest count.")
         }
@@ -52,7 +52,7 @@ struct Bounds: Hashable, Sendable {
                 }
                 return bounds.maximum
             },
-            write: { grammar.flow.write(Bounds(maximum: $0)) }
+            write: { grammar.flow.write(CountBounds(maximum: $0)) }
         )
     }
 }

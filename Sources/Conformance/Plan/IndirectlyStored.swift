@@ -4,7 +4,7 @@
 /// A run keeps tens of thousands of such structs in memory. Writing the property creates a new box,
 /// so the wrapper has value semantics.
 @propertyWrapper
-package struct Boxed<Value: Sendable>: Sendable {
+package struct IndirectlyStored<Value: Sendable>: Sendable {
     @usableFromInline
     final class Box: Sendable {
         @usableFromInline let value: Value
@@ -22,21 +22,21 @@ package struct Boxed<Value: Sendable>: Sendable {
     }
 }
 
-extension Boxed: Equatable where Value: Equatable {
-    package static func == (left: Boxed, right: Boxed) -> Bool {
+extension IndirectlyStored: Equatable where Value: Equatable {
+    package static func == (left: IndirectlyStored, right: IndirectlyStored) -> Bool {
         left.box === right.box || left.box.value == right.box.value
     }
 }
 
-extension Boxed: Hashable where Value: Hashable {
+extension IndirectlyStored: Hashable where Value: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(box.value) }
 }
 
-extension Boxed: Encodable where Value: Encodable {
+extension IndirectlyStored: Encodable where Value: Encodable {
     package func encode(to encoder: any Encoder) throws { try box.value.encode(to: encoder) }
 }
 
-extension Boxed: Decodable where Value: Decodable {
+extension IndirectlyStored: Decodable where Value: Decodable {
     package init(from decoder: any Decoder) throws {
         self.init(wrappedValue: try Value(from: decoder))
     }

@@ -8,9 +8,9 @@ struct SearchTests {
         let orders = EventOrder.orders(of: 4, sampleSize: 10, generator: &generator)
         #expect(orders.count == 23)
         #expect(Set(orders).count == 23)
-        let inversions = orders.map(EventOrder.inversions)
-        #expect(inversions == inversions.sorted())
-        #expect(orders.first.map(EventOrder.inversions) == 1)
+        let inversionCount = orders.map(EventOrder.inversionCount)
+        #expect(inversionCount == inversionCount.sorted())
+        #expect(orders.first.map(EventOrder.inversionCount) == 1)
         #expect(orders.last == [3, 2, 1, 0])
     }
 
@@ -18,7 +18,7 @@ struct SearchTests {
         var generator = SeededGenerator(seed: 1)
         let orders = EventOrder.orders(of: 8, sampleSize: 30, generator: &generator)
         #expect(orders.count == 30)
-        #expect(orders.count { EventOrder.inversions($0) == 1 } >= 7)
+        #expect(orders.count { EventOrder.inversionCount($0) == 1 } >= 7)
         var again = SeededGenerator(seed: 1)
         #expect(EventOrder.orders(of: 8, sampleSize: 30, generator: &again) == orders)
     }

@@ -5,7 +5,7 @@ internal import Darwin
 #endif
 
 /// The limits of this process on open file descriptors.
-package enum Descriptors {
+package enum FileDescriptors {
     /// The largest limit on open descriptors that this process requests, which is more than any run
     /// needs.
     ///

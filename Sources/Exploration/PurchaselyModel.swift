@@ -4,7 +4,7 @@ internal import Conformance
 ///
 /// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change
 /// access, each for one subscription, plan and holder.
-struct PlanModel: Sendable {
+struct PurchaselyModel: Sendable {
     struct HeldPlan: Hashable, Sendable {
         let subscription: String
         let plan: String
@@ -162,11 +162,11 @@ struct PlanModel: Sendable {
                     reason: "the store does not charge this long before the end of the period"
                 )
             }
-            guard let span = operation.span else {
+            guard let effectDuration = operation.effectDuration else {
                 return deactivate(&heldPurchase, .retrying, status: "ON_HOLD", at: operation.time)
             }
             heldPurchase.state = .grace
-            (heldPurchase.renews, heldPurchase.end) = (end, end + span)
+            (heldPurchase.renews, heldPurchase.end) = (end, end + effectDuration)
             return activate(heldPurchase, status: "IN_GRACE_PERIOD", at: operation.time)
         case .expire:
             try requireState(heldPurchase, [.active, .cancelled, .grace])
