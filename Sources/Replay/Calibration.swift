@@ -52,8 +52,8 @@ struct Calibration {
                 expectedObservability
             )
             ?? first
-        observability.readsRevenueCatSubscribers =
-            observability.readsRevenueCatSubscribers || first.readsRevenueCatSubscribers
+        observability.readsSubscribersOverREST =
+            observability.readsSubscribersOverREST || first.readsSubscribersOverREST
         if expectedObservability.arePushesObservable, !observability.arePushesObservable,
             let purchaseEffectDelay = lateness()
         {

@@ -259,7 +259,7 @@ package struct DoctorChecks: Sendable {
                     ? nil : "Check the paths and IDs of the probes."
             )
         }
-        if measuredObservability.readsRevenueCatSubscribers {
+        if measuredObservability.readsSubscribersOverREST {
             add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
         } else if !executor.profile.unsupported.contains(.readsSubscriberOnEvent) {
             add(

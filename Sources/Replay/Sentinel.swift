@@ -13,7 +13,7 @@ struct Sentinel {
     private static let user = "sentinel"
     /// The name of a user that is never registered, so that the probes show their response about an
     /// unknown user.
-    private static let nobody = "nobody"
+    private static let unknownUserName = "nobody"
 
     private var world: FakeRegistry { run.world }
 
@@ -38,10 +38,10 @@ struct Sentinel {
         )
         var statesBeforePurchase: [ObservedState] = []
         if expectedObservability.areProbeChangesObservable {
-            let nobody = await states(execution, of: Self.nobody)
+            let unknownUserStates = await states(execution, of: Self.unknownUserName)
             statesBeforePurchase = await states(execution, of: Self.user)
             compareUnknownUser(
-                nobody,
+                unknownUserStates,
                 statesBeforePurchase,
                 execution.namespace,
                 into: &observability
@@ -49,7 +49,7 @@ struct Sentinel {
         }
         let start = run.clock.now
         guard await sendPurchase(execution) else { return nil }
-        observability.readsRevenueCatSubscribers = exchanges(execution, by: .backend).contains {
+        observability.readsSubscribersOverREST = exchanges(execution, by: .backend).contains {
             $0.to == .revenueCat
         }
         let settleTimeout = run.settleTimeout(wait)
@@ -154,7 +154,7 @@ struct Sentinel {
     ///
     /// Stores the response about the unknown user, and whether the two responses differ.
     private func compareUnknownUser(
-        _ nobody: [ObservedState],
+        _ unknownUserStates: [ObservedState],
         _ knownUserStates: [ObservedState],
         _ namespace: Namespace,
         into observability: inout RunRecord.Observability
@@ -162,13 +162,17 @@ struct Sentinel {
         var documents: [String: JSONValue] = [:]
         var (probesNotShowingExistence, probesShowingExistence): ([String], [String]) = ([], [])
         let probes = run.profile.probes.map(\.name)
-        guard nobody.count == probes.count, knownUserStates.count == probes.count else { return }
+        guard unknownUserStates.count == probes.count, knownUserStates.count == probes.count else {
+            return
+        }
         for (index, probe) in probes.enumerated() {
-            if case .document = knownUserStates[index], case .missing = nobody[index] {
+            if case .document = knownUserStates[index], case .missing = unknownUserStates[index] {
                 probesShowingExistence.append(probe)
             }
-            guard case .document(let document) = nobody[index] else { continue }
-            let unknownUserDocument = document.leavingOut(id: namespace.id(of: Self.nobody))
+            guard case .document(let document) = unknownUserStates[index] else { continue }
+            let unknownUserDocument = document.leavingOut(
+                id: namespace.id(of: Self.unknownUserName)
+            )
             documents[probe] = unknownUserDocument
             guard case .document(let present) = knownUserStates[index] else { continue }
             if present.leavingOut(id: namespace.id(of: Self.user)) == unknownUserDocument {
@@ -177,7 +181,7 @@ struct Sentinel {
                 probesShowingExistence.append(probe)
             }
         }
-        observability.nobody = documents
+        observability.unknownUserDocuments = documents
         observability.probesNotShowingExistence = probesNotShowingExistence
         observability.probesShowingExistence = probesShowingExistence
     }

@@ -41,7 +41,7 @@ struct CalibrationTests {
         let observability = try #require(try Self.observePurchase(bench))
         #expect(observability.arePushesObservable)
         #expect(observability.areProbeChangesObservable)
-        #expect(!observability.readsRevenueCatSubscribers)
+        #expect(!observability.readsSubscribersOverREST)
         // 2 ms for the answer, 20 for the push; the looks are at most 8 ms apart by then.
         #expect(observability.latency >= .milliseconds(22))
         #expect(observability.latency <= .milliseconds(42))
@@ -133,7 +133,7 @@ struct CalibrationTests {
             )
             return nil
         }
-        #expect(try #require(try Self.observePurchase(bench)).readsRevenueCatSubscribers)
+        #expect(try #require(try Self.observePurchase(bench)).readsSubscribersOverREST)
     }
 
     @Test func `JSON paths in probe responses are recorded before and after`() throws {
@@ -253,7 +253,7 @@ struct CalibrationTests {
             return nil
         }
         #expect(
-            try Self.calibrated(bench).readsRevenueCatSubscribers,
+            try Self.calibrated(bench).readsSubscribersOverREST,
             "a cache may answer the second"
         )
     }

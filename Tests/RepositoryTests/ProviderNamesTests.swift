@@ -69,7 +69,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Exploration/",
             "histories follow the store model and the plans; calls that fail are planned by name",
-            ["revenuecat": 4, "onesignal": 2, "firebase": 0, "purchasely": 3, "despia": 0]
+            ["revenuecat": 4, "onesignal": 2, "firebase": 0, "purchasely": 10, "despia": 0]
         ),
         NamingArea(
             "Sources/Phone/",

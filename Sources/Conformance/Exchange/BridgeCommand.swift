@@ -135,11 +135,12 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
 
     /// The scheme of all commands about sales: paywalls, purchases, the customer center (Despia
     /// fact sheet, section 3).
-    package static let revenueCatScheme = "revenuecat"
+    package static let purchaseCommandScheme = "revenuecat"
 
     /// The schemes of all known commands (Despia fact sheet, section 3).
     package static let schemes: Set<String> = [
-        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", revenueCatScheme,
+        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory",
+        purchaseCommandScheme,
         "restoreinapppurchases", "cancelinapppurchase", "setonesignalplayerid",
         "getonesignalplayerid", "registerpush", "checkNativePushPermissions", "sendlocalpushmsg",
         "settingsapp", "get-uuid", "getappversion", "getstorelocation", "user-disable-tracking",

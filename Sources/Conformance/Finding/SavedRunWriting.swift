@@ -193,7 +193,7 @@ extension RunRecord.Observability {
     fileprivate func redacted(by redaction: Redaction) -> RunRecord.Observability {
         var copy = self
         copy.plainPurchaseStatus = plainPurchaseStatus.map(redaction.text)
-        copy.nobody = nobody?.mapValues(redaction.json)
+        copy.unknownUserDocuments = unknownUserDocuments?.mapValues(redaction.json)
         return copy
     }
 }

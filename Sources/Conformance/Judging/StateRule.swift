@@ -337,7 +337,8 @@ package struct StateRule: Rule {
         case .unreadable: return .unclear
         case .document(let document):
             let id = evidence.subject.namespace.id(of: user)
-            guard document.leavingOut(id: id) == evidence.observability.nobody?[probe] else {
+            guard document.leavingOut(id: id) == evidence.observability.unknownUserDocuments?[probe]
+            else {
                 return .found
             }
             return evidence.observability.probesNotShowingExistence?.contains(probe) == true

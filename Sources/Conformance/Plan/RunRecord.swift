@@ -164,7 +164,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// Two plain purchases before the first case find them out.
     package struct Observability: Hashable, Codable, Sendable {
         /// Whether a plain purchase made the backend send a request to RevenueCat's REST API.
-        package var readsRevenueCatSubscribers = false
+        package var readsSubscribersOverREST = false
         /// Whether a plain purchase caused a push that a fake received.
         package var arePushesObservable: Bool
         /// Whether a plain purchase changed the response of a probe.
@@ -188,7 +188,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         /// token.
         ///
         /// A probe is listed only when its response was a JSON document.
-        package var nobody: [String: JSONValue]?
+        package var unknownUserDocuments: [String: JSONValue]?
         /// The names of the probes that return the same response for an existing user as for an
         /// unknown ID.
         ///

@@ -66,7 +66,7 @@ extension PhoneModel {
         if let count = shownPaywallCount, count > 0 {
             expectCommand(
                 "C-16",
-                command(BridgeCommand.revenueCatScheme, at: count, nil, sourceLocation)
+                command(BridgeCommand.purchaseCommandScheme, at: count, nil, sourceLocation)
             )
         }
         if hasRestoredHistoryID, !mayEffectsBeMissing, !areAllRegistrationsFailing {

@@ -244,7 +244,7 @@ package struct BackendDiscovery: Sendable {
                 isOpen: true
             )
         }
-        if !doctorChecks.observability.readsRevenueCatSubscribers,
+        if !doctorChecks.observability.readsSubscribersOverREST,
             doctorChecks.observability.areProbeChangesObservable,
             survey.hasCode,
             !readsPurchaseState

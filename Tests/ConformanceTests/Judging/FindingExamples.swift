@@ -596,7 +596,9 @@ extension FindingExample {
                 ),
             ]
         ).with {
-            if nobody { $0.observability.nobody = ["user": ["user": "‹id›", "known": false]] }
+            if nobody {
+                $0.observability.unknownUserDocuments = ["user": ["user": "‹id›", "known": false]]
+            }
             $0.profile.probes.append(
                 Profile.Probe(name: "user", source: .get("/u"), readings: [:], ignoredPointers: [])
             )
