@@ -40,7 +40,7 @@ enum RecordingBenchmark {
         let request = postRequestBytes(String(repeating: "x", count: 496), port: proxyPort)
         var directSeconds: [Double] = []
         var proxiedSeconds: [Double] = []
-        var proxiedRateShares: [Double] = []
+        var proxiedToDirectRateRatios: [Double] = []
         for _ in 0..<5 {
             directSeconds += ServingBenchmark.measureResponseTimes(
                 port: bareServerPort,
@@ -51,7 +51,9 @@ enum RecordingBenchmark {
                 request: request
             )
             let directRate = ServingBenchmark.load(port: bareServerPort).rate
-            proxiedRateShares.append(ServingBenchmark.load(port: proxyPort).rate / directRate)
+            proxiedToDirectRateRatios.append(
+                ServingBenchmark.load(port: proxyPort).rate / directRate
+            )
         }
         let addedMilliseconds = (median(proxiedSeconds) - median(directSeconds)) * 1000
         Benchmarks.print(
@@ -64,7 +66,7 @@ enum RecordingBenchmark {
         Benchmarks.print(
             String(
                 format: "record: rate, direct is 100 %%      %8.0f %%",
-                median(proxiedRateShares) * 100
+                median(proxiedToDirectRateRatios) * 100
             )
         )
         measureMemory(recorderProcess, port: proxyPort)

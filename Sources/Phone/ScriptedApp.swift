@@ -127,7 +127,7 @@ package struct ScriptedApp: Sendable {
             hasFinishedStart = true
             return []
         }
-        guard policy.mayStart(&self, now) else { return [] }
+        guard policy.mayStartPage(&self, now) else { return [] }
         flows.append(Flow(policy.start, at: now))
         return runFlows(at: now)
     }

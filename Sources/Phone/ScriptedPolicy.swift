@@ -52,8 +52,8 @@ extension ScriptedApp {
         // The start of the app.
         /// Returns whether a page may start.
         ///
-        /// Every page may, however the previous page ended (C-33).
-        var mayStart: @Sendable (inout App, Int64) -> Bool = { _, _ in true }
+        /// By default every page may start, no matter how the previous page ended (C-33).
+        var mayStartPage: @Sendable (inout App, Int64) -> Bool = { _, _ in true }
         var hasInstallID: @Sendable (App) -> Bool = { $0.hasInstallID }
         var recordVaultID: @Sendable (inout App, inout Flow, JSONValue?) -> Void = {
             $0.recordVaultID($2, &$1)

@@ -7,7 +7,7 @@ internal import GRDB
 enum Identity {
     struct Policy: Sendable {
         var isValidUserID = Identity.isValidUserID
-        var createUnknownUser = Identity.createUnknownUser
+        var createUserIfUnknown = Identity.createUserIfUnknown
         var mergeUsers = Identity.mergeUsers
         var ownedPurchases = Identity.ownedPurchases
         var removeTransferredPurchases = Identity.removeTransferredPurchases
@@ -47,7 +47,7 @@ enum Identity {
             ($0.source == User.webhookSource ? 1 : 0) < ($1.source == User.webhookSource ? 1 : 0)
         }
         let policy = store.policies.identity
-        guard let user = try users.first ?? policy.createUnknownUser(store, db, first),
+        guard let user = try users.first ?? policy.createUserIfUnknown(store, db, first),
             let userID = user.id
         else { return nil }
         for other in users.dropFirst() { try policy.mergeUsers(store, db, other, userID) }
@@ -70,7 +70,7 @@ enum Identity {
     /// Creates an unknown user, who may have bought something before the app could register.
     ///
     /// No event is dropped (S-21).
-    static func createUnknownUser(_ store: Store, _ db: Database, _ id: String) throws -> User? {
+    static func createUserIfUnknown(_ store: Store, _ db: Database, _ id: String) throws -> User? {
         try store.insert(db, id, source: User.webhookSource)
     }
 

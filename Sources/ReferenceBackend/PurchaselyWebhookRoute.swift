@@ -23,7 +23,7 @@ struct PurchaselyWebhookRoute: Sendable {
         var serverErrorResponse = PurchaselyWebhookRoute.serverErrorResponse
         var markProcessed = PurchaselyWebhookRoute.markProcessed
         var effect = PurchaselyWebhookRoute.effect
-        var createUnknownUser = PurchaselyWebhookRoute.createUnknownUser
+        var createUserIfUnknown = PurchaselyWebhookRoute.createUserIfUnknown
         var isStale = PurchaselyWebhookRoute.isStale
         var write = PurchaselyWebhookRoute.write
     }
@@ -126,7 +126,7 @@ struct PurchaselyWebhookRoute: Sendable {
         let effect = policy.effect(event)
         guard effect != .nothing, store.isValidUserID(event.subscriberID),
             let user = try store.user(db, known: event.subscriberID)
-                ?? policy.createUnknownUser(store, db, event.subscriberID),
+                ?? policy.createUserIfUnknown(store, db, event.subscriberID),
             let userID = user.id
         else { return true }
         try policy.write(
@@ -165,7 +165,7 @@ struct PurchaselyWebhookRoute: Sendable {
     }
 
     /// Creates an unknown user, who may have bought something before the app could register (P-06).
-    static func createUnknownUser(_ store: Store, _ db: Database, _ id: String) throws -> User? {
+    static func createUserIfUnknown(_ store: Store, _ db: Database, _ id: String) throws -> User? {
         try store.insert(db, id, source: User.webhookSource)
     }
 

@@ -7,7 +7,7 @@ internal import FakeServers
 /// It generates random histories of user actions, judges each invariant of the app separately, and
 /// shrinks the failures.
 package struct PhoneCampaign: Sendable {
-    /// Runs generated histories of an app on phones.
+    /// Runs generated sequences of user actions in an app on simulated phones.
     package final class InputExecutor: Sendable {
         fileprivate let target: DeviceTarget
         private let executorSet: Executors

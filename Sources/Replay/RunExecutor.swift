@@ -19,11 +19,11 @@ package final class RunExecutor: Sendable {
     /// The signing key for forged tokens, which no service publishes; created when it is first
     /// needed.
     private let unpublishedKey = Locked<SigningKey?>(nil)
-    /// Whether a purchase of a sentinel (an uninvolved user) ever showed its effect only after the
-    /// response.
+    /// Whether the backend ever showed the effect of a sentinel's purchase only after its response.
     ///
-    /// Such a backend has a queue. It was empty for the first purchases, but becomes longer when
-    /// many cases run.
+    /// A sentinel is a user that no case involves. A backend with such late effects processes
+    /// purchases in a queue. The queue is empty for the first purchases, and grows when many cases
+    /// run.
     private let hasShownLateEffects = Locked(false)
     private let dateState: Locked<DateState>
     /// The full waits in which a missing effect did not come; later waits for the same effect are

@@ -57,7 +57,7 @@ package enum GitHubReport {
             return lineOfNamedKey ?? keys["endpoints"] ?? keys["start"] ?? keys["target"] ?? 1
         }
 
-        /// The places outside of a repository: every path is kept unchanged, and there is no
+        /// The value for a run outside of a repository: every path stays unchanged, and there is no
         /// profile.
         package static let outsideRepository = RepositoryFiles(profile: nil) { $0 }
     }

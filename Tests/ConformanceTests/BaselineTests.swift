@@ -271,7 +271,7 @@ struct BaselineTests {
     {
         var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once)).contract
         contract.expectation.extraObservationTime = .seconds(3)
-        contract.expectation.keyFetchCountMax = 1
+        contract.expectation.signingKeyFetchCountMax = 1
         contract.values = ["a": 1]
         let plan = CasePlan(contract)
         #expect(plan.subject.extraObservationTime == .seconds(3))

@@ -95,8 +95,8 @@ extension Clause {
                 + "later ones before earlier ones; anonymous and sandbox purchases identify no "
                 + "user; the start and the restore button use the same rule.",
             rationale:
-                "With different rules at the start and at the restore button, one phone gets two "
-                + "ids.",
+                "If the start of the app and the restore button choose the id by different rules, "
+                + "one phone gets two ids.",
             faults: [
                 "the first entry of the purchase history identifies the user",
                 "the restore button chooses by another rule than the start",
@@ -412,8 +412,8 @@ extension Clause {
                 "the id that the restore found replaces the account's id",
             ],
             correctDesign:
-                "Change the id only when the restore found one; ask before it replaces the "
-                + "signed-in user.",
+                "Change the id only if the restore found another one, and ask the user before "
+                + "that id replaces the signed-in user's id.",
             source: "identity rules, C-26"
         ),
         Clause(
@@ -541,7 +541,7 @@ extension Clause {
                 + "name of the page's window.",
             rationale: "Every reply of the bridge becomes a global variable of the page.",
             faults: [
-                "the account's email address or token is stored unlocked with the id",
+                "the account's email address or token is stored with the id, without a biometric lock",
                 "a vault key is called 'name' or 'status', as a property of the window",
             ],
             correctDesign:

@@ -118,8 +118,8 @@ extension Clause {
                 "when a read from RevenueCat fails, the state is only half updated",
             ],
             correctDesign:
-                "Answer 5xx when the transaction did not commit and 200 once it did; store an "
-                + "event that is not understood as it is, and answer 200.",
+                "Respond with 5xx if the transaction did not commit, and with 200 once it did. "
+                + "Store an unknown event unchanged, and respond with 200.",
             source: "identity rules C, S-07; RevenueCat fact sheet 1.3"
         ),
         Clause(

@@ -61,7 +61,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     package var hidesSecrets = false
     /// The maximum number of times that the backend may fetch Firebase's public keys during the
     /// run; nil: not checked.
-    package var keyFetchCountMax: Int?
+    package var signingKeyFetchCountMax: Int?
     /// The additional real time for which the backend is observed after its state and effects have
     /// settled (stopped changing).
     package var extraObservationTime: Duration?

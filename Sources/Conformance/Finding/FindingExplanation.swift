@@ -322,7 +322,7 @@ extension FindingCode {
             )
         case .wrongOrder:
             (
-                "The app wrote an id or its lock after the step that depends on it.",
+                "The app stored an id, or set the lock of that id, only after a step that depends on it.",
                 "Awaiting a command without a reply does not wait until it has been carried out, "
                     + "and the network is faster than the bridge.",
                 "Read back the value that was written to the vault, and register afterwards."

@@ -98,7 +98,7 @@ package struct CallRule: Rule {
     }
 
     private static func fetches(in evidence: CaseEvidence) -> [Finding] {
-        guard let max = evidence.expectation.keyFetchCountMax else { return [] }
+        guard let max = evidence.expectation.signingKeyFetchCountMax else { return [] }
         let fetches = evidence.subject.exchanges.filter {
             $0.from == .backend && $0.to == .firebase && $0.request.method == "GET"
         }

@@ -136,7 +136,7 @@ package struct RelationRule: Rule {
             guard baselineEffectCounts.allSatisfy({ $0 == baselineEffectCounts[0] }) else {
                 return Finding(
                     .unstableState,
-                    expected: "equal runs cause the same number of \(effectKey.text)",
+                    expected: "runs of the same steps cause the same number of \(effectKey.text)",
                     actual: "the baseline runs caused "
                         + baselineEffectCounts.map(String.init).joined(separator: " and "),
                     location: location

@@ -304,8 +304,8 @@ package struct StateRule: Rule {
                 actual: presencesInProbes.contains(.sameAsUnknownUser)
                     ? "the probe returns the same response for an unknown ID"
                     : probeForExistence == nil
-                        ? "no probe in the profile returns a registered user without purchases and "
-                            + "returns nothing for an unknown ID"
+                        ? "the profile has no probe that returns a registered user even without "
+                            + "purchases, and nothing for an unknown ID"
                         : "the response of probe '\(probeForExistence?.name ?? "")' could not be read",
                 location: field.location
             )

@@ -22,7 +22,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
             observesFinalState: contract.expectation.requiresSettling,
             extraObservationTime: contract.expectation.extraObservationTime
         )
-        subject.countsKeyFetches = contract.expectation.keyFetchCountMax != nil
+        subject.countsKeyFetches = contract.expectation.signingKeyFetchCountMax != nil
         subject.values = contract.values
         subject.preparationStepCount = contract.given.count + given.count
         baseline = contract.expectation.relation.map {

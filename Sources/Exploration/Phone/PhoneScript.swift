@@ -1,7 +1,7 @@
 package import Conformance
 
-/// The history of an app on a phone as contracts: one contract with all expectations, and one for
-/// each expectation.
+/// A sequence of user actions in an app on a phone, written as contracts: one contract with all
+/// expectations, and one for each single expectation.
 package struct PhoneScript: Sendable {
     package let history: PhoneHistory
     /// The contract with all expectations.

@@ -137,7 +137,10 @@ package enum ClientDefect: String, Sendable, CaseIterable {
         case .retriesForPreviousUsers:
             ("every failed registration is sent again, even for a previous user", ["C-13"], nil)
         case .omitsPlatform:
-            ("the registrations of a restore and a logout omit the platform", ["C-14"], nil)
+            (
+                "the registrations after a restore and after a logout omit the platform", ["C-14"],
+                nil
+            )
         case .reportsUnknownPlatformAsIOS:
             ("registrations name every platform except Android as iOS", ["C-14"], "X-61")
         case .sendsUndefinedInstallID:

@@ -80,9 +80,9 @@ extension ClientDefect {
         },
         .eachPageCreatesOwnID: { $0.newID = { $0.idSource.uuid() } },
         .reloadBlocksLaterStarts: {
-            let (mayStart, finishStart) = ($0.mayStart, $0.finishStart)
-            $0.mayStart = { app, now in
-                app.storage.behaviorFlags.insert("starting").inserted && mayStart(&app, now)
+            let (mayStartPage, finishStart) = ($0.mayStartPage, $0.finishStart)
+            $0.mayStartPage = { app, now in
+                app.storage.behaviorFlags.insert("starting").inserted && mayStartPage(&app, now)
             }
             $0.finishStart = { app, flow in
                 app.storage.behaviorFlags.remove("starting")
@@ -90,8 +90,8 @@ extension ClientDefect {
             }
         },
         .readsVaultKeyConcurrently: {
-            let originalBehavior = $0.mayStart
-            $0.mayStart = { app, now in
+            let originalBehavior = $0.mayStartPage
+            $0.mayStartPage = { app, now in
                 let read = app.read(.id)
                 _ = app.sendAndWait(
                     read,
@@ -121,8 +121,8 @@ extension ClientDefect {
         .selectsUserWithoutUsableID: { $0.isUsableOwnerID = { _ in true } },
         .waitsForeverForInstallID: { $0.installIDReadsMax = .max },
         .runsStartTwice: {
-            let originalBehavior = $0.mayStart
-            $0.mayStart = { app, now in
+            let originalBehavior = $0.mayStartPage
+            $0.mayStartPage = { app, now in
                 guard originalBehavior(&app, now) else { return false }
                 app.flows.append(ScriptedApp.Flow(app.policy.start, at: now))
                 return true

@@ -60,7 +60,11 @@ extension DespiaState {
                 ),
                 ControlMember("installUuid", .text, "The ID of the app's installation."),
                 ControlMember("storeAccount", .text, "The store account of the device."),
-                ControlMember("vaultAccount", .text, "The account that syncs the device's vault."),
+                ControlMember(
+                    "vaultAccount",
+                    .text,
+                    "The account that syncs the device's vault."
+                ),
                 ControlMember("playerId", .text, "The ID of the device's push subscription."),
                 ControlMember(
                     "externalId",

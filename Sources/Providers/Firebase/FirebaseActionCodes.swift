@@ -81,7 +81,7 @@ extension FirebaseState {
         guard let kind = ActionCode.Kind(rawValue: name), kind != .recoverEmail else {
             throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
         }
-        let (email, newEmail) = try mailAddresses(kind, call)
+        let (email, newEmail) = try resolveEmailAddresses(kind, call)
         // With enumeration protection, the response does not reveal whether the account exists.
         if kind == .passwordReset, project(call).user(withEmail: email) == nil {
             return Self.sentMailResponse(email)
@@ -111,7 +111,7 @@ extension FirebaseState {
     /// Returns the address to which the email is sent.
     ///
     /// For a change of address, the result also contains the new address.
-    private mutating func mailAddresses(
+    private mutating func resolveEmailAddresses(
         _ kind: ActionCode.Kind,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> (email: String, newEmail: String?) {

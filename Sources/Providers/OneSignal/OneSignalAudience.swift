@@ -54,7 +54,7 @@ extension OneSignalState {
         var failed: Int64 = 0
         /// The member `errors` of the response.
         ///
-        /// It lists the recipients that are not reached: by the name of the report, and for aliases
+        /// It lists the recipients that are not reached, by the name of the error, and for aliases
         /// also by label.
         var invalidIDs = JSONObject()
         /// The number of devices that the message reaches, by the name of the platform in

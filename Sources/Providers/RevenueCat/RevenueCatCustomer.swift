@@ -39,7 +39,7 @@ package struct Purchase: Hashable, Codable, Sendable {
     ///
     /// It identifies the purchase when another user sends the same receipt.
     package var receiptToken: String?
-    /// The start of the period that the latest event from outside the store model reported.
+    /// The start of the period in the latest event that did not come from the simulated store.
     package var beganAt: Instant?
     /// Whether an event from outside the store model set this purchase.
     ///

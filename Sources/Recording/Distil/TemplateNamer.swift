@@ -72,7 +72,9 @@ struct TemplateNamer {
     /// Returns a JSON value of a request with templates in place of values that are specific to the
     /// session, such as IDs.
     mutating func request(_ value: JSONValue) -> JSONValue {
-        mapLeaves(value, Self.emptyMemberName) { namer, leaf, key in namer.requestLeaf(leaf, key) }
+        mapLeaves(value, Self.emptyMemberName) { namer, leaf, key in
+            namer.templatedRequestLeaf(leaf, key)
+        }
     }
 
     /// Returns a JSON value in which a closure has replaced every string, number, Boolean and null.
@@ -143,7 +145,7 @@ struct TemplateNamer {
         moments[instant.seconds, default: []].insert(instant.milliseconds)
     }
 
-    private mutating func requestLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
+    private mutating func templatedRequestLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
         switch value {
         case .string(let text): return .string(request(text, key))
         case .number(let number):

@@ -123,7 +123,7 @@ extension Defect {
         },
         Defect(
             "register-forgets-proof",
-            "another registration replaces the device token without returning it",
+            "a second registration creates a new device token, but its response does not contain it",
             breaks: "S-22"
         ) {
             $0.changeRegistrationUpdate { user, _ in user.deviceToken = nil }

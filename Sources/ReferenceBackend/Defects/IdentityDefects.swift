@@ -165,14 +165,14 @@ extension Defect {
             "an event for an unknown user gets status 200 and is dropped",
             breaks: "S-21"
         ) {
-            $0.identity.createUnknownUser = { _, _, _ in nil }
+            $0.identity.createUserIfUnknown = { _, _, _ in nil }
         },
         Defect(
             "unknown-user-rejected",
             "an event for an unknown user gets status 404",
             breaks: "S-21"
         ) {
-            $0.identity.createUnknownUser = { _, _, _ in throw DefectRefusal(.notFound) }
+            $0.identity.createUserIfUnknown = { _, _, _ in throw DefectRefusal(.notFound) }
             let correctRule = $0.route.serverErrorResponse
             $0.route.serverErrorResponse = { ($0 as? DefectRefusal)?.response ?? correctRule($0) }
         },

@@ -4,7 +4,7 @@ internal import GRDB
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Wrong behavior of the outbox (the queue of pushes), for the defects that need it.
+/// Deliberately wrong behavior of the outbox (the queue of pushes), which some defects select.
 extension Outbox {
     /// Sends all waiting push messages and returns after they are sent.
     func sendAll() async {

@@ -150,7 +150,7 @@ extension Defect {
             "Purchasely events for unknown users are dropped",
             breaks: "P-06"
         ) {
-            $0.purchasely.createUnknownUser = { _, _, _ in nil }
+            $0.purchasely.createUserIfUnknown = { _, _, _ in nil }
         },
         Defect(
             "purchasely-holder-ignored",

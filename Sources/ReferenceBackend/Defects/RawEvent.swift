@@ -17,8 +17,8 @@ struct RawEvent {
     func number(_ key: String) -> Double? { (event[key] as? NSNumber)?.doubleValue }
     func isNull(_ key: String) -> Bool { event[key] is NSNull }
 
-    /// Returns whether RevenueCat documents the event type, or the keys of the event belong to a
-    /// TRANSFER.
+    /// Returns whether the event has a type that RevenueCat documents, or has the keys of a
+    /// TRANSFER event.
     func isDocumented(_ event: WebhookEvent) -> Bool {
         event.type.hasPrefix("PAYWALL_") || event.type.hasPrefix("PRICE_INCREASE")
             || keys.contains("transferred_to")

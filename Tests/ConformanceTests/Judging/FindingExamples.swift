@@ -683,7 +683,7 @@ extension FindingExample {
 
     private static func fetched(_ count: Int) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.keyFetchCountMax = 2 },
+            { $0.signingKeyFetchCountMax = 2 },
             [EvidenceBuilder.delivery()] + (0..<count).map { _ in EvidenceBuilder.keyFetch }
         ).evidence
     }

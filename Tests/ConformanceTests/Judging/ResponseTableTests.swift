@@ -280,7 +280,7 @@ struct ResponseTableTests {
             var fetch = EvidenceBuilder.keyFetch
             change(&fetch)
             return EvidenceBuilder.bought(
-                { $0.keyFetchCountMax = max },
+                { $0.signingKeyFetchCountMax = max },
                 (0..<count).map { _ in fetch }
             ).codes(CallRule.self)
         }

@@ -53,7 +53,7 @@ extension DeviceScenarioJudge {
                 Finding(
                     .malformedCommand,
                     expected: "\(idDescription(id)) is percent-encoded once",
-                    actual: "it was encoded twice; in "
+                    actual: "the ID was encoded twice, in "
                         + command.bridge.text.shown(80),
                     location: location,
                     evidence: [command.sequence],

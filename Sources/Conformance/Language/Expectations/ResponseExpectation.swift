@@ -132,7 +132,7 @@ extension Field where Owner == Expectation {
     static var keyFetchLimit: Field {
         .optional(
             "key-fetches",
-            \.keyFetchCountMax,
+            \.signingKeyFetchCountMax,
             CountBounds.maximum(0...100),
             "The maximum number of times that the backend may fetch Firebase's public keys during "
                 + "the run."

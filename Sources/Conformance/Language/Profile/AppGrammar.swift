@@ -33,7 +33,7 @@ extension Profile.App {
         reader.fail(
             .conflict(
                 "the response of 'access' does not contain {{access}}",
-                remedy: "Put {{access}} where your backend returns it: "
+                remedy: "Put {{access}} in place of the value that reports the user's access: "
                     + "'response: {premium: \"{{access}}\"}'."
             ),
             at: access.location
