@@ -33,45 +33,45 @@ enum Benchmarks {
             return
         }
         let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
-        let assay = folder.appendingPathComponent("assay").path
+        let assayPath = folder.appendingPathComponent("assay").path
         if arguments.count == 2, arguments[1] == "serving" {
-            try ServingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
+            try ServingBenchmark.run(assayPath: assayPath, benchmarkExecutable: arguments[0])
             return
         }
         if arguments.count == 2, arguments[1] == "writes" {
-            try WritesBenchmark.run(assay: assay)
+            try WritesBenchmark.run(assayPath: assayPath)
             return
         }
         if arguments.count == 2, arguments[1] == "growth" {
-            try await GrowthBenchmark.run(assay: assay)
+            try await GrowthBenchmark.run(assayPath: assayPath)
             return
         }
         if arguments.count == 3, arguments[1] == "peers" {
             try PeersBenchmark(
-                assay: assay,
+                assayPath: assayPath,
                 benchmarkExecutable: arguments[0],
                 scriptsFolder: arguments[2]
             ).run()
             return
         }
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
-        try show("--version, cold", measureTimes(20) { try run(assay, ["--version"]) })
-        show("account workflow", measureTimes(20) { PhoneBenchmark.accountWorkflow() })
-        try show(
+        try printSamples("--version, cold", measureTimes(20) { try run(assayPath, ["--version"]) })
+        printSamples("account workflow", measureTimes(20) { PhoneBenchmark.runAccountWorkflow() })
+        try printSamples(
             "all scenarios, scripted app",
-            measureTimes(5) { try run(assay, ["app", "--scripted"]) }
+            measureTimes(5) { try run(assayPath, ["app", "--scripted"]) }
         )
         measureJudging()
         journal()
         measureMillionJournalEntries()
         StorageBenchmark.run()
-        try ServingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
-        try await compareSimpleCases(assay: assay, benchmarkExecutable: arguments[0])
-        try RecordingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
-        let startCommand = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
-        try show(
+        try ServingBenchmark.run(assayPath: assayPath, benchmarkExecutable: arguments[0])
+        try await compareSimpleCases(assayPath: assayPath, benchmarkExecutable: arguments[0])
+        try RecordingBenchmark.run(assayPath: assayPath, benchmarkExecutable: arguments[0])
+        let startCommand = "exec '\(assayPath)' backend --port {{port}} --data '{{data}}'"
+        try printSamples(
             "whole suite, no probes",
-            measureTimes(3) { try run(assay, ["verify", "--start", startCommand]) }
+            measureTimes(3) { try run(assayPath, ["verify", "--start", startCommand]) }
         )
     }
 
@@ -79,7 +79,7 @@ enum Benchmarks {
         FileHandle.standardOutput.write(Data((text + "\n").utf8))
     }
 
-    static func show(_ name: String, _ samples: [Double]) {
+    static func printSamples(_ name: String, _ samples: [Double]) {
         let sorted = samples.sorted()
         func text(_ value: Double) -> String { String(format: "%9.2f", value * 1000) }
         let label = name.padding(toLength: 34, withPad: " ", startingAt: 0)
@@ -98,7 +98,7 @@ enum Benchmarks {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
-    /// Runs a program to its end.
+    /// Runs a program and waits until it exits.
     ///
     /// - Parameters:
     ///   - program: The path of the program.
@@ -111,23 +111,23 @@ enum Benchmarks {
         _ arguments: [String],
         succeeds: Bool = false
     ) throws {
-        // `Process` of Foundation notices the end up to 50 ms late, so `posix_spawn` is used
-        // directly.
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
+        // `Process` of Foundation notices the exit of a program up to 50 ms late, so `posix_spawn`
+        // is used directly.
+        var fileActions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&fileActions)
+        defer { posix_spawn_file_actions_destroy(&fileActions) }
         for descriptor in [Int32(1), 2] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+            posix_spawn_file_actions_addopen(&fileActions, descriptor, "/dev/null", O_WRONLY, 0)
         }
         var cArguments: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) }
         cArguments.append(nil)
         defer { for word in cArguments { free(word) } }
-        var process: pid_t = 0
-        guard posix_spawn(&process, program, &actions, nil, &cArguments, environ) == 0 else {
+        var processID: pid_t = 0
+        guard posix_spawn(&processID, program, &fileActions, nil, &cArguments, environ) == 0 else {
             throw CocoaError(.executableNotLoadable)
         }
         var status: Int32 = 0
-        waitpid(process, &status, 0)
+        waitpid(processID, &status, 0)
         precondition(!succeeds || status == 0, "\(arguments) failed")
     }
 
@@ -139,7 +139,7 @@ enum Benchmarks {
     /// each of its two baseline runs (the same case without faults).
     private static func measureJudging() {
         let location = SourceLocation(path: "x", line: 1, column: 1)
-        var expectation = Expectation(answers: .statuses([200]))
+        var expectation = Expectation(responses: .statuses([200]))
         expectation.relation = .once
         let deliveries = (0..<4).map {
             Delivery(name: "d\($0)", subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
@@ -162,7 +162,7 @@ enum Benchmarks {
         profile.probes = [
             Profile.Probe(name: "s", source: .get("/"), readings: [:], ignoredPointers: [])
         ]
-        func record(_ name: String) -> RunRecord {
+        func makeRunRecord(_ name: String) -> RunRecord {
             let namespace = Namespace(name: name, idForm: .uuid)
             let id = namespace.id(of: "ada")
             let base = Instant(milliseconds: 1_790_000_000_000)
@@ -183,12 +183,12 @@ enum Benchmarks {
                     effects: effects
                 )
             }
-            let push = Effect(
+            let pushEffect = Effect(
                 kind: "onesignal.notification",
                 recipients: [id],
                 content: ["contents": ["en": .string("Hello \(id)")]]
             )
-            let state: JSONValue = [
+            let probedState: JSONValue = [
                 "user": .string(id), "access": true, "until": 1_795_000_000_000, "plan": "pro",
             ]
             return RunRecord(
@@ -199,15 +199,16 @@ enum Benchmarks {
                 ended: base + .seconds(3601),
                 exchanges: deliveries.map {
                     exchange(.delivery(name: $0.name, attempt: 1), body: [:])
-                } + (0..<4).map { _ in exchange(.call, body: [:], effects: [push]) }
-                    + (0..<2).map { _ in exchange(.probe(name: "s", user: "ada"), body: state) },
+                } + (0..<4).map { _ in exchange(.call, body: [:], effects: [pushEffect]) }
+                    + (0..<2).map { _ in exchange(.probe(name: "s", user: "ada"), body: probedState)
+                    },
                 settleEvidence: .notNeeded
             )
         }
         let evidence = CaseEvidence(
             plan: plan,
-            subject: record("benchmark-a"),
-            baselines: [record("benchmark-b"), record("benchmark-c")],
+            subject: makeRunRecord("benchmark-a"),
+            baselines: [makeRunRecord("benchmark-b"), makeRunRecord("benchmark-c")],
             profile: profile,
             observability: RunRecord.Observability(
                 arePushesObservable: true,
@@ -220,7 +221,7 @@ enum Benchmarks {
             print("the case of the benchmark does not pass: \(verdict.findings)")
             return
         }
-        show(
+        printSamples(
             "100,000 observations judged",
             measureTimes(3) { for _ in 0..<3334 { _ = Judge.judge(evidence) } }
         )
@@ -265,8 +266,10 @@ enum Benchmarks {
         )
     }
 
-    /// Adds a million HTTP calls to a journal with a size limit, and prints the memory of the
-    /// process, which must not grow.
+    /// Adds a million HTTP calls to a journal with a size limit, and prints the memory of this
+    /// process.
+    ///
+    /// The memory must not grow once the journal is full.
     private static func measureMillionJournalEntries() {
         let journalBytesMax = 64 << 20
         var journal = Journal(bytesMax: journalBytesMax)
@@ -285,7 +288,8 @@ enum Benchmarks {
         )
     }
 
-    /// Returns a call of a backend to the OneSignal fake, with the response of the fake.
+    /// Returns an exchange in which a backend sends this request body to the OneSignal fake, which
+    /// responds with 200.
     static func exchangeWithResponse(_ body: [UInt8]) -> Exchange {
         var exchange = Exchange(
             from: .backend,
@@ -311,7 +315,8 @@ enum Benchmarks {
     /// Measures a run of 200 contracts with one delivery each, in a new process.
     ///
     /// Compares it with a bare loop that sends the same requests.
-    private static func compareSimpleCases(assay: String, benchmarkExecutable: String) async throws
+    private static func compareSimpleCases(assayPath: String, benchmarkExecutable: String)
+        async throws
     {
         let folder = NSTemporaryDirectory() + "assay-benchmark-\(UInt32.random(in: 0 ..< .max))"
         try FileManager.default.createDirectory(
@@ -341,7 +346,7 @@ enum Benchmarks {
             bareSamples += try measureTimes(1) { try run(benchmarkExecutable, ["bare", target]) }
             assaySamples += try measureTimes(1) {
                 try run(
-                    assay,
+                    assayPath,
                     [
                         "verify", folder, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
                         "--listen", "onesignal=127.0.0.1:0",
@@ -349,8 +354,8 @@ enum Benchmarks {
                 )
             }
         }
-        show("200 POSTs, bare loop, cold", bareSamples)
-        show("200 simple cases verified, cold", assaySamples)
+        printSamples("200 POSTs, bare loop, cold", bareSamples)
+        printSamples("200 simple cases verified, cold", assaySamples)
         let ratio = assaySamples.sorted()[3] / bareSamples.sorted()[3]
         print("ratio of the medians               \(String(format: "%.2f", ratio))")
     }
@@ -359,7 +364,7 @@ enum Benchmarks {
     ///
     /// Returns its URL.
     static func startBareBackend() async throws -> String {
-        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let (portStream, continuation) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "benchmark")
         logger.logLevel = .critical
         let router = Router()
@@ -375,7 +380,7 @@ enum Benchmarks {
             logger: logger
         )
         Task { try await application.run() }
-        var iterator = ports.makeAsyncIterator()
+        var iterator = portStream.makeAsyncIterator()
         return "http://127.0.0.1:\(await iterator.next() ?? 0)"
     }
 

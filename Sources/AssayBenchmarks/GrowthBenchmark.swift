@@ -4,17 +4,17 @@ internal import Foundation
 /// Measures how the time of a run grows with the number of contracts, cases, journal entries and
 /// shards.
 ///
-/// The printed exponent is the power of the size with which the time grows; 1 means in proportion
-/// to the size.
+/// The program prints an exponent: the time grows with this power of the number. An exponent of 1
+/// means that the time is proportional to the number.
 enum GrowthBenchmark {
-    static func run(assay: String) async throws {
+    static func run(assayPath: String) async throws {
         let folder = NSTemporaryDirectory() + "assay-growth-\(UInt32.random(in: 0 ..< .max))"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try measureContractGrowth(assay, folder)
+        try measureContractGrowth(assayPath, folder)
         let target = try await Benchmarks.startBareBackend()
-        try measureCaseGrowth(assay, folder, target)
+        try measureCaseGrowth(assayPath, folder, target)
         journal()
-        try measureShardGrowth(assay, folder, target)
+        try measureShardGrowth(assayPath, folder, target)
     }
 
     private static func printGrowthTable(_ rowLabel: String, _ rows: [(size: Int, seconds: Double)])
@@ -39,8 +39,8 @@ enum GrowthBenchmark {
 
     /// Writes a contract with one delivery.
     ///
-    /// The contract has a variant for each combination of the values of its axes, the keys under
-    /// `variants`.
+    /// `axes` contains the keys under `variants`, each with its number of values. The contract has
+    /// one variant for each combination of these values.
     static func write(_ id: String, axes: [String: Int], in folder: String) throws {
         let variants =
             axes.isEmpty
@@ -70,7 +70,7 @@ enum GrowthBenchmark {
 
     // MARK: Contracts, cases, entries, shards
 
-    private static func measureContractGrowth(_ assay: String, _ folder: String) throws {
+    private static func measureContractGrowth(_ assayPath: String, _ folder: String) throws {
         let rows = try [100, 1000, 10_000].map { size in
             let contractsFolder = "\(folder)/contracts-\(size)"
             for number in 0..<size {
@@ -79,14 +79,14 @@ enum GrowthBenchmark {
             return (
                 size,
                 try seconds {
-                    try Benchmarks.run(assay, ["lint", contractsFolder], succeeds: true)
+                    try Benchmarks.run(assayPath, ["lint", contractsFolder], succeeds: true)
                 }
             )
         }
         printGrowthTable("contracts parsed and checked", rows)
     }
 
-    private static func measureCaseGrowth(_ assay: String, _ folder: String, _ target: String)
+    private static func measureCaseGrowth(_ assayPath: String, _ folder: String, _ target: String)
         throws
     {
         let rows = try [1000, 10_000, 100_000].map { size in
@@ -96,7 +96,7 @@ enum GrowthBenchmark {
                 size,
                 try seconds {
                     try Benchmarks.run(
-                        assay,
+                        assayPath,
                         commandArguments(contractsFolder, target),
                         succeeds: true
                     )
@@ -111,7 +111,7 @@ enum GrowthBenchmark {
         "assay: 1\nendpoints: {revenuecat-webhook: POST \(path)}\n"
     }
 
-    /// Returns the arguments of `assay` that run the contracts of a folder against a backend.
+    /// Returns the arguments of `assayPath` that run the contracts of a folder against a backend.
     static func commandArguments(_ contractsFolder: String, _ target: String) -> [String] {
         [
             "verify", contractsFolder, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
@@ -133,7 +133,7 @@ enum GrowthBenchmark {
         printGrowthTable("entries of the journal, 64 MiB", rows)
     }
 
-    private static func measureShardGrowth(_ assay: String, _ folder: String, _ target: String)
+    private static func measureShardGrowth(_ assayPath: String, _ folder: String, _ target: String)
         throws
     {
         let contractsFolder = "\(folder)/contracts-1000"
@@ -142,14 +142,14 @@ enum GrowthBenchmark {
             let time = try seconds {
                 for (index, part) in shardRunPaths.enumerated() {
                     try Benchmarks.run(
-                        assay,
+                        assayPath,
                         commandArguments(contractsFolder, target) + [
                             "--shard", "\(index + 1)/\(size)", "--save", part, "--seed", "growth",
                         ],
                         succeeds: true
                     )
                 }
-                try Benchmarks.run(assay, ["merge"] + shardRunPaths, succeeds: true)
+                try Benchmarks.run(assayPath, ["merge"] + shardRunPaths, succeeds: true)
             }
             return (size, time)
         }

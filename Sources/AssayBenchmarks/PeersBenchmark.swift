@@ -8,34 +8,34 @@ internal import Darwin
 
 /// Compares the speed of Assay with that of other tools.
 ///
-/// All tools run five times, in turns. The output has the median, minimum and maximum of each tool.
-/// The script `setup.sh` in the folder of scripts installs the other tools. A missing tool is
-/// reported.
+/// Each tool runs five times, in turn with the others. The output contains the median, minimum and
+/// maximum time of each tool. The script `setup.sh` in `scriptsFolder` installs the other tools. A
+/// missing tool is reported.
 struct PeersBenchmark {
     private static let runCount = 5
 
-    let assay: String
+    let assayPath: String
     let benchmarkExecutable: String
     /// The folder with `gen_cases.py`, `run_pact.py`, `run_floor.py`, `sut.sh` and other scripts.
     let scriptsFolder: String
-    private let python: String
-    private let mitmdump: String
+    private let pythonPath: String
+    private let mitmdumpPath: String
     private let folder = NSTemporaryDirectory() + "assay-peers-\(UInt32.random(in: 0 ..< .max))"
     private let backendPort = ServingBenchmark.freePort()
 
-    init(assay: String, benchmarkExecutable: String, scriptsFolder: String) {
-        self.assay = assay
+    init(assayPath: String, benchmarkExecutable: String, scriptsFolder: String) {
+        self.assayPath = assayPath
         self.benchmarkExecutable = benchmarkExecutable
         self.scriptsFolder = scriptsFolder
         let environment = ProcessInfo.processInfo.environment
         let venv = environment["PEERS_VENV"] ?? "/tmp/peers-venv"
-        python = venv + "/bin/python"
-        mitmdump = venv + "/bin/mitmdump"
+        pythonPath = venv + "/bin/python"
+        mitmdumpPath = venv + "/bin/mitmdump"
         setenv("PACT_DO_NOT_TRACK", "true", 1)
         setenv("PACT_LOG_LEVEL", "ERROR", 1)
     }
 
-    private var backend: String { "http://127.0.0.1:\(backendPort)" }
+    private var backendURL: String { "http://127.0.0.1:\(backendPort)" }
 
     func run() throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -45,7 +45,7 @@ struct PeersBenchmark {
             try? Benchmarks.run("/bin/bash", ["\(scriptsFolder)/sut.sh", "stop", "\(backendPort)"])
         }
         _ = ServingBenchmark.firstResponse(port: backendPort, path: "/")
-        try compare("start", [("list", { try self.measureSeconds(assay, ["list"]) })])
+        try compare("start", [("list", { try self.measureSeconds(assayPath, ["list"]) })])
         try compareCases(200)
         try compareCases(1000)
         try compareGolden()
@@ -63,7 +63,7 @@ struct PeersBenchmark {
     }
 
     private func verify(_ contractsFolder: String) -> [String] {
-        GrowthBenchmark.commandArguments(contractsFolder, backend)
+        GrowthBenchmark.commandArguments(contractsFolder, backendURL)
     }
 
     private func compareCases(_ count: Int) throws {
@@ -73,18 +73,18 @@ struct PeersBenchmark {
         }
         let peersFolder = "\(folder)/peers-\(count)"
         try Benchmarks.run(
-            python,
-            ["\(scriptsFolder)/gen_cases.py", "\(count)", peersFolder, backend],
+            pythonPath,
+            ["\(scriptsFolder)/gen_cases.py", "\(count)", peersFolder, backendURL],
             succeeds: true
         )
         var rows: [ComparisonRow] = [
-            ("assay verify", { try measureSeconds(assay, verify(contractsFolder)) }),
+            ("assay verify", { try measureSeconds(assayPath, verify(contractsFolder)) }),
             (
                 "pact verifier",
                 {
                     try measureSeconds(
-                        python,
-                        ["\(scriptsFolder)/run_pact.py", "\(peersFolder)/pacts", backend]
+                        pythonPath,
+                        ["\(scriptsFolder)/run_pact.py", "\(peersFolder)/pacts", backendURL]
                     )
                 }
             ),
@@ -92,7 +92,7 @@ struct PeersBenchmark {
                 "floor: Python, one connection",
                 {
                     try measureSeconds(
-                        python,
+                        pythonPath,
                         [
                             "\(scriptsFolder)/run_floor.py", "\(peersFolder)/cases.ndjson",
                             "127.0.0.1",
@@ -106,15 +106,15 @@ struct PeersBenchmark {
             rows.append(
                 (
                     "bare loop, the same client",
-                    { try measureSeconds(benchmarkExecutable, ["bare", backend]) }
+                    { try measureSeconds(benchmarkExecutable, ["bare", backendURL]) }
                 )
             )
         }
         try compare("\(count) cases, cold", rows)
     }
 
-    /// Measures one case with 200 requests in a row, and compares it with a bare loop that sends
-    /// the same requests.
+    /// Measures a case that sends 200 requests one after the other, and compares it with a bare
+    /// loop that sends the same requests.
     private func compareGolden() throws {
         let contractsFolder = "\(folder)/golden"
         let steps = (0..<200).map {
@@ -132,10 +132,10 @@ struct PeersBenchmark {
         try compare(
             "200 requests in a row in one case, cold",
             [
-                ("assay verify", { try measureSeconds(assay, verify(contractsFolder)) }),
+                ("assay verify", { try measureSeconds(assayPath, verify(contractsFolder)) }),
                 (
                     "bare loop, the same client",
-                    { try measureSeconds(benchmarkExecutable, ["bare", backend]) }
+                    { try measureSeconds(benchmarkExecutable, ["bare", backendURL]) }
                 ),
             ]
         )
@@ -167,22 +167,26 @@ struct PeersBenchmark {
                     "--profile", "\(folder)/assay.yaml",
                 ]
             }
-            let start = try measureSeconds(assay, commandArguments(fewDeliveriesFolder))
-            return count / (try measureSeconds(assay, commandArguments(contractsFolder)) - start)
+            let startupSeconds = try measureSeconds(
+                assayPath,
+                commandArguments(fewDeliveriesFolder)
+            )
+            return count
+                / (try measureSeconds(assayPath, commandArguments(contractsFolder)) - startupSeconds)
         }
         try Data(GrowthBenchmark.profile(ServingBenchmark.webhookPath).utf8)
             .write(to: URL(fileURLWithPath: "\(folder)/assay.yaml"))
         try compare(
             "deliveries with judging, to nginx",
             [
-                ("assay verify", { try rate(moreDeliveriesFolder, 20_000, backend) }),
+                ("assay verify", { try rate(moreDeliveriesFolder, 20_000, backendURL) }),
                 ("wrk, eight connections", { try load(backendPort, "/").rate }),
             ],
             unit: "/s"
         )
         let port = ServingBenchmark.freePort()
         let process = try ServingBenchmark.spawn(
-            python,
+            pythonPath,
             ["\(scriptsFolder)/fakes.py", "pytest-httpserver", "\(port)"]
         )
         defer {
@@ -213,7 +217,8 @@ struct PeersBenchmark {
         let servers: [(name: String, path: String, command: (Int) -> [String])] = [
             (
                 "a fake, with journal", ServingBenchmark.path,
-                { port in [assay] + ServingBenchmark.serveArguments(port, controlPort: controlPort)
+                { port in
+                    [assayPath] + ServingBenchmark.serveArguments(port, controlPort: controlPort)
                 }
             ),
             (
@@ -223,23 +228,23 @@ struct PeersBenchmark {
             ),
             (
                 "pact mock server", ServingBenchmark.webhookPath,
-                { port in [python, "\(scriptsFolder)/fakes.py", "pact", "\(port)"] }
+                { port in [pythonPath, "\(scriptsFolder)/fakes.py", "pact", "\(port)"] }
             ),
             (
                 "mitmdump", ServingBenchmark.webhookPath,
                 { port in
                     [
-                        mitmdump, "-q", "-s", "\(scriptsFolder)/mitm_fake.py", "--listen-host",
+                        mitmdumpPath, "-q", "-s", "\(scriptsFolder)/mitm_fake.py", "--listen-host",
                         "127.0.0.1", "-p", "\(port)", "--mode", "reverse:http://127.0.0.1:1",
                         "--set", "connection_strategy=lazy",
                     ]
                 }
             ),
         ]
-        var rates: [ComparisonRow] = []
+        var rateRows: [ComparisonRow] = []
         var slowResponseTimes: [String: [Double]] = [:]
         for server in servers {
-            rates.append(
+            rateRows.append(
                 (
                     server.name,
                     {
@@ -261,7 +266,7 @@ struct PeersBenchmark {
                 )
             )
         }
-        rates.append(
+        rateRows.append(
             (
                 "nginx, one worker",
                 {
@@ -273,8 +278,8 @@ struct PeersBenchmark {
                 }
             )
         )
-        try compare("650-byte POST, eight connections", rates, unit: "/s")
-        for (name, _) in rates {
+        try compare("650-byte POST, eight connections", rateRows, unit: "/s")
+        for (name, _) in rateRows {
             let sorted = (slowResponseTimes[name] ?? []).sorted()
             Benchmarks.print(
                 Self.padded("  p99 by p50, \(name)", 42)
@@ -290,22 +295,22 @@ struct PeersBenchmark {
     private func load(_ port: Int, _ path: String) throws -> (
         rate: Double, slowResponseTime: Double
     ) {
-        let script = "\(folder)/post.lua"
+        let scriptPath = "\(folder)/post.lua"
         let text =
             "wrk.method = 'POST'\nwrk.headers['Content-Type'] = 'application/json'\n"
             + "wrk.body = '\(ServingBenchmark.body)'\n"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: script))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: scriptPath))
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
-            "wrk", "-t1", "-c8", "-d3s", "--latency", "-s", script,
+            "wrk", "-t1", "-c8", "-d3s", "--latency", "-s", scriptPath,
             "http://127.0.0.1:\(port)\(path)",
         ]
-        let pipe = Pipe()
-        process.standardOutput = pipe
+        let outputPipe = Pipe()
+        process.standardOutput = outputPipe
         try process.run()
         let output = String(
-            decoding: pipe.fileHandleForReading.readDataToEndOfFile(),
+            decoding: outputPipe.fileHandleForReading.readDataToEndOfFile(),
             as: UTF8.self
         )
         process.waitUntilExit()
@@ -327,7 +332,7 @@ struct PeersBenchmark {
 
     /// Measures all rows of a table in turns, and prints the table.
     ///
-    /// The ratio in a row is the median of the first row divided by the median of that row.
+    /// Each row also shows a ratio: the median of the first row divided by the median of this row.
     private func compare(_ title: String, _ rows: [ComparisonRow], unit: String = "s") throws {
         var samples = rows.map { _ in [Double]() }
         for _ in 0..<Self.runCount {

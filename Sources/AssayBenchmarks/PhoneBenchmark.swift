@@ -2,16 +2,17 @@ internal import Conformance
 internal import Phone
 internal import Providers
 
-/// The workflow of a user account in a simulated app, from the first launch to the deleted account.
+/// Runs the workflow of a user account in a simulated app, from the first launch to the deletion of
+/// the account.
 ///
-/// Only the fakes take part, and no backend.
+/// The app calls only the fakes; no backend takes part.
 enum PhoneBenchmark {
     private static let accountActions: [AppAction.Name] = [
         .launch, .purchase, .signUp, .logout, .signIn, .google, .refresh, .restore,
         .forgotPassword, .deleteAccount,
     ]
 
-    static func accountWorkflow() {
+    static func runAccountWorkflow() {
         var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
         var app = AccountApp(installID: "INSTALL", receipts: [], seed: "bench", defects: [])
         var now = Instant(milliseconds: 1_790_000_000_000)

@@ -13,7 +13,7 @@ internal import Darwin
 ///
 /// The benchmark also measures the time to distill a recording of 100,000 exchanges into contracts.
 enum RecordingBenchmark {
-    static func run(assay: String, benchmarkExecutable: String) throws {
+    static func run(assayPath: String, benchmarkExecutable: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (bareServerPort, proxyPort) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
@@ -29,7 +29,7 @@ enum RecordingBenchmark {
         }
         let fakes = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]
         let recorderProcess = try ServingBenchmark.spawn(
-            assay,
+            assayPath,
             [
                 "record", "--target", "http://127.0.0.1:\(bareServerPort)", "--listen",
                 "127.0.0.1:\(proxyPort)", folder + "/session",
@@ -50,9 +50,9 @@ enum RecordingBenchmark {
                 port: proxyPort,
                 request: request
             )
-            let directRate = ServingBenchmark.load(port: bareServerPort).rate
+            let directRate = ServingBenchmark.load(port: bareServerPort).requestsPerSecond
             proxiedToDirectRateRatios.append(
-                ServingBenchmark.load(port: proxyPort).rate / directRate
+                ServingBenchmark.load(port: proxyPort).requestsPerSecond / directRate
             )
         }
         let addedMilliseconds = (median(proxiedSeconds) - median(directSeconds)) * 1000
@@ -122,9 +122,9 @@ enum RecordingBenchmark {
         return true
     }
 
-    private static func residentMiB(_ process: pid_t) -> Int {
+    private static func residentMiB(_ processID: pid_t) -> Int {
         // Files below /proc report no size, so they are read with `read`.
-        let descriptor = open("/proc/\(process)/statm", O_RDONLY)
+        let descriptor = open("/proc/\(processID)/statm", O_RDONLY)
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 256)
         let count = read(descriptor, &buffer, buffer.count)
@@ -138,9 +138,9 @@ enum RecordingBenchmark {
     /// They register, buy, receive a push and read their subscription, on separate devices or on
     /// one shared device.
     private static func measureDistillation(isShared: Bool) {
-        let base: Int64 = 1_790_000_000_000
+        let baseMilliseconds: Int64 = 1_790_000_000_000
         var exchanges: [Exchange] = []
-        func add(
+        func addExchange(
             _ from: Exchange.Party,
             _ to: Exchange.Party,
             _ method: String,
@@ -154,7 +154,7 @@ enum RecordingBenchmark {
                     to: to,
                     namespace: "",
                     purpose: .call,
-                    at: Instant(milliseconds: base + Int64(exchanges.count)),
+                    at: Instant(milliseconds: baseMilliseconds + Int64(exchanges.count)),
                     request: HTTPMessage.Request(method, target, body: body?.bytes ?? []),
                     sequence: exchanges.count,
                     completed: 1,
@@ -164,22 +164,23 @@ enum RecordingBenchmark {
         }
         for number in 0..<10_000 {
             let id = "person-\(number)"
-            let expiryInMilliseconds: JSONValue = .integer(base + 2_592_000_000)
-            let device: JSONValue = .string("‹device:\(isShared ? 0 : number)›")
-            let person: JSONValue = ["appUserId": .string(id), "deviceId": device]
-            add(.app, .backend, "POST", "/register", person, ["ok": true])
+            let expiryInMilliseconds: JSONValue = .integer(baseMilliseconds + 2_592_000_000)
+            let deviceID: JSONValue = .string("‹device:\(isShared ? 0 : number)›")
+            let registrationBody: JSONValue = ["appUserId": .string(id), "deviceId": deviceID]
+            addExchange(.app, .backend, "POST", "/register", registrationBody, ["ok": true])
             for event in 0..<4 {
                 let body: JSONValue = [
                     "event": [
                         "type": "RENEWAL", "id": .string("E-\(number)-\(event)"),
-                        "app_user_id": .string(id), "event_timestamp_ms": .integer(base),
+                        "app_user_id": .string(id),
+                        "event_timestamp_ms": .integer(baseMilliseconds),
                         "expiration_at_ms": expiryInMilliseconds,
                         "transaction_id": .string("20000\(number)"),
                     ]
                 ]
-                add(.revenueCat, .backend, "POST", "/hooks/rc", body, ["received": true])
+                addExchange(.revenueCat, .backend, "POST", "/hooks/rc", body, ["received": true])
             }
-            add(.backend, .oneSignal, "POST", "/notifications", ["x": 1], ["id": "n"])
+            addExchange(.backend, .oneSignal, "POST", "/notifications", ["x": 1], ["id": "n"])
             exchanges[exchanges.count - 1].effects = [
                 Effect(
                     kind: "onesignal.notification",
@@ -188,7 +189,7 @@ enum RecordingBenchmark {
                 )
             ]
             for _ in 0..<4 {
-                add(
+                addExchange(
                     .app,
                     .backend,
                     "GET",
@@ -200,7 +201,7 @@ enum RecordingBenchmark {
         }
         let header = RecordingHeader(
             version: "bench",
-            began: Instant(milliseconds: base),
+            began: Instant(milliseconds: baseMilliseconds),
             target: "http://127.0.0.1"
         )
         let recording = Recording(header: header, exchanges: exchanges)
@@ -216,6 +217,6 @@ enum RecordingBenchmark {
             )
         }
         let deviceSharingText = isShared ? "shared" : "apart"
-        Benchmarks.show("distil: 100,000 exchanges, \(deviceSharingText)", samples)
+        Benchmarks.printSamples("distil: 100,000 exchanges, \(deviceSharingText)", samples)
     }
 }

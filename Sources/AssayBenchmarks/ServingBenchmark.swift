@@ -16,7 +16,7 @@ enum ServingBenchmark {
 
     /// The path of the OneSignal fake to which a push request is sent.
     static let path = "/notifications"
-    /// The path at which the servers of other tools respond.
+    /// The path of webhook requests, which the servers of other tools also accept.
     static let webhookPath = "/webhooks/revenuecat"
     /// The JSON body of a push request, which has about 650 bytes.
     static let body =
@@ -39,24 +39,24 @@ enum ServingBenchmark {
             }
     }
 
-    static func run(assay: String, benchmarkExecutable: String) throws {
+    static func run(assayPath: String, benchmarkExecutable: String) throws {
         let (port, controlPort) = (freePort(), freePort())
         let arguments = serveArguments(port, controlPort: controlPort)
         var startupSeconds: [Double] = []
         for _ in 0..<10 {
             let clock = ContinuousClock()
             let startInstant = clock.now
-            let process = try spawn(assay, arguments)
+            let processID = try spawn(assayPath, arguments)
             let healthResponse = firstResponse(port: controlPort, path: "/assay/v1/health")
             startupSeconds.append(Benchmarks.seconds(clock.now - startInstant))
-            kill(process, SIGTERM)
-            wait(process)
+            kill(processID, SIGTERM)
+            wait(processID)
             guard healthResponse.contains("{\"ok\":true}") else {
                 Benchmarks.print("unexpected response: \(healthResponse.prefix(200))")
                 return
             }
         }
-        Benchmarks.show("serve: exec to first response", startupSeconds)
+        Benchmarks.printSamples("serve: exec to first response", startupSeconds)
         // The measurements alternate, so that both have the same conditions.
         var assaySamples: [LoadResult] = []
         var bareSamples: [LoadResult] = []
@@ -70,36 +70,40 @@ enum ServingBenchmark {
             bareSamples.append(load(port: port))
             kill(bareServer, SIGKILL)
             wait(bareServer)
-            let process = try spawn(assay, arguments)
+            let processID = try spawn(assayPath, arguments)
             _ = firstResponse(port: controlPort, path: "/assay/v1/health")
             assaySamples.append(load(port: port))
-            kill(process, SIGTERM)
-            wait(process)
+            kill(processID, SIGTERM)
+            wait(processID)
         }
         let (assayLoad, bareLoad) = (medianLoad(assaySamples), medianLoad(bareSamples))
         Benchmarks.print("650-byte POST, bare server         \(bareLoad.text)")
         Benchmarks.print("650-byte POST, OneSignal fake      \(assayLoad.text)")
-        let percentOfBareRate = String(format: "%.0f", 100 * assayLoad.rate / bareLoad.rate)
-        Benchmarks.print("rate of the fake, bare is 100 %    \(percentOfBareRate) %")
-        try measureRateStability(assay: assay, port: port, controlPort: controlPort)
+        let percentOfBareRate = String(
+            format: "%.0f",
+            100 * assayLoad.requestsPerSecond / bareLoad.requestsPerSecond
+        )
+        Benchmarks.print("rate of the fake, relative to the bare server    \(percentOfBareRate) %")
+        try measureRateStability(assayPath: assayPath, port: port, controlPort: controlPort)
     }
 
     /// Sends a million pushes to the OneSignal fake, and prints the rate of each tenth.
     ///
     /// Calls must not become slower while the journal and the list of notifications grow.
-    private static func measureRateStability(assay: String, port: Int, controlPort: Int) throws {
-        let process = try spawn(assay, serveArguments(port, controlPort: controlPort))
+    private static func measureRateStability(assayPath: String, port: Int, controlPort: Int) throws
+    {
+        let processID = try spawn(assayPath, serveArguments(port, controlPort: controlPort))
         _ = firstResponse(port: controlPort, path: "/assay/v1/health")
         let loadsByTenth = (0..<10).map { _ in
             load(port: port, requestCount: 100_000 / connectionCount)
         }
-        kill(process, SIGTERM)
-        wait(process)
+        kill(processID, SIGTERM)
+        wait(processID)
         Benchmarks.print(
-            "a million pushes, by tenths, 1/s   " + valueList(loadsByTenth) { $0.rate }
+            "a million pushes, by tenths, 1/s   " + valueList(loadsByTenth) { $0.requestsPerSecond }
         )
         Benchmarks.print(
-            "  p99, µs                          " + valueList(loadsByTenth) { $0.p99 * 1e6 }
+            "  p99, µs                          " + valueList(loadsByTenth) { $0.p99Seconds * 1e6 }
         )
     }
 
@@ -111,16 +115,16 @@ enum ServingBenchmark {
     // MARK: Load
 
     struct LoadResult: Sendable {
-        let rate: Double
-        let p99: Double
+        let requestsPerSecond: Double
+        let p99Seconds: Double
 
         var text: String {
-            String(format: "%8.0f /s, p99 %.2f ms", rate, p99 * 1000)
+            String(format: "%8.0f /s, p99 %.2f ms", requestsPerSecond, p99Seconds * 1000)
         }
     }
 
     static func medianLoad(_ loads: [LoadResult]) -> LoadResult {
-        loads.sorted { $0.rate < $1.rate }[loads.count / 2]
+        loads.sorted { $0.requestsPerSecond < $1.requestsPerSecond }[loads.count / 2]
     }
 
     /// Measures the responses per second over several keep-alive connections, each of which sends
@@ -147,11 +151,11 @@ enum ServingBenchmark {
             }
         }
         group.wait()
-        let elapsed = Benchmarks.seconds(clock.now - startInstant)
+        let elapsedSeconds = Benchmarks.seconds(clock.now - startInstant)
         let sorted = results.all.sorted()
         return LoadResult(
-            rate: Double(sorted.count) / elapsed,
-            p99: sorted.isEmpty ? .infinity : sorted[sorted.count * 99 / 100]
+            requestsPerSecond: Double(sorted.count) / elapsedSeconds,
+            p99Seconds: sorted.isEmpty ? .infinity : sorted[sorted.count * 99 / 100]
         )
     }
 
@@ -197,11 +201,11 @@ enum ServingBenchmark {
         _ arguments: [String],
         environment additionalEnvironment: [String] = []
     ) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
+        var fileActions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&fileActions)
+        defer { posix_spawn_file_actions_destroy(&fileActions) }
         for descriptor in [Int32(1), 2] {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+            posix_spawn_file_actions_addopen(&fileActions, descriptor, "/dev/null", O_WRONLY, 0)
         }
         func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
             texts.map { strdup($0) } + [nil]
@@ -212,16 +216,16 @@ enum ServingBenchmark {
                 + additionalEnvironment
         )
         defer { for word in command + variables { free(word) } }
-        var process: pid_t = 0
-        guard posix_spawn(&process, program, &actions, nil, &command, &variables) == 0 else {
+        var processID: pid_t = 0
+        guard posix_spawn(&processID, program, &fileActions, nil, &command, &variables) == 0 else {
             throw CocoaError(.executableNotLoadable)
         }
-        return process
+        return processID
     }
 
-    static func wait(_ process: pid_t) {
+    static func wait(_ processID: pid_t) {
         var status: Int32 = 0
-        waitpid(process, &status, 0)
+        waitpid(processID, &status, 0)
     }
 
     static func connection(to port: Int) -> Int32 {

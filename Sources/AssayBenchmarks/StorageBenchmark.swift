@@ -26,14 +26,15 @@ enum StorageBenchmark {
             services.revenueCat.setWebhookTarget(WebhookTarget(url: "http://127.0.0.1:9/"))
             for number in 0..<size { settle(number, &services) }
             servicesBySize.append(services)
-            let elapsed = Benchmarks.seconds(clock.now - startInstant)
-            let memory = Double(Benchmarks.residentBytes() - residentBytesBefore) / Double(size)
+            let elapsedSeconds = Benchmarks.seconds(clock.now - startInstant)
+            let bytesPerUser =
+                Double(Benchmarks.residentBytes() - residentBytesBefore) / Double(size)
             Benchmarks.print(
                 "\(size) users created".padding(toLength: 35, withPad: " ", startingAt: 0)
                     + String(
                         format: "%8.0f /s, %.1f KB each",
-                        Double(size) / elapsed,
-                        memory / 1024
+                        Double(size) / elapsedSeconds,
+                        bytesPerUser / 1024
                     )
             )
         }
@@ -43,33 +44,39 @@ enum StorageBenchmark {
                 .joined()
                 + "  ratio"
         )
-        for operation in measuredOperations { show(operation, &servicesBySize) }
+        for measuredOperation in measuredOperations {
+            printOperationRates(measuredOperation, &servicesBySize)
+        }
     }
 
     /// Measures an operation with few and with many users, in turns, so that both have the same
     /// conditions.
-    private static func show(_ operation: MeasuredOperation, _ servicesBySize: inout [Services]) {
-        var rates: [[Double]] = userCounts.map { _ in [] }
+    private static func printOperationRates(
+        _ measuredOperation: MeasuredOperation,
+        _ servicesBySize: inout [Services]
+    ) {
+        var roundRates: [[Double]] = userCounts.map { _ in [] }
         for round in 0..<roundCount {
-            // The small state is restored after each round. The large one is changed in place,
-            // because the first writes after a copy are slower and are measured separately.
-            let small = servicesBySize[0]
+            // The state with few users is restored after each round. The state with many users is
+            // changed in place, because the first writes after a copy are slower and are measured
+            // separately.
+            let smallServices = servicesBySize[0]
             for index in servicesBySize.indices {
-                operation.work(&servicesBySize[index], 0, operationTime)
+                measuredOperation.work(&servicesBySize[index], 0, operationTime)
                 let clock = ContinuousClock()
-                let time = clock.measure {
+                let elapsedTime = clock.measure {
                     for number in 0..<operationCount {
-                        let person = (number &* 7919 &+ round) % userCounts[index]
-                        operation.work(&servicesBySize[index], person, operationTime)
+                        let userNumber = (number &* 7919 &+ round) % userCounts[index]
+                        measuredOperation.work(&servicesBySize[index], userNumber, operationTime)
                     }
                 }
-                rates[index].append(Double(operationCount) / Benchmarks.seconds(time))
+                roundRates[index].append(Double(operationCount) / Benchmarks.seconds(elapsedTime))
             }
-            servicesBySize[0] = small
+            servicesBySize[0] = smallServices
         }
-        let medianRates = rates.map { $0.sorted()[roundCount / 2] }
+        let medianRates = roundRates.map { $0.sorted()[roundCount / 2] }
         Benchmarks.print(
-            operation.name.padding(toLength: 35, withPad: " ", startingAt: 0)
+            measuredOperation.name.padding(toLength: 35, withPad: " ", startingAt: 0)
                 + medianRates.map { String(format: "%-10.0f", $0) }.joined()
                 + String(format: "  %.2f", medianRates[1] / medianRates[0])
         )
@@ -78,8 +85,8 @@ enum StorageBenchmark {
     private static let operationTime = Instant(milliseconds: 1_790_000_600_000)
 
     private static func settle(_ number: Int, _ services: inout Services) {
-        for operation in [userCreation, signUpOperation, purchaseOperation] {
-            operation.work(&services, number, operationTime)
+        for measuredOperation in [userCreation, signUpOperation, purchaseOperation] {
+            measuredOperation.work(&services, number, operationTime)
         }
         for delivery in services.queue.take(by: operationTime).dropFirst(number % 2) {
             let retrySchedule = services.retrySchedule(of: delivery)
@@ -93,7 +100,7 @@ enum StorageBenchmark {
         }
     }
 
-    // MARK: Deeds
+    // MARK: Operations
 
     private static func requestOperation(
         _ name: String,

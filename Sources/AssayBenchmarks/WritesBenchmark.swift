@@ -14,7 +14,7 @@ internal import Darwin
 enum WritesBenchmark {
     /// A kind of request that changes the state of a fake.
     ///
-    /// Its body depends on the number of the request.
+    /// The function `body` makes the request body from the number of the request.
     private struct MeasuredWrite: Sendable {
         let party: String
         let method: String
@@ -24,16 +24,16 @@ enum WritesBenchmark {
 
     private struct FailedCallError: Error, CustomStringConvertible {
         let write: String
-        let number: Int
+        let callNumber: Int
         let response: String
 
-        var description: String { "\(write), call \(number): \(response.prefix(300))" }
+        var description: String { "\(write), call \(callNumber): \(response.prefix(300))" }
     }
 
     private static let appID = "a55a4000-0000-4000-8000-000000000000"
     /// The number of writes of each kind.
     private static let count = 100_000
-    /// The number of writes in the first and in the last measurement.
+    /// The number of writes that are measured at the start and again at the end.
     private static let sampleSize = 10_000
 
     private static let writes = [
@@ -89,23 +89,27 @@ enum WritesBenchmark {
         ),
     ]
 
-    static func run(assay: String) throws {
-        for write in writes { try measureGrowth(of: write, assay: assay) }
-        try measureMemory(assay: assay, bodySize: 60_000, count: 16_000)
-        try measureMemory(assay: assay, bodySize: 600, count: 1_000_000)
+    static func run(assayPath: String) throws {
+        for write in writes { try measureGrowth(of: write, assayPath: assayPath) }
+        try measureMemory(assayPath: assayPath, bodySize: 60_000, count: 16_000)
+        try measureMemory(assayPath: assayPath, bodySize: 600, count: 1_000_000)
     }
 
-    private static func measureGrowth(of write: MeasuredWrite, assay: String) throws {
-        let server = try Server(assay, write.party)
+    private static func measureGrowth(of write: MeasuredWrite, assayPath: String) throws {
+        let server = try Server(assayPath, write.party)
         defer { server.stop() }
         let connection = try server.connect()
         defer { close(connection) }
         func send(_ callNumbers: Range<Int>) throws -> Double {
             let processorSecondsBefore = server.processorSeconds
-            for number in callNumbers {
-                let response = try call(connection, server.port, write, number)
+            for callNumber in callNumbers {
+                let response = try sendCall(connection, server.port, write, callNumber)
                 guard response.hasPrefix("HTTP/1.1 20") else {
-                    throw FailedCallError(write: write.path, number: number, response: response)
+                    throw FailedCallError(
+                        write: write.path,
+                        callNumber: callNumber,
+                        response: response
+                    )
                 }
             }
             return (server.processorSeconds - processorSecondsBefore) / Double(callNumbers.count)
@@ -125,8 +129,8 @@ enum WritesBenchmark {
     /// Sends pushes to the OneSignal fake, and prints the memory of the server.
     ///
     /// The journal has its default limit of 256 MiB.
-    private static func measureMemory(assay: String, bodySize: Int, count: Int) throws {
-        let server = try Server(assay, "onesignal")
+    private static func measureMemory(assayPath: String, bodySize: Int, count: Int) throws {
+        let server = try Server(assayPath, "onesignal")
         defer { server.stop() }
         let connection = try server.connect()
         defer { close(connection) }
@@ -135,8 +139,8 @@ enum WritesBenchmark {
             party: "onesignal",
             method: "POST",
             path: "/notifications",
-            body: { number in
-                let key = String(format: "a55a4000-0000-4000-8000-%012d", number)
+            body: { callNumber in
+                let key = String(format: "a55a4000-0000-4000-8000-%012d", callNumber)
                 return #"{"app_id": "\#(appID)", "include_aliases": {"external_id": ["ada"]}, "#
                     + #""target_channel": "push", "contents": {"en": "\#(text)"}, "#
                     + #""idempotency_key": "\#(key)"}"#
@@ -144,10 +148,14 @@ enum WritesBenchmark {
         )
         var residentMiBSamples: [Int] = []
         for tenth in 0..<10 {
-            for number in count / 10 * tenth..<count / 10 * (tenth + 1) {
-                let response = try call(connection, server.port, write, number)
+            for callNumber in count / 10 * tenth..<count / 10 * (tenth + 1) {
+                let response = try sendCall(connection, server.port, write, callNumber)
                 guard response.hasPrefix("HTTP/1.1 20") else {
-                    throw FailedCallError(write: write.path, number: number, response: response)
+                    throw FailedCallError(
+                        write: write.path,
+                        callNumber: callNumber,
+                        response: response
+                    )
                 }
             }
             residentMiBSamples.append(server.residentBytes >> 20)
@@ -159,27 +167,31 @@ enum WritesBenchmark {
     }
 
     /// Sends a request over an open connection and returns the response, which is small.
-    private static func call(
+    private static func sendCall(
         _ connection: Int32,
         _ port: Int,
         _ write: MeasuredWrite,
-        _ number: Int
+        _ callNumber: Int
     ) throws -> String {
-        let body = write.body(number)
+        let body = write.body(callNumber)
         let request = Array(
             ("\(write.method) \(write.path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n"
                 + "content-type: application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n"
                 + body).utf8
         )
         guard send(connection, request, request.count, 0) == request.count else {
-            throw FailedCallError(write: write.path, number: number, response: "truncated request")
+            throw FailedCallError(
+                write: write.path,
+                callNumber: callNumber,
+                response: "truncated request"
+            )
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var response: [UInt8] = []
         while !isCompleteResponse(response) {
-            let size = recv(connection, &buffer, buffer.count, 0)
-            guard size > 0 else { break }
-            response += buffer[..<size]
+            let receivedByteCount = recv(connection, &buffer, buffer.count, 0)
+            guard receivedByteCount > 0 else { break }
+            response += buffer[..<receivedByteCount]
         }
         return String(decoding: response, as: UTF8.self)
     }
@@ -199,13 +211,13 @@ enum WritesBenchmark {
 
     /// A process of `assay serve`.
     private struct Server {
-        let process: pid_t
+        let processID: pid_t
         let port: Int
 
-        init(_ assay: String, _ party: String) throws {
+        init(_ assayPath: String, _ party: String) throws {
             let port = ServingBenchmark.freePort()
-            process = try ServingBenchmark.spawn(
-                assay,
+            processID = try ServingBenchmark.spawn(
+                assayPath,
                 ServingBenchmark.serveArguments([party: port])
             )
             self.port = port
@@ -215,19 +227,21 @@ enum WritesBenchmark {
             _ = ServingBenchmark.firstResponse(port: port, path: "/")
             let connection = ServingBenchmark.connection(to: port)
             guard connection >= 0 else {
-                throw FailedCallError(write: "connect", number: 0, response: "no response")
+                throw FailedCallError(write: "connect", callNumber: 0, response: "no response")
             }
             return connection
         }
 
         func stop() {
-            kill(process, SIGTERM)
-            ServingBenchmark.wait(process)
+            kill(processID, SIGTERM)
+            ServingBenchmark.wait(processID)
         }
 
         var processorSeconds: Double {
-            let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-            // The name of the program may contain spaces, but the fields after it do not.
+            let text =
+                (try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)) ?? ""
+            // In `/proc/PID/stat`, the name of the program is in parentheses and may contain
+            // spaces. The fields after it contain none.
             let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
             guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12])
             else { return 0 }
@@ -236,7 +250,7 @@ enum WritesBenchmark {
 
         var residentBytes: Int {
             let text =
-                (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
+                (try? String(contentsOfFile: "/proc/\(processID)/statm", encoding: .utf8)) ?? ""
             return text.split(separator: " ").dropFirst().first
                 .flatMap { Int($0) }.map { $0 * 4096 } ?? 0
         }

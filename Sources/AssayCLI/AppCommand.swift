@@ -70,7 +70,7 @@ struct AppCommand: AsyncParsableCommand {
         let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
         let scenarios = library.headings.filter(\.isDeviceScenario)
-        let selected = try library.selectedContracts(
+        let selectedScenarios = try library.selectedContracts(
             selection.selection(defaultLevel: .should).apply(to: scenarios)
         )
         let files = try reports.files()
@@ -95,33 +95,38 @@ struct AppCommand: AsyncParsableCommand {
         let interruption = Interruption()
         var run = DeviceRun(profile: profile, seed: seed)
         run.knownFailures = try reports.knownFailures(
-            or: profile.knownFailingPath,
+            or: profile.knownFailuresPath,
             among: library.headings
         )
         run.keepsEvidence = saveFile != nil
-        run.suite = SuiteRun.digest(of: library, selected)
+        run.suite = SuiteRun.digest(of: library, selectedScenarios)
         run.savedRunFile = try saveFile.map { try SavedRunFile($0, profile: profile) }
         if !files.usesStandardOutput, case .browser(let address, _, _) = executor {
             Terminal.error(
-                "assay \(assayVersion) · \(selected.count) scenario"
-                    + "\(selected.count == 1 ? "" : "s") · seed \(seed)\n"
+                "assay \(assayVersion) · \(selectedScenarios.count) scenario"
+                    + "\(selectedScenarios.count == 1 ? "" : "s") · seed \(seed)\n"
                     + "app      \(address)\n\n"
             )
         }
         if let pictures {
             guard case .browser = executor else {
-                throw Failure(.usage, "--pictures needs a web page: remove --scripted")
+                throw CommandFailure(.usage, "--pictures needs a web page: remove --scripted")
             }
             do throws(OutputFile.WriteError) {
                 try OutputFile.makeFolder(pictures, .umaskDefault)
             } catch {
-                throw Failure(.usage, error.description)
+                throw CommandFailure(.usage, error.description)
             }
             run.pictures = pictures
         }
         let configuredRun = run
         var report = try await interruption.run {
-            try await configuredRun.report(selected, executor, jobs: jobs, progress: progress) {
+            try await configuredRun.report(
+                selectedScenarios,
+                executor,
+                jobs: jobs,
+                progress: progress
+            ) {
                 chromium in interruption.onSecondSignal { chromium.end() }
             }
         }
@@ -145,8 +150,8 @@ struct AppCommand: AsyncParsableCommand {
         for host in TargetOptions.hosts(allowHost, environment) {
             commandWords += ["--allow-host", host]
         }
-        // Scenario paths on the command line replace the shipped scenarios and those of
-        // `--contracts`.
+        // Scenario paths on the command line replace the shipped scenarios and the scenarios in the
+        // folders of `--contracts`.
         if paths.isEmpty { commandWords += selection.replayArguments }
         return commandWords + reports.replayArguments + ["--seed", seed]
     }

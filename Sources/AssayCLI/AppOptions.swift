@@ -38,26 +38,29 @@ struct AppOptions: ParsableArguments {
     ) throws -> DeviceRun.Executor {
         let url = Setting.url.text(url, environment) ?? profile.app.url
         guard scripted || url != nil else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "no app to test: give --url URL, or write 'app: {url: …}' in the profile; "
                     + "'assay \(command) --scripted' tests the built-in app instead"
             )
         }
         guard defect.isEmpty || scripted else {
-            throw Failure(.usage, "--defect applies only to the built-in app: add --scripted")
+            throw CommandFailure(
+                .usage,
+                "--defect applies only to the built-in app: add --scripted"
+            )
         }
         let defects = try defect.map { try ClientDefect.named($0) }
         guard let url, !scripted else { return .scripted(Set(defects)) }
         _ = try TargetURL(url, flag: "--url", allowed: hosts)
         do throws(Chromium.StartError) {
-            let executable = try Chromium.find(
+            let executable = try Chromium.findExecutable(
                 Setting.browser.text(browser, environment),
                 path: environment["PATH"] ?? ""
             )
             return .browser(url: url, executable: executable, allowedHosts: Set(hosts))
         } catch {
-            throw Failure(.unreachable, error.description)
+            throw CommandFailure(.unreachable, error.description)
         }
     }
 
@@ -83,7 +86,7 @@ extension ClientDefect {
     static func named(_ name: String) throws -> ClientDefect {
         guard let defect = ClientDefect(rawValue: name) else {
             let nearestName = Suggestion.nearest(to: name, among: allCases.map(\.rawValue))
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "unknown defect '\(name)'" + (nearestName.map { "; did you mean '\($0)'?" } ?? "")
             )

@@ -26,7 +26,7 @@ struct Assay: AsyncParsableCommand {
             \(Setting.helpForVariablesWithoutFlag)
 
             Exit codes:
-            \(ExitStatus.table)
+            \(ExitStatus.documentationTable)
             """,
         version: assayVersion,
         subcommands: [
@@ -41,7 +41,7 @@ struct Assay: AsyncParsableCommand {
 }
 
 /// An error that ends a command: an exit code, and a message for standard error.
-struct Failure: Error, CustomStringConvertible {
+struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String
 
@@ -59,13 +59,14 @@ enum Main {
         FileDescriptors.openStandardStreams()
         FileDescriptors.raiseLimit()
         let status = await run()
-        let reason = StandardOutput.lostOutputReason
-        if let reason { Terminal.error("assay: \(reason)\n") }
-        guard reason != nil || FileWriteFailures.hasAny, let known = ExitStatus(rawValue: status)
+        let outputFailureReason = StandardOutput.lostOutputReason
+        if let outputFailureReason { Terminal.error("assay: \(outputFailureReason)\n") }
+        guard outputFailureReason != nil || FileWriteFailures.hasAny,
+            let knownStatus = ExitStatus(rawValue: status)
         else {
             exit(status)
         }
-        exit(known.statusAfterLostOutput.rawValue)
+        exit(knownStatus.statusAfterLostOutput.rawValue)
     }
 
     /// Runs the command that the command-line arguments select.
@@ -85,7 +86,7 @@ enum Main {
                 try command.run()
             }
             return ExitStatus.success.rawValue
-        } catch let failure as Failure {
+        } catch let failure as CommandFailure {
             if !failure.description.isEmpty { Terminal.message(failure.description) }
             return failure.status.rawValue
         } catch let error as OutputFile.WriteError {
@@ -97,7 +98,7 @@ enum Main {
             let status = Assay.exitCode(for: error)
             let message = Assay.fullMessage(for: error)
             if status.isSuccess {
-                Terminal.document(message + "\n")
+                Terminal.printDocument(message + "\n")
                 return ExitStatus.success.rawValue
             }
             Terminal.error(message + "\n")
@@ -114,7 +115,7 @@ enum Main {
     private static func checkProcessSupport() throws {
         #if os(Linux)
         guard access("/proc/self/stat", R_OK) != 0 else { return }
-        throw Failure(
+        throw CommandFailure(
             .usage,
             "/proc is not mounted, but Swift's runtime needs it; run: mount -t proc proc /proc"
         )

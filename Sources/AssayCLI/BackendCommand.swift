@@ -48,7 +48,7 @@ struct BackendCommand: AsyncParsableCommand {
         }
         let environment = ProcessInfo.processInfo.environment
         guard let style = ReferenceBackend.StateSource(rawValue: style) else {
-            throw Failure(.usage, "--style '\(style)' is neither body nor sync")
+            throw CommandFailure(.usage, "--style '\(style)' is neither body nor sync")
         }
         var configuration = ReferenceBackend.Configuration(
             port: port,
@@ -74,7 +74,7 @@ struct BackendCommand: AsyncParsableCommand {
                 Terminal.error("reference backend on http://127.0.0.1:\(port)\n")
             }
         } catch {
-            throw Failure(.unreachable, "the reference backend cannot run: \(error)")
+            throw CommandFailure(.unreachable, "the reference backend cannot run: \(error)")
         }
     }
 
@@ -86,7 +86,7 @@ struct BackendCommand: AsyncParsableCommand {
             } else if let known = Defect(rawValue: name) {
                 defects.insert(known)
             } else {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "unknown defect '\(name)'; see 'assay backend --list-defects'"
                 )

@@ -11,20 +11,20 @@ enum Completions {
     /// The clauses, contracts and cases that the shell offers after `--only`.
     static let cases = CompletionKind.custom { _, _, prefix in
         let headings = ContractLibrary.indexed.headings
-        let clauses = Set(headings.map(\.clause)).sorted()
+        let clauseNames = Set(headings.map(\.clause)).sorted()
         // Cases are offered only after their contract was typed: a list of all six hundred is too
         // long.
-        let contracts = Set(headings.map(\.id)).sorted()
-        let completesCaseID = contracts.contains { prefix.hasPrefix($0) }
-        let names = completesCaseID ? headings.map(\.caseID) : contracts
-        return matchingNames(clauses + names, prefix)
+        let contractIDs = Set(headings.map(\.id)).sorted()
+        let completesCaseID = contractIDs.contains { prefix.hasPrefix($0) }
+        let candidateNames = completesCaseID ? headings.map(\.caseID) : contractIDs
+        return matchingNames(clauseNames + candidateNames, prefix)
     }
 
     /// The finding codes and clauses that the shell offers after `assay explain`.
-    static let topics = CompletionKind.custom { _, _, prefix in
-        let codes = FindingCode.allCases.map(\.rawValue)
-        let clauses = Clause.all.map(\.name)
-        return matchingNames(codes + clauses, prefix)
+    static let topicCompletion = CompletionKind.custom { _, _, prefix in
+        let findingCodes = FindingCode.allCases.map(\.rawValue)
+        let clauseNames = Clause.all.map(\.name)
+        return matchingNames(findingCodes + clauseNames, prefix)
     }
 
     /// The names of the reference backend's defects, and `guide`, which turns on the defects of a
@@ -35,7 +35,7 @@ enum Completions {
 
     static let profile = CompletionKind.file(extensions: ["yaml", "yml"])
 
-    private static func matchingNames(_ names: [String], _ prefix: String) -> [String] {
-        names.filter { $0.hasPrefix(prefix) }
+    private static func matchingNames(_ candidateNames: [String], _ prefix: String) -> [String] {
+        candidateNames.filter { $0.hasPrefix(prefix) }
     }
 }

@@ -30,7 +30,7 @@ struct ControlClient {
         let outcome = await client.send(request, within: .seconds(120))
         await client.close()
         guard case .answered(let response) = outcome else {
-            throw Failure(
+            throw CommandFailure(
                 .unreachable,
                 "no control API at \(url.base); start the fakes with 'assay serve'"
             )
@@ -38,8 +38,8 @@ struct ControlClient {
         let reply = (try? JSONValue(parsing: response.body)) ?? .null
         guard response.status == 200 else {
             let text = reply["error"]?.string ?? "status \(response.status)"
-            let hint = reply["hint"]?.string.map { "; " + $0 } ?? ""
-            throw Failure(.usage, text + hint)
+            let hintText = reply["hint"]?.string.map { "; " + $0 } ?? ""
+            throw CommandFailure(.usage, text + hintText)
         }
         return reply
     }
@@ -51,9 +51,9 @@ struct ControlClient {
     static func printDeliveriesAndCheckSuccess(_ reply: JSONValue) -> Bool {
         var areAllDeliveriesAccepted = true
         for delivery in reply["deliveries"]?.array ?? [] {
-            let type = delivery["type"]?.string ?? ""
-            let id = delivery["event"]?.string ?? ""
-            Terminal.output("--> \(type) \(id) to \(delivery["webhook"]?.string ?? "")\n")
+            let eventType = delivery["type"]?.string ?? ""
+            let eventID = delivery["event"]?.string ?? ""
+            Terminal.output("--> \(eventType) \(eventID) to \(delivery["webhook"]?.string ?? "")\n")
             for attempt in delivery["attempts"]?.array ?? [] {
                 if let status = attempt["status"]?.int64 {
                     Terminal.output("<-- \(status)\n")

@@ -22,7 +22,7 @@ struct CoverageCommand: ParsableCommand {
         let coverage = ServiceCoverage(providers: ProviderTable.all.sortedEntries)
         let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
         if json {
-            Terminal.document(coverage.json.printedText + "\n")
+            Terminal.printDocument(coverage.json.printedText + "\n")
         } else {
             Terminal.output(coverage.text(width))
         }

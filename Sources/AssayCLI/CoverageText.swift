@@ -35,10 +35,10 @@ struct CoverageText {
     var summary: String {
         var lines = line("coverage", coverageShares)
         if let first = uncoveredTransitions.first {
-            let more =
+            let moreText =
                 uncoveredTransitions.count > 1
                 ? ", and \(uncoveredTransitions.count - 1) more; --coverage lists all" : ""
-            lines += line("not covered", "\(first)\(more)")
+            lines += line("not covered", "\(first)\(moreText)")
         }
         return text(lines + untestedReasons.flatMap { line("not tested", $0) })
     }
@@ -56,8 +56,11 @@ struct CoverageText {
         }
         lines += ["", "faults, by event type"]
         for kind in HistoryFault.Kind.allCases {
-            let types = coverage.faults(kind).map { "\($0.type) \($0.count)" }
-            lines += line(kind.rawValue, types.isEmpty ? "none" : types.joined(separator: " · "))
+            let faultTypeCounts = coverage.faults(kind).map { "\($0.type) \($0.count)" }
+            lines += line(
+                kind.rawValue,
+                faultTypeCounts.isEmpty ? "none" : faultTypeCounts.joined(separator: " · ")
+            )
         }
         lines.append("")
         let clauseCounts = clauses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
@@ -149,13 +152,13 @@ struct CoverageText {
                 profile.skipReason(to: feature)
                     ?? "only a backend that Assay starts can be restarted"
             }
-        let fields = [
+        let unreadFields = [
             "access", "product", "expires", "will-renew", "billing-issue", "refunded",
             "pending-product",
         ].filter { profile.probe(reading: $0) == nil }
         let unmapped =
-            fields.isEmpty
-            ? [] : ["no probe in the profile reads " + fields.joined(separator: ", ")]
+            unreadFields.isEmpty
+            ? [] : ["no probe in the profile reads " + unreadFields.joined(separator: ", ")]
         return missingFeatures + unmapped
     }
 }

@@ -30,8 +30,8 @@ enum CrashNotice {
             #else
             signalAction.__sigaction_u.__sa_handler = handler
             #endif
-            // The handler needs no separate stack, because all code that reads input limits its
-            // recursion.
+            // Only a stack overflow would require a separate stack for the handler. None is
+            // expected, because all code that reads input limits its recursion.
             signalAction.sa_flags = Int32(truncatingIfNeeded: SA_RESETHAND)
             sigaction(number, &signalAction, nil)
         }

@@ -30,7 +30,7 @@ struct DemoCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let library = ContractLibrary.indexed
         let selection = Selection(only: only, skip: [], level: nil)
-        let selected = try library.selectedContracts(
+        let demoContracts = try library.selectedContracts(
             selection.applyForBackends(to: library.headings)
         )
         let seed = seed
@@ -54,7 +54,7 @@ struct DemoCommand: AsyncParsableCommand {
             }
         }
         Terminal.output(style.bold("1. The reference backend: every contract must pass") + "\n\n")
-        let correctReport = try await suite(selected, defects: [])
+        let correctReport = try await suite(demoContracts, defects: [])
         let terminal = TerminalReport(
             style: style,
             replay: ReplayCommand([Terminal.program, "demo", "--seed", seed])
@@ -68,13 +68,16 @@ struct DemoCommand: AsyncParsableCommand {
             style.bold("2. The same backend with defects of the published identity guide") + "\n\n"
         )
         let red = try await suite(
-            selected.filter { !CasePlan($0).subject.hasRestart },
+            demoContracts.filter { !CasePlan($0).subject.hasRestart },
             defects: ["guide"]
         )
         if red.isInterrupted { throw ExitCode(130) }
-        show(red.redacted(), terminal, style)
+        printFailedCases(red.redacted(), terminal, style)
         guard red.exitCode == 1 else {
-            throw Failure(.failures, "the second run passed, although its backend has defects")
+            throw CommandFailure(
+                .failures,
+                "the second run passed, although its backend has defects"
+            )
         }
         Terminal.output(
             "\nBoth runs ended as expected. "
@@ -83,14 +86,14 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     /// Prints one failing case in full as an example, and one line for each other failing case.
-    private func show(
+    private func printFailedCases(
         _ report: Redacted<RunReport>,
         _ terminal: TerminalReport,
         _ style: TerminalStyle
     ) {
         let failed = report.cases.filter { $0.verdict == .failed }
         let exampleFailure =
-            failed.first { $0.findings.first?.code == .effectExtra } ?? failed.first
+            failed.first { $0.findings.first?.code == .unexpectedEffect } ?? failed.first
         if let exampleFailure { Terminal.output(terminal.block(exampleFailure) + "\n") }
         for result in failed where result != exampleFailure {
             let code = result.findings.first?.code

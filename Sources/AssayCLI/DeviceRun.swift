@@ -61,7 +61,7 @@ struct DeviceRun: Sendable {
         )
         options.keepsEvidence = keepsEvidence
         let runnerOptions = options
-        var header = RunReport(
+        var reportWithoutCases = RunReport(
             version: assayVersion,
             suite: suite,
             seed: seed,
@@ -73,8 +73,8 @@ struct DeviceRun: Sendable {
             isInterrupted: false,
             notes: []
         )
-        header.declared = SecretDeclaration(profile)
-        let emptyReport = header
+        reportWithoutCases.declared = SecretDeclaration(profile)
+        let emptyReport = reportWithoutCases
         let executorSet = executor.executorSet(profile)
         let start = ContinuousClock().now
         let appRun = try await runWithApp(executor, began: began, onOpen: onOpen) { perform in
@@ -108,8 +108,9 @@ struct DeviceRun: Sendable {
     ///
     /// - Parameters:
     ///   - executor: The app to open.
-    ///   - began: The start of the run.
-    ///   - onOpen: A function that receives the browser, so that an interruption can end it.
+    ///   - began: The time at which the run started.
+    ///   - onOpen: A function that receives the browser, so that an interruption can end the
+    ///     browser.
     ///   - body: The work of the run. It receives the function that runs one scenario.
     /// - Returns: The result of the body, and notes about the app for the report.
     /// - Throws: A failure when the browser or the page cannot be opened.
@@ -138,11 +139,11 @@ struct DeviceRun: Sendable {
             do throws(Chromium.StartError) {
                 chromium = try await Chromium(executable)
             } catch {
-                throw Failure(.unreachable, error.description)
+                throw CommandFailure(.unreachable, error.description)
             }
             defer { chromium.end() }
             onOpen(chromium)
-            let setting = BrowserScenario.Configuration(
+            let configuration = BrowserScenario.Configuration(
                 chromium: chromium,
                 url: url,
                 profile: profile,
@@ -151,28 +152,29 @@ struct DeviceRun: Sendable {
                 concurrentLoadMax: 2 * ProcessInfo.processInfo.activeProcessorCount,
                 clock: RealClock()
             )
-            let loadMonitor = Task { await setting.monitorLoad() }
+            let loadMonitor = Task { await configuration.monitorLoad() }
             defer { loadMonitor.cancel() }
             var notes: [String] = []
-            switch await AppPreflight.inspectApp(setting) {
-            case .unreachable(let text): throw Failure(.unreachable, "cannot open the app: \(text)")
+            switch await AppPreflight.inspectApp(configuration) {
+            case .unreachable(let text):
+                throw CommandFailure(.unreachable, "cannot open the app: \(text)")
             case .profile(let problems):
-                throw Failure(.usage, problems.joined(separator: "\n       "))
-            case .ready(let seen): notes = seen
+                throw CommandFailure(.usage, problems.joined(separator: "\n       "))
+            case .ready(let preflightNotes): notes = preflightNotes
             }
             let pictures = pictures
             let value = await body { plan, name, judging in
                 await BrowserScenario.run(
                     plan.subject,
                     name: name,
-                    setting: setting,
+                    configuration: configuration,
                     judging: judging,
                     onScreenshot: pictures.map {
                         Self.screenshotWriter(of: plan.contract.caseID, in: $0)
                     }
                 )
             }
-            notes += setting.blockedHosts.withLock { $0 }.sorted().map {
+            notes += configuration.blockedHosts.withLock { $0 }.sorted().map {
                 "the page tried to call \($0), which is not this machine; "
                     + "to allow it, add --allow-host \($0)"
             }

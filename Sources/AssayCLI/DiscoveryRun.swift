@@ -26,7 +26,7 @@ struct DiscoveryRun {
             _ = try ReportFiles.writablePath(path)
             return
         }
-        throw Failure(
+        throw CommandFailure(
             .usage,
             "'\(path)' exists already, and '\(command)' does not overwrite it; check it with "
                 + "'assay doctor', or write another file with --write OTHER.yaml"
@@ -50,12 +50,12 @@ struct DiscoveryRun {
                     survey,
                     name: SuiteRun.nonce()
                 ) { profile throws(ReplaySession.OpenError) in
-                    let number = discoveryAttemptCount.withLock { discoveryAttemptCount in
+                    let attemptNumber = discoveryAttemptCount.withLock { discoveryAttemptCount in
                         discoveryAttemptCount += 1
                         return discoveryAttemptCount
                     }
                     // Each start of the backend gets an empty data folder.
-                    let folder = folder + "/\(number)"
+                    let folder = folder + "/\(attemptNumber)"
                     do {
                         try FileManager.default.createDirectory(
                             atPath: folder + "/data",
@@ -82,8 +82,8 @@ struct DiscoveryRun {
                 return (discovery, clauses)
             }
         } catch let error as ReplaySession.OpenError {
-            if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
-            throw Failure(ExitStatus(error.kind), error.description)
+            if interruption.hasReceivedSignal { throw CommandFailure(.interrupted, "interrupted") }
+            throw CommandFailure(ExitStatus(error.kind), error.description)
         }
     }
 
@@ -92,7 +92,7 @@ struct DiscoveryRun {
     func write(_ discovery: BackendDiscovery) throws {
         let style = Terminal.style()
         for note in discovery.notes {
-            let statusMark = note.isOpen ? style.yellow("?   ") : style.green("ok  ")
+            let statusMark = note.isUnresolved ? style.yellow("?   ") : style.green("ok  ")
             let lines = "\(note.key): \(note.text)".printable.wrapped(92)
             Terminal.output(statusMark + " " + lines.joined(separator: "\n     ") + "\n")
         }
@@ -107,7 +107,7 @@ struct DiscoveryRun {
                 BackendDiscovery.sharedSecretVariable: "x"
             ]
         ) {
-            throw Failure(
+            throw CommandFailure(
                 .unparsable,
                 "the discovered profile is not valid, which is a bug in Assay:\n\(errors)"
             )

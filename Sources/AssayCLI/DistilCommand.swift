@@ -73,14 +73,15 @@ struct DistilCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let age = try maxAge.map { text in
             guard let age = Duration(contractText: text), age > .zero else {
-                throw Failure(.usage, "--max-age '\(text)' is not a duration such as 180d")
+                throw CommandFailure(.usage, "--max-age '\(text)' is not a duration such as 180d")
             }
             return age
         }
         guard id == nil || recordings.count == 1 else {
-            throw Failure(.usage, "--id names a single contract, so give a single recording")
+            throw CommandFailure(.usage, "--id names a single contract, so give a single recording")
         }
-        // Without a backend, the first Ctrl-C ends the command, as usual.
+        // Only runs on a backend need an orderly end after an interruption. Without such runs, the
+        // first Ctrl-C ends the command, as usual.
         let shouldRunDrafts = minimise || !target.replayArguments.isEmpty
         let interruption = shouldRunDrafts ? Interruption() : nil
         let noiseRun = try makeNoiseRun(interruption)
@@ -103,12 +104,14 @@ struct DistilCommand: AsyncParsableCommand {
 
     private func makeMinimiser() async throws -> MinimiseRun? {
         guard minimise else {
-            guard against.isEmpty else { throw Failure(.usage, "--against needs --minimise") }
+            guard against.isEmpty else {
+                throw CommandFailure(.usage, "--against needs --minimise")
+            }
             return nil
         }
         let profile = try target.resolvedProfile()
         guard profile.start != nil, !against.isEmpty else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--minimise needs a backend to start (--start, or 'start' in the profile) and at "
                     + "least one --against COMMAND: without a backend that fails, no part is needed"
@@ -120,8 +123,8 @@ struct DistilCommand: AsyncParsableCommand {
     /// Returns the run that tests draft contracts on the recorded backend; nil when no option names
     /// a backend.
     ///
-    /// A profile in the current folder does not count as an option. A recording may be distilled on
-    /// a machine without the backend.
+    /// A profile in the current folder does not count as naming a backend, because a recording may
+    /// be distilled on a machine without the backend.
     private func makeNoiseRun(_ interruption: Interruption?) throws -> NoiseRun? {
         guard !target.replayArguments.isEmpty, let interruption else { return nil }
         let profile = try target.resolvedProfile()
@@ -148,12 +151,15 @@ struct DistilCommand: AsyncParsableCommand {
             let id = outcome.contract.id
             if !outcome.masks.isEmpty {
                 let count = outcome.masks.count
-                let values = count == 1 ? "1 value that changes" : "\(count) values that change"
-                Terminal.error("\(id): masked \(values) from run to run\n")
+                let changedValuesText =
+                    count == 1 ? "1 value that changes" : "\(count) values that change"
+                Terminal.error("\(id): masked \(changedValuesText) from run to run\n")
                 for line in outcome.maskLines { Terminal.error(line + "\n") }
             }
-            if let reason = outcome.reason {
-                Terminal.error("\(id): the draft did not run, so no value was masked: \(reason)\n")
+            if let failureReason = outcome.failureReason {
+                Terminal.error(
+                    "\(id): the draft did not run, so no value was masked: \(failureReason)\n"
+                )
             }
             guard outcome.contradictions.isEmpty else {
                 var text = "\(id): not written, because it fails on the recorded backend:\n"
@@ -219,13 +225,13 @@ struct DistilCommand: AsyncParsableCommand {
             }
         }
         guard count > 0 else {
-            throw Failure(
+            throw CommandFailure(
                 .nothingSelected,
                 "the recording has no request to the backend, so there is nothing to distill"
             )
         }
         guard refusedCount == 0 else {
-            throw Failure(
+            throw CommandFailure(
                 .failures,
                 "\(refusedCount) of \(count) golden contracts fail on the recorded backend. If the "
                     + "session used users that a fresh backend does not have, record it again with "
@@ -234,10 +240,11 @@ struct DistilCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the folder for the contracts of a recording.
+    /// Returns the folder for the contracts of a recording: the folder of `--out` if that flag is
+    /// given.
     ///
-    /// The folder is the one of `--out`, else `recordings` for a recording below that folder.
-    /// Otherwise it is two levels above the folder of the recording.
+    /// Without the flag, it is `recordings` for a recording below that folder, and otherwise the
+    /// folder two levels above the recording's folder.
     private func out(of path: String) -> String {
         if let out { return out }
         let folder = RecordingFile.folder(path)
@@ -252,19 +259,19 @@ struct DistilCommand: AsyncParsableCommand {
     /// contracts folder, followed by `/golden`.
     private func contractID(_ path: String) throws -> String {
         let folder = RecordingFile.folder(path)
-        let words = folder.split(separator: "/").map(String.init).filter { $0 != "." }
+        let folderNames = folder.split(separator: "/").map(String.init).filter { $0 != "." }
         let out = out(of: path)
         let isInsideOutputFolder = folder.hasPrefix(out + "/")
         let defaultName =
             isInsideOutputFolder
-            ? String(folder.dropFirst(out.count + 1)) : words.suffix(2).joined(separator: "/")
+            ? String(folder.dropFirst(out.count + 1)) : folderNames.suffix(2).joined(separator: "/")
         let text = id ?? defaultName + "/golden"
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let isSafeContractID = parts.allSatisfy { part in
             part.first?.isLetter == true || part.first?.isNumber == true
         }
         guard isSafeContractID, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "'\(text)' is not a valid contract ID; an example is recorded/first-purchase"
             )
@@ -291,12 +298,15 @@ enum RecordingFile {
     static func read(_ path: String) throws -> Recording {
         let file = path.hasSuffix(".ndjson") ? path : folder(path) + "/recording.ndjson"
         guard let handle = FileHandle(forReadingAtPath: file) else {
-            throw Failure(.usage, "the recording '\(file)' does not exist")
+            throw CommandFailure(.usage, "the recording '\(file)' does not exist")
         }
         defer { try? handle.close() }
         let size = (try? handle.seekToEnd()) ?? 0
-        guard size <= UInt64(Recording.sizeMax) else {
-            throw Failure(.unparsable, "\(file): larger than \(Recording.sizeMax >> 30) GiB")
+        guard size <= UInt64(Recording.fileBytesMax) else {
+            throw CommandFailure(
+                .unparsable,
+                "\(file): larger than \(Recording.fileBytesMax >> 30) GiB"
+            )
         }
         try? handle.seek(toOffset: 0)
         do throws(RecordingError) {
@@ -308,7 +318,7 @@ enum RecordingFile {
             for note in notes { Terminal.error("\(file): \(note)\n") }
             return recording
         } catch {
-            throw Failure(.unparsable, "\(file): \(error)")
+            throw CommandFailure(.unparsable, "\(file): \(error)")
         }
     }
 }
@@ -347,11 +357,11 @@ enum PendingContract {
                 String(decoding: data, as: UTF8.self),
                 path: path,
                 id: contract.id
-            ), let old = read.first
+            ), let acceptedContract = read.first
         {
-            let age = contract.provenance?.ageMax ?? old.provenance?.ageMax
+            let age = contract.provenance?.ageMax ?? acceptedContract.provenance?.ageMax
             contract.provenance?.ageMax = age
-            if ContractChange.all(from: old, to: contract).isEmpty {
+            if ContractChange.changes(from: acceptedContract, to: contract).isEmpty {
                 try? FileManager.default.removeItem(atPath: pendingPath)
                 return .unchangedPath(path)
             }

@@ -87,7 +87,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     onStartupWait: Terminal.reportWaiting
                 )
             } catch {
-                throw Failure(ExitStatus(error.kind), error.description)
+                throw CommandFailure(ExitStatus(error.kind), error.description)
             }
             interruption.onSecondSignal { session.killBackend() }
             let doctorChecks = await DoctorChecks.checkBackend(
@@ -98,8 +98,8 @@ struct DoctorCommand: AsyncParsableCommand {
             await session.close()
             return (doctorChecks, clauses)
         }
-        show(doctorChecks, clauses)
-        if doctorChecks.lines.contains(where: { $0.state == .bad }) {
+        printDoctorChecks(doctorChecks, clauses)
+        if doctorChecks.checkResults.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
@@ -109,7 +109,7 @@ struct DoctorCommand: AsyncParsableCommand {
     struct ClauseTestability: Sendable {
         let clause: String
         /// The reason why the clause cannot be tested; nil when it can be tested.
-        let reason: String?
+        let untestableReason: String?
     }
 
     /// The instant to which relative times in contracts refer: one hour ago, rounded down to a
@@ -130,12 +130,12 @@ struct DoctorCommand: AsyncParsableCommand {
             authority: Setting.authority.text(target.ca)
         )
         let (discovery, clauses) = try await run.discover()
-        show(discovery.doctorChecks, clauses)
+        printDoctorChecks(discovery.doctorChecks, clauses)
         Terminal.output("\n")
         try run.write(discovery)
         let next = Terminal.next(["verify", "--profile", path])
         Terminal.output("\nwrote \(path)\nNext:  \(next)\n")
-        if discovery.doctorChecks.lines.contains(where: { $0.state == .bad }) {
+        if discovery.doctorChecks.checkResults.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
@@ -166,28 +166,29 @@ struct DoctorCommand: AsyncParsableCommand {
             by: \.clause
         )
         return groups.sorted { $0.key < $1.key }.map { clause, contracts in
-            var reason: String?
+            var untestableReason: String?
             for contract in contracts {
                 if let skipReason = runner.skipReason(CasePlan(contract)) {
-                    reason = reason ?? skipReason.note
+                    untestableReason = untestableReason ?? skipReason.note
                 } else if contract.expectation.requiresSettling, !observability.arePushesObservable,
                     !observability.areProbeChangesObservable
                 {
-                    reason = reason ?? "no result can be observed; add a probe to the profile"
+                    untestableReason =
+                        untestableReason ?? "no result can be observed; add a probe to the profile"
                 } else {
-                    return ClauseTestability(clause: clause, reason: nil)
+                    return ClauseTestability(clause: clause, untestableReason: nil)
                 }
             }
-            return ClauseTestability(clause: clause, reason: reason ?? "")
+            return ClauseTestability(clause: clause, untestableReason: untestableReason ?? "")
         }
     }
 
-    private func show(
+    private func printDoctorChecks(
         _ doctorChecks: DoctorChecks,
         _ clauses: [ClauseTestability]
     ) {
         let style = Terminal.style()
-        for line in doctorChecks.lines {
+        for line in doctorChecks.checkResults {
             let statusMark =
                 switch line.state {
                 case .good: style.green("ok  ")
@@ -195,25 +196,25 @@ struct DoctorCommand: AsyncParsableCommand {
                 case .bad: style.red("bad ")
                 }
             let topic = line.topic + String(repeating: " ", count: max(1, 15 - line.topic.count))
-            let space = String(repeating: " ", count: 20)
+            let indentation = String(repeating: " ", count: 20)
             let text = line.text.printable.wrapped(80)
-            Terminal.output("\(statusMark) \(topic)\(text.joined(separator: "\n" + space))\n")
-            for row in line.hint?.wrapped(80) ?? [] { Terminal.output("\(space)\(row)\n") }
+            Terminal.output("\(statusMark) \(topic)\(text.joined(separator: "\n" + indentation))\n")
+            for row in line.hint?.wrapped(80) ?? [] { Terminal.output("\(indentation)\(row)\n") }
         }
-        let provableClauses = clauses.filter { $0.reason == nil }.map(\.clause)
+        let provableClauses = clauses.filter { $0.untestableReason == nil }.map(\.clause)
         Terminal.output("\ncan be tested: \(provableClauses.count) of \(clauses.count) clauses\n")
         for start in stride(from: 0, to: provableClauses.count, by: 14) {
             let row = provableClauses[start..<min(start + 14, provableClauses.count)]
             Terminal.output("  \(row.joined(separator: " "))\n")
         }
         let reasons = Dictionary(
-            grouping: clauses.filter { $0.reason != nil },
-            by: { $0.reason ?? "" }
+            grouping: clauses.filter { $0.untestableReason != nil },
+            by: { $0.untestableReason ?? "" }
         )
         if !reasons.isEmpty { Terminal.output("cannot be tested:\n") }
-        for (reason, entries) in reasons.sorted(by: { $0.key < $1.key }) {
+        for (untestableReason, entries) in reasons.sorted(by: { $0.key < $1.key }) {
             let names = entries.map(\.clause).joined(separator: " ")
-            Terminal.output("  \(reason)\n    \(names)\n")
+            Terminal.output("  \(untestableReason)\n    \(names)\n")
         }
     }
 }

@@ -35,27 +35,32 @@ enum DotEnv {
         while index < lines.count {
             let line = lines[index]
             index += 1
-            var rest = trimmed(line)
-            if rest.hasPrefix("export ") { rest = trimmed(rest.dropFirst(7)) }
-            guard let equals = rest.firstIndex(of: "=") else { continue }
-            let name = trimmed(rest[..<equals])
+            var remainingText = trimmed(line)
+            if remainingText.hasPrefix("export ") {
+                remainingText = trimmed(remainingText.dropFirst(7))
+            }
+            guard let equalsIndex = remainingText.firstIndex(of: "=") else { continue }
+            let name = trimmed(remainingText[..<equalsIndex])
             guard let first = name.first, first.isLetter || first == "_",
                 name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
             else { continue }
-            var valueText = String(trimmed(rest[rest.index(after: equals)...]))
+            var valueText = String(
+                trimmed(remainingText[remainingText.index(after: equalsIndex)...])
+            )
             // A value in quotation marks may have several lines, such as a PEM key.
             if let quote = valueText.first, quote == "\"" || quote == "'" {
-                var scan = QuoteScan(quote)
+                var quoteScan = QuoteScan(quote)
                 var end = index
-                // For each of the two kinds of quotation marks, at most one unclosed value is read
-                // to the end of the file: the opening mark of a later value would close it.
-                scan.read(valueText.dropFirst())
-                while !scan.isClosed, end < lines.count {
-                    scan.read("\n")
-                    scan.read(lines[end])
+                // An unclosed value is read to the end of the file. This happens at most once for
+                // each kind of quotation mark, because the opening mark of a later value closes an
+                // earlier value.
+                quoteScan.scanText(valueText.dropFirst())
+                while !quoteScan.isClosed, end < lines.count {
+                    quoteScan.scanText("\n")
+                    quoteScan.scanText(lines[end])
                     end += 1
                 }
-                if scan.isClosed {
+                if quoteScan.isClosed {
                     valueText = ([valueText] + lines[index..<end].map(String.init))
                         .joined(separator: "\n")
                     index = end
@@ -76,7 +81,7 @@ enum DotEnv {
 
         init(_ quote: Character) { self.quote = quote }
 
-        mutating func read(_ text: Substring) {
+        mutating func scanText(_ text: Substring) {
             for character in text where !isClosed {
                 if isEscaped {
                     isEscaped = false
@@ -90,22 +95,22 @@ enum DotEnv {
     }
 
     private static func trimmed(_ text: Substring) -> Substring {
-        let start = text.drop { $0 == " " || $0 == "\t" }
-        let end = start.lastIndex { $0 != " " && $0 != "\t" }
-        return end.map { start[...$0] } ?? ""
+        let trimmedStart = text.drop { $0 == " " || $0 == "\t" }
+        let end = trimmedStart.lastIndex { $0 != " " && $0 != "\t" }
+        return end.map { trimmedStart[...$0] } ?? ""
     }
 
     private static func value(_ text: Substring) -> String {
         guard let quote = text.first, quote == "\"" || quote == "'" else {
             // A comment starts after a space or a tab; a `#` inside a word belongs to the value.
-            let comment = text.range(of: " #") ?? text.range(of: "\t#")
+            let commentRange = text.range(of: " #") ?? text.range(of: "\t#")
             if text.hasPrefix("#") { return "" }
-            return String(trimmed(comment.map { text[..<$0.lowerBound] } ?? text))
+            return String(trimmed(commentRange.map { text[..<$0.lowerBound] } ?? text))
         }
         var value = ""
-        var rest = text.dropFirst()
-        while let character = rest.popFirst(), character != quote {
-            guard character == "\\", quote == "\"", let next = rest.popFirst() else {
+        var remainingText = text.dropFirst()
+        while let character = remainingText.popFirst(), character != quote {
+            guard character == "\\", quote == "\"", let next = remainingText.popFirst() else {
                 value.append(character)
                 continue
             }

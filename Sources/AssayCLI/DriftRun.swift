@@ -31,7 +31,7 @@ struct DriftRun {
         let example =
             services.first.map { "\($0.party)=https://\($0.exclusiveHosts.first ?? "")" } ?? ""
         guard let (name, url) = text.cut(at: "=") else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--against-live '\(text)' is not SERVICE=URL, such as \(example)"
             )
@@ -39,7 +39,7 @@ struct DriftRun {
         guard let provider = services.first(where: { $0.party.description == name }),
             let readPlan = provider.liveReadPlan()
         else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--against-live '\(name)' is not a service; the services are \(knownNames)"
             )
@@ -48,21 +48,24 @@ struct DriftRun {
         guard let urlComponents, let host = urlComponents.host, !host.isEmpty,
             let scheme = urlComponents.scheme
         else {
-            throw Failure(.usage, "--against-live '\(url)' is not a URL with a host")
+            throw CommandFailure(.usage, "--against-live '\(url)' is not a URL with a host")
         }
         // The user has named this host, so it may be called; no other host is called.
         let target = try TargetURL(String(url), flag: "--against-live", allowed: [host])
         let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
         guard isLoopback || scheme == "https" else {
-            throw Failure(.usage, "--against-live sends a key to \(host): use an https URL")
+            throw CommandFailure(.usage, "--against-live sends a key to \(host): use an https URL")
         }
         let environment = ProcessInfo.processInfo.environment
         let isCI = Self.ciVariables.contains { !(environment[$0] ?? "").isEmpty }
         guard isLoopback || !isCI else {
-            throw Failure(.usage, "--against-live does not run in CI; run it on your machine")
+            throw CommandFailure(
+                .usage,
+                "--against-live does not run in CI; run it on your machine"
+            )
         }
         guard urlComponents.query == nil, urlComponents.fragment == nil else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--against-live '\(url)': remove the query and the fragment; "
                     + "paths are appended to this URL"
@@ -88,11 +91,11 @@ struct DriftRun {
         var suppliedParameters: [String: String] = [:]
         for text in names {
             guard let (name, value) = text.cut(at: "="), !value.isEmpty else {
-                throw Failure(.usage, "--live '\(text)' is not NAME=VALUE")
+                throw CommandFailure(.usage, "--live '\(text)' is not NAME=VALUE")
             }
             guard knownNames.contains(String(name)) else {
                 let nearestName = Suggestion.nearest(to: String(name), among: knownNames)
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "--live '\(name)': no path has this parameter; "
                         + (nearestName.map { "did you mean '\($0)'? " } ?? "")
@@ -110,7 +113,7 @@ struct DriftRun {
     /// - Throws: A failure when the service cannot be reached or no response could be compared.
     func run() async throws -> Bool {
         guard let apiKey = Setting.liveKey.secret else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--against-live needs a key for the service; put a read-only key into "
                     + "\(Setting.liveKey.variable)"
@@ -121,11 +124,11 @@ struct DriftRun {
         }
         let client = BackendClient(base: base, laneCount: 1, authority: authority)
         let fields = [HTTPMessage.Field("Authorization", "\(readPlan.scheme) \(apiKey.exposed)")]
-        let drift = DriftComparison(readPlan, of: provider.operations())
+        let driftComparison = DriftComparison(readPlan, of: provider.operations())
         let host = host
         let comparisons: [DriftComparison.OperationComparison]
-        do throws(DriftComparison.Unreachable) {
-            comparisons = try await drift.compare(
+        do throws(DriftComparison.UnreachableError) {
+            comparisons = try await driftComparison.compare(
                 suppliedParameters: suppliedParameters,
                 fakeParameterValues: readPlan.fakeParameterValues,
                 live: { request in
@@ -150,12 +153,13 @@ struct DriftRun {
         } catch {
             Self.clearProgress()
             await client.close()
-            // After an interruption, the error of the host does not matter.
-            guard !Task.isCancelled else { throw Failure(.interrupted, "interrupted") }
-            throw Failure(.unreachable, error.text)
+            // After an interruption, the error is only a result of the canceled request and is not
+            // reported.
+            guard !Task.isCancelled else { throw CommandFailure(.interrupted, "interrupted") }
+            throw CommandFailure(.unreachable, error.text)
         }
         await client.close()
-        return try show(comparisons)
+        return try printComparisons(comparisons)
     }
 
     private func fake() -> DriftComparison.Call {
@@ -169,7 +173,7 @@ struct DriftRun {
         }
     }
 
-    // MARK: Showing
+    // MARK: Output
 
     /// Shows the API operation that is being compared, if standard error is a terminal.
     private static func printProgress(_ operation: ServiceOperation) {
@@ -182,7 +186,9 @@ struct DriftRun {
         if Terminal.isInteractive(2) { Terminal.error("\r\u{1b}[K") }
     }
 
-    private func show(_ comparisons: [DriftComparison.OperationComparison]) throws -> Bool {
+    private func printComparisons(_ comparisons: [DriftComparison.OperationComparison]) throws
+        -> Bool
+    {
         let style = Terminal.style()
         var (equal, differing, notComparable) = (0, 0, 0)
         for line in comparisons {
@@ -214,19 +220,20 @@ struct DriftRun {
                 + "\(differing) differ, \(notComparable) not compared\n"
         )
         guard equal + differing > 0 else {
-            throw Failure(.undecided, "no response could be compared")
+            throw CommandFailure(.undecided, "no response could be compared")
         }
         return differing > 0
     }
 
     private static func text(of difference: ResponseShape.Difference) -> String {
-        let place = difference.place.isEmpty ? "the body" : difference.place.printable
-        func list(_ kinds: [String]) -> String { kinds.joined(separator: " or ") }
+        let valuePath = difference.valuePath.isEmpty ? "the body" : difference.valuePath.printable
+        func kindsText(_ kinds: [String]) -> String { kinds.joined(separator: " or ") }
         return switch difference.kind {
-        case .missingInFake(let kinds): "\(place): \(list(kinds)), only in the live service"
-        case .missingInLive(let kinds): "\(place): \(list(kinds)), only in the fake"
+        case .missingInFake(let kinds):
+            "\(valuePath): \(kindsText(kinds)), only in the live service"
+        case .missingInLive(let kinds): "\(valuePath): \(kindsText(kinds)), only in the fake"
         case .kinds(let live, let fake):
-            "\(place): \(list(live)) in the live service, \(list(fake)) in the fake"
+            "\(valuePath): \(kindsText(live)) in the live service, \(kindsText(fake)) in the fake"
         }
     }
 }

@@ -55,11 +55,13 @@ enum ExitStatus: Int32, CaseIterable {
         [.success, .failures, .undecided, .interrupted].contains(self)
     }
 
-    /// The exit code of the same run when a part of its output could not be written.
+    /// The exit code to use instead when a part of the run's output could not be written.
+    ///
+    /// A code without results stays unchanged.
     var statusAfterLostOutput: ExitStatus { hasResults ? .outputFailed : self }
 
     /// The exit codes and their meanings as text, with lines of at most 80 columns.
-    static var table: String {
+    static var documentationTable: String {
         let indent = "\n       "
         return allCases.map { status in
             let code = String(status.rawValue)

@@ -29,7 +29,7 @@ struct ExplainCommand: AsyncParsableCommand {
                 + "a section and a row shows a source that contracts cite.",
             valueName: "subject"
         ),
-        completion: Completions.topics
+        completion: Completions.topicCompletion
     )
     var subjects: [String]
 
@@ -91,29 +91,33 @@ struct ExplainCommand: AsyncParsableCommand {
     /// Prints the requirement of a clause, its reason, typical mistakes and its sources.
     private func explain(_ clause: Clause) {
         Terminal.output("\(clause.name)\n")
-        show([("requires", clause.requirement), ("because", clause.rationale)])
-        show(clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) })
-        show([("build", clause.correctDesign), ("source", clause.source)])
-        show(
+        printParts([("requires", clause.requirement), ("because", clause.rationale)])
+        printParts(clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) })
+        printParts([("build", clause.correctDesign), ("source", clause.source)])
+        printParts(
             citations(of: clause.source, by: "clause").enumerated()
                 .map { ($0 == 0 ? "read" : "", $1) }
         )
         Terminal.output("\n")
     }
 
-    /// Returns the `assay explain` commands that show the sources cited by a contract or a clause.
+    /// Returns the `assay explain` commands that show the sources that a contract or clause cites.
+    ///
+    /// - Parameters:
+    ///   - source: The text with the citations.
+    ///   - id: The ID of the contract or clause.
     private func citations(of source: String, by id: String) -> [String] {
         Citation.all(in: source, by: id).map { Terminal.next(["explain"] + $0.words) }
     }
 
-    private func unknownNameFailure(_ library: ContractLibrary) -> Failure {
-        let known =
+    private func unknownNameFailure(_ library: ContractLibrary) -> CommandFailure {
+        let knownNames =
             FindingCode.allCases.map(\.rawValue) + Clause.all.map(\.name)
             + Set(library.headings.map(\.id))
             + FileFormat.allCases.flatMap(\.reference.names)
             + FileFormat.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
-        let nearestName = Suggestion.nearest(to: subject, among: known)
-        return Failure(
+        let nearestName = Suggestion.nearest(to: subject, among: knownNames)
+        return CommandFailure(
             .nothingSelected,
             "'\(subject)' is not a finding code, a clause, a contract, a feature or a key"
                 + (nearestName.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
@@ -128,18 +132,18 @@ struct ExplainCommand: AsyncParsableCommand {
         guard let feature = Feature(rawValue: subject) else { return false }
         Terminal.output("\(feature.rawValue)  (feature of a backend)\n")
         let exceptFeatureExample = "features: {except: [\(feature.rawValue)]}"
-        show([
+        printParts([
             ("meaning", feature.meaning),
             (
                 "without",
                 exceptFeatureExample + (feature.isOptionalByDesign ? ", if that is intended" : "")
             ),
         ])
-        var ids: [String] = []
+        var contractIDs: [String] = []
         for contract in library.contracts where contract.allRequiredFeatures.contains(feature) {
-            if !ids.contains(contract.id) { ids.append(contract.id) }
+            if !contractIDs.contains(contract.id) { contractIDs.append(contract.id) }
         }
-        show(ids.enumerated().map { ($0 == 0 ? "needed by" : "", $1) })
+        printParts(contractIDs.enumerated().map { ($0 == 0 ? "needed by" : "", $1) })
         Terminal.output("\n")
         return true
     }
@@ -150,10 +154,12 @@ struct ExplainCommand: AsyncParsableCommand {
     private func explainLanguage() -> Bool {
         guard let language = FileFormat(rawValue: subject) else { return false }
         Terminal.output("Every key of a \(language.rawValue); 'assay explain KEY' shows more\n")
-        for place in language.reference.keyLocations {
-            let doc = place.key.doc.replacing("`", with: "")
+        for keyLocation in language.reference.keyLocations {
+            let doc = keyLocation.key.doc.replacing("`", with: "")
             let first = doc.prefix { $0 != "." && $0 != ";" }
-            let name = String(repeating: "  ", count: place.path.count) + (place.path.last ?? "")
+            let name =
+                String(repeating: "  ", count: keyLocation.path.count)
+                + (keyLocation.path.last ?? "")
             let columnPadding = String(repeating: " ", count: max(2, 30 - name.count))
             Terminal.output((name + columnPadding + first).prefix(100) + "\n")
         }
@@ -169,9 +175,9 @@ struct ExplainCommand: AsyncParsableCommand {
     private func explainKey() -> Bool {
         var meanings: [(keyLocations: [String], parts: [(label: String, text: String)])] = []
         for language in FileFormat.allCases {
-            for place in language.reference.keyLocations(named: subject) {
-                let parts = language.reference.explanation(of: place)
-                let text = "\(place.text)  (\(language.rawValue))"
+            for keyLocation in language.reference.keyLocations(named: subject) {
+                let parts = language.reference.explanation(of: keyLocation)
+                let text = "\(keyLocation.text)  (\(language.rawValue))"
                 if let sameMeaningIndex = meanings.firstIndex(where: {
                     $0.parts.elementsEqual(parts, by: ==)
                 }) {
@@ -184,7 +190,7 @@ struct ExplainCommand: AsyncParsableCommand {
         for (index, meaning) in meanings.enumerated() {
             if index > 0 { Terminal.output("\n") }
             Terminal.output(meaning.keyLocations.map { $0 + "\n" }.joined())
-            show(meaning.parts)
+            printParts(meaning.parts)
         }
         return !meanings.isEmpty
     }
@@ -192,10 +198,10 @@ struct ExplainCommand: AsyncParsableCommand {
     private func explain(_ code: FindingCode) {
         let parts = code.explanation
         Terminal.output("\(code.rawValue) \(code.rule)\n")
-        show([("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy)])
+        printParts([("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy)])
     }
 
-    private func show(_ parts: [(label: String, text: String)]) {
+    private func printParts(_ parts: [(label: String, text: String)]) {
         for (label, text) in parts {
             for (index, line) in text.wrapped(84).enumerated() {
                 let labelColumn = index == 0 ? label : ""

@@ -11,7 +11,7 @@ struct ExplainSource {
     private static let width = 96
 
     func run() throws {
-        guard let first = words.first else { return list() }
+        guard let first = words.first else { return printFactSheets() }
         if let sheet = FactSheet.named(first) {
             try show(sheet, words.dropFirst().map { $0 })
         } else {
@@ -19,7 +19,7 @@ struct ExplainSource {
         }
     }
 
-    private func list() {
+    private func printFactSheets() {
         for sheet in FactSheet.all {
             Terminal.output("\(sheet.name)\n")
             for line in sheet.title.wrapped(Self.width - 4) { Terminal.output("    \(line)\n") }
@@ -81,11 +81,11 @@ struct ExplainSource {
     private func unknownNameFailure(
         _ text: String,
         _ kind: String,
-        among known: [String],
+        among knownNames: [String],
         see command: [String]
-    ) -> Failure {
-        let nearestName = Suggestion.nearest(to: text, among: known)
-        return Failure(
+    ) -> CommandFailure {
+        let nearestName = Suggestion.nearest(to: text, among: knownNames)
+        return CommandFailure(
             .nothingSelected,
             "unknown \(kind) '\(text)'"
                 + (nearestName.map { "; did you mean '\($0)'?" }

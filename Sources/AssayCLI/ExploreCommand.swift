@@ -47,7 +47,7 @@ struct ExploreCommand: AsyncParsableCommand {
             Only these operations or faults, for example transfers,refunds,delayed; purchases and \
             waiting are always included. An unknown name prints the list of all names.
             """,
-        completion: .list(HistorySelection.names)
+        completion: .list(HistorySelection.operationAndFaultNames)
     )
     var only: [String] = []
 
@@ -106,7 +106,7 @@ struct ExploreCommand: AsyncParsableCommand {
         }
         options.time = try Setting.exploreTime.duration(time, environment)
         guard options.time ?? .zero <= HistoryModel.campaignTimeMax else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--for: a campaign lasts at most \(HistoryModel.campaignTimeMax.unsignedText); to "
                     + "continue, start another one with the same --corpus"
@@ -115,7 +115,7 @@ struct ExploreCommand: AsyncParsableCommand {
         options.shrinkTime =
             try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
         options.stopsAtFirstFailure = failFast
-        let known = try reports.knownFailures(or: profile.knownFailingPath)
+        let known = try reports.knownFailures(or: profile.knownFailuresPath)
         let setup = Setup(
             profile: profile,
             files: try reports.files(),
@@ -142,7 +142,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let known: KnownFailures
         let environment: Setting.Environment
 
-        /// The condition that ends the campaign, as the first line of the output shows it, such as
+        /// The condition that ends the campaign, as the first line of the output prints it, such as
         /// `for 2m`.
         var limitDescription: String {
             options.time.map { "for \($0.unsignedText)" }
@@ -198,7 +198,7 @@ struct ExploreCommand: AsyncParsableCommand {
 
     private func exploreHistories(_ given: Setup) async throws {
         guard !appOptions.hasAnyOption else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--url, --scripted, --defect and --browser apply only to an app: add --app"
             )
@@ -206,7 +206,7 @@ struct ExploreCommand: AsyncParsableCommand {
         let (profile, environment) = (given.profile, given.environment)
         let capabilities = Capabilities(of: profile)
         let selection = try HistorySelection(only)
-        try selection.check(capabilities, profile)
+        try selection.checkSupport(capabilities, profile)
         let loadedCorpus = try loadedCorpus(environment)
         let source = Campaign.Source(
             selection.applied(to: HistoryGenerator.Options(capabilities: capabilities)),
@@ -282,7 +282,7 @@ struct ExploreCommand: AsyncParsableCommand {
     /// Skips the files of another version of Assay, and prints a message about them.
     func loadedCorpus(_ environment: [String: String]) throws -> LoadedCorpus {
         let corpus = Setting.corpus.text(corpus, environment).map(HistoryCorpus.init)
-        try corpus?.prepare()
+        try corpus?.createFolders()
         let contents = try corpus?.contents() ?? HistoryCorpus.Contents()
         if let first = contents.otherVersionPaths.first {
             Terminal.error(
@@ -319,8 +319,8 @@ struct ExploreCommand: AsyncParsableCommand {
         report.shard = setup.shard?.description
         report.isInterrupted = isInterrupted
         report.cases = report.cases.map(setup.known.applied)
-        // Found failures are repeated from their files; a campaign without failures is repeated as
-        // a whole.
+        // A found failure is repeated by running its contract file. A campaign without failures is
+        // repeated as a whole.
         let command = ReplayCommand(
             [Terminal.program] + replay,
             acceptsCaseIDs: !result.outcome.found.isEmpty
@@ -359,7 +359,7 @@ struct ExploreCommand: AsyncParsableCommand {
             writesGoldenUpdates: false,
             found: failuresFolder,
             lastRunFolder: nil,
-            last: nil
+            lastRun: nil
         )
     }
 }
@@ -371,7 +371,7 @@ extension Capabilities {
         if profile.start == nil { features.remove(.restart) }
         self.init(
             features: features,
-            showsState: profile.probes.contains { !$0.readings.isEmpty },
+            canReadState: profile.probes.contains { !$0.readings.isEmpty },
             backendChoosesIDs: profile.backendChoosesIDs
         )
     }
@@ -384,7 +384,7 @@ extension Setting {
     func duration(_ flag: String?, _ environment: Environment) throws -> Duration? {
         guard let given = given(flag, environment) else { return nil }
         guard let duration = Duration(contractText: given.text), duration > .zero else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(given.name) '\(given.text)' is not a duration such as 90s or 15m"
             )
@@ -421,12 +421,12 @@ extension ExploreRun.Result {
             "\(histories) histories in \(Int(seconds)) s (\(Int(historiesPerSecond)) per second); "
                 + "\(outcome.progress.features) features covered"
         )
-        let undecided = outcome.inconclusive.values.reduce(0, +)
-        if undecided > 0 {
-            let reasons = outcome.inconclusive.sorted { $0.key < $1.key }
+        let undecidedCount = outcome.inconclusive.values.reduce(0, +)
+        if undecidedCount > 0 {
+            let reasonCounts = outcome.inconclusive.sorted { $0.key < $1.key }
                 .map { "\($0.value) for \($0.key)" }
             notes.append(
-                "inconclusive histories: \(undecided); " + reasons.joined(separator: ", ")
+                "inconclusive histories: \(undecidedCount); " + reasonCounts.joined(separator: ", ")
             )
         }
         if outcome.skippedSavedCount > 0 {

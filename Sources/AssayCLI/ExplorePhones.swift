@@ -10,7 +10,7 @@ extension ExploreCommand {
     /// Runs a campaign of generated histories against an app on a simulated phone.
     func explorePhones(_ givenSetup: Setup) async throws {
         guard only.isEmpty, target.target == nil, target.start == nil else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--only, --target and --start apply only to a backend: remove them, or remove --app"
             )
@@ -34,12 +34,12 @@ extension ExploreCommand {
             )
         }
         setup.beginSavedRun(executor.target)
-        let device = DeviceRun(profile: profile, seed: setup.seed)
+        let deviceRun = DeviceRun(profile: profile, seed: setup.seed)
         let interruption = Interruption()
         let began = SuiteRun.now()
         let start = ContinuousClock().now
         let campaignRun = try await interruption.run {
-            try await device.runWithApp(
+            try await deviceRun.runWithApp(
                 executor,
                 began: began,
                 onOpen: { chromium in interruption.onSecondSignal { chromium.end() } },

@@ -21,7 +21,7 @@ final class ExploreProgress: Sendable {
 
     private let isTerminalInteractive = Terminal.isInteractive(2)
     private let corpus: HistoryCorpus?
-    /// The coverage counts of earlier campaigns, which the corpus contains.
+    /// The counts of situations that earlier campaigns tested, as read from the corpus.
     private let known: HistoryCoverage
     private let state = Locked(State())
 
@@ -31,13 +31,16 @@ final class ExploreProgress: Sendable {
 
     func report(_ event: Campaign.Event) {
         switch event {
-        // These events have no line. Inconclusive histories are counted and reported at the end.
+        // These campaign events print no line. Inconclusive histories are counted and reported when
+        // the campaign has finished.
         case .calibrated, .undecided, .stopped: break
         case .progress(let progress): printProgress(progress)
-        case .newFailure(let cause, let input):
-            printLine("failing  \(cause.words)  after \(input.size) operations; shrinking …")
+        case .newFailure(let failureSignature, let input):
+            printLine(
+                "failing  \(failureSignature.words)  after \(input.size) operations; shrinking …"
+            )
         case .found(let found):
-            printLine("found    \(found.cause.words)  \(found.input.title)")
+            printLine("found    \(found.failureSignature.words)  \(found.input.title)")
             saveToCorpus(found.original)
             saveToCorpus(found.input)
         case .kept(let input): saveToCorpus(input)
@@ -85,7 +88,7 @@ final class ExploreProgress: Sendable {
         if isTerminalInteractive, wasProgressLineShown { Terminal.error("\r\u{1b}[K") }
     }
 
-    // MARK: Keeping
+    // MARK: Writing to the corpus
 
     /// Writes a history to the corpus at once, so that it is not lost when the campaign is killed.
     private func saveToCorpus(_ input: CampaignInput) {

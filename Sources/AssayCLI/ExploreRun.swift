@@ -46,10 +46,11 @@ struct ExploreRun: Sendable {
             jobs: options.jobs,
             journalBytesMax: journalBytesMax
         )
-        // Histories restart the backend hundreds of times, so only a slow restart is reported.
-        let isOpen = Locked(false)
+        // Histories restart the backend hundreds of times. After the first start, only a start that
+        // takes longer than `waitingReportDelay` is reported.
+        let isSessionOpen = Locked(false)
         suite.onStartupWait = { waiting in
-            guard !isOpen.withLock({ $0 }) || waiting.time >= Self.waitingReportDelay else {
+            guard !isSessionOpen.withLock({ $0 }) || waiting.time >= Self.waitingReportDelay else {
                 return
             }
             Terminal.reportWaiting(waiting)
@@ -59,7 +60,7 @@ struct ExploreRun: Sendable {
             try await suite.session(in: folder, addresses, SuiteRun.base(at: began))
         }
         interruption?.onSecondSignal { session.killBackend() }
-        isOpen.withLock { $0 = true }
+        isSessionOpen.withLock { $0 = true }
         onOpen(session)
         let campaign = Campaign(
             executor: session.executor,

@@ -67,6 +67,8 @@ struct FileWatch {
     }
 
     /// The inode numbers of the files to which standard output and standard error are redirected.
+    ///
+    /// These files change during a run and are not watched.
     private static var standardStreamInodes: Set<UInt64> {
         Set([1, 2].compactMap(FileIdentity.inode))
     }
@@ -125,7 +127,7 @@ struct FileWatch {
     /// Waits until the watched files differ from a snapshot and have stopped changing.
     ///
     /// - Returns: The changed paths; empty when the wait was canceled.
-    func wait(from initialSnapshot: Snapshot) async -> [String] {
+    func waitForChanges(from initialSnapshot: Snapshot) async -> [String] {
         var previousSnapshot = initialSnapshot
         let clock = ContinuousClock()
         while !Task.isCancelled {

@@ -7,7 +7,7 @@ internal import Programs
 /// The corpus of `assay explore`: a folder in which campaigns keep generated histories for later
 /// campaigns.
 ///
-/// The subfolder `histories` has one file for each customer history. The subfolder `phoneHistories` has the
+/// The subfolder `histories` has one file for each customer history. The subfolder `phones` has the
 /// histories of an app as contracts, and `found` has the contracts of failures. The file
 /// `coverage.json` counts the tested situations.
 struct HistoryCorpus: Sendable {
@@ -33,7 +33,7 @@ struct HistoryCorpus: Sendable {
     private var coveragePathForThisVersion: String {
         folder + "/coverage-\(HistoryText.version).json"
     }
-    /// The parent of the folder `found`, which has the contracts of failures.
+    /// The folder below which the contracts of failures are written, in the subfolder `found`.
     var failuresFolder: String { folder }
 
     /// Whether the folder is a corpus, which has a subfolder `histories`.
@@ -52,14 +52,14 @@ struct HistoryCorpus: Sendable {
         for name in names.sorted() where name.hasSuffix("." + HistoryText.fileExtension) {
             let path = historiesFolder + "/" + name
             guard let data = FileManager.default.contents(atPath: path) else {
-                throw Failure(.usage, "cannot read '\(path)'")
+                throw CommandFailure(.usage, "cannot read '\(path)'")
             }
             let text = String(decoding: data, as: UTF8.self)
             do throws(HistoryText.ParseError) {
                 contents.histories.append(try HistoryText.history(text))
             } catch {
                 guard error.isVersionMismatch else {
-                    throw Failure(.unparsable, "'\(path)': \(error)")
+                    throw CommandFailure(.unparsable, "'\(path)': \(error)")
                 }
                 contents.otherVersionPaths.append(path)
             }
@@ -81,12 +81,12 @@ struct HistoryCorpus: Sendable {
         return try names.sorted().filter { $0.hasSuffix(".yaml") }.flatMap { name in
             let path = phonesFolder + "/" + name
             guard let data = FileManager.default.contents(atPath: path) else {
-                throw Failure(.usage, "cannot read '\(path)'")
+                throw CommandFailure(.usage, "cannot read '\(path)'")
             }
             let text = String(decoding: data, as: UTF8.self)
             switch ContractParser.parse(text, path: path, id: "phones/" + name.dropLast(5)) {
             case .success(let contracts): return contracts.map(PhoneScript.history)
-            case .failure(let error): throw Failure(.unparsable, "\(error)")
+            case .failure(let error): throw CommandFailure(.unparsable, "\(error)")
             }
         }
     }
@@ -95,12 +95,17 @@ struct HistoryCorpus: Sendable {
     private func coverage(_ data: Data, _ path: String) throws -> HistoryCoverage? {
         guard let value = try? JSONValue(parsing: Array(data)),
             let countByFeature = value["counts"]?.object
-        else { throw Failure(.unparsable, "'\(path)' has no coverage counts; remove the file") }
+        else {
+            throw CommandFailure(.unparsable, "'\(path)' has no coverage counts; remove the file")
+        }
         guard value["history"]?.int64 == Int64(HistoryText.version) else { return nil }
         var countsByName: [String: Int] = [:]
         for member in countByFeature.members {
             guard let count = member.value.int64, count > 0 else {
-                throw Failure(.unparsable, "'\(path)': the value of '\(member.key)' is not a count")
+                throw CommandFailure(
+                    .unparsable,
+                    "'\(path)': the value of '\(member.key)' is not a count"
+                )
             }
             countsByName[member.key] = Int(count)
         }
@@ -122,7 +127,7 @@ struct HistoryCorpus: Sendable {
     /// there.
     ///
     /// - Throws: A usage failure with the reason.
-    func prepare() throws {
+    func createFolders() throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: historiesFolder,
@@ -131,7 +136,7 @@ struct HistoryCorpus: Sendable {
             try write("", to: folder + "/.writable")
             try FileManager.default.removeItem(atPath: folder + "/.writable")
         } catch {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "cannot write the corpus '\(folder)': \(error.plainReason)"
             )
@@ -141,7 +146,7 @@ struct HistoryCorpus: Sendable {
     /// Adds a generated history to the corpus unless it is already there.
     func add(_ input: CampaignInput) throws {
         switch input {
-        case .people(let history): try add(history)
+        case .users(let history): try add(history)
         case .phone(let history): try add(history)
         }
     }
@@ -186,9 +191,9 @@ struct HistoryCorpus: Sendable {
     /// shorter one is kept.
     ///
     /// - Returns: The number of such contracts that this corpus then contains.
-    func copyFailures(from others: [HistoryCorpus]) throws -> Int {
+    func copyFailures(from otherCorpora: [HistoryCorpus]) throws -> Int {
         var inputsByName: [String: String] = [:]
-        for folder in (others + [self]).map({ $0.folder + "/found" }) {
+        for folder in (otherCorpora + [self]).map({ $0.folder + "/found" }) {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             for name in names.sorted() where name.hasSuffix(".yaml") {
                 let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
@@ -216,7 +221,7 @@ struct HistoryCorpus: Sendable {
     /// The name depends only on the history's text.
     private static func name(_ text: String) -> String {
         var generator = SeededGenerator(seed: 0, text: text)
-        let digits = String(generator.next(), radix: 16)
-        return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+        let hexDigits = String(generator.next(), radix: 16)
+        return String(repeating: "0", count: max(0, 16 - hexDigits.count)) + hexDigits
     }
 }

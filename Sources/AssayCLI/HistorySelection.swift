@@ -8,7 +8,7 @@ struct HistorySelection: Sendable {
 
     private static let operationNames = HistoryOperation.Kind.allCases.map(\.rawValue)
     private static let faultNames = HistoryFault.Kind.allCases.map(\.rawValue)
-    static let names = operationNames + faultNames
+    static let operationAndFaultNames = operationNames + faultNames
 
     /// Parses the values of `--only`.
     ///
@@ -19,10 +19,12 @@ struct HistorySelection: Sendable {
         var operations: Set<HistoryOperation.Kind> = []
         var faults: Set<HistoryFault.Kind> = []
         for text in texts.flatMap({ $0.split(separator: ",").map(String.init) }) {
-            let name = [text, String(text.dropLast())].first { Self.names.contains($0) }
+            let name = [text, String(text.dropLast())].first {
+                Self.operationAndFaultNames.contains($0)
+            }
             guard let name, name == text || text.hasSuffix("s") else {
-                let nearestName = Suggestion.nearest(to: text, among: Self.names)
-                throw Failure(
+                let nearestName = Suggestion.nearest(to: text, among: Self.operationAndFaultNames)
+                throw CommandFailure(
                     .usage,
                     "--only '\(text)' is neither an operation nor a fault"
                         + (nearestName.map { "; did you mean '\($0)'?" } ?? "")
@@ -30,14 +32,15 @@ struct HistorySelection: Sendable {
                         + "\n       faults: " + Self.faultNames.joined(separator: ", ")
                 )
             }
-            // `register` is the name of an operation and of a fault, which repeats a registration.
+            // `register` names an operation (a registration) and also a fault (a repeated
+            // registration), so both are selected.
             if let operation = HistoryOperation.Kind(rawValue: name) {
                 operations.insert(operation)
             }
             if let kind = HistoryFault.Kind(rawValue: name) { faults.insert(kind) }
         }
         guard texts.isEmpty || !operations.isEmpty || !faults.isEmpty else {
-            throw Failure(.usage, "--only '' is empty; name an operation or a fault")
+            throw CommandFailure(.usage, "--only '' is empty; name an operation or a fault")
         }
         (self.operations, self.faults) = (operations, faults)
     }
@@ -46,7 +49,7 @@ struct HistorySelection: Sendable {
     ///
     /// - Throws: A failure with the name of the operation or fault, and the feature that the
     ///   backend lacks.
-    func check(_ capabilities: Capabilities, _ profile: Profile) throws {
+    func checkSupport(_ capabilities: Capabilities, _ profile: Profile) throws {
         let needs =
             operations.sorted { $0.rawValue < $1.rawValue }.map { ($0.rawValue, $0.needs) }
             + faults.sorted().map { ($0.rawValue, $0.needs) }
@@ -59,7 +62,7 @@ struct HistorySelection: Sendable {
             let reason =
                 profile.skipReason(to: missingFeature)
                 ?? "only a backend that Assay starts can be restarted"
-            throw Failure(.nothingSelected, "--only \(name): \(reason)")
+            throw CommandFailure(.nothingSelected, "--only \(name): \(reason)")
         }
     }
 

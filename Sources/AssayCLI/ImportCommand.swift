@@ -59,22 +59,25 @@ struct ImportCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw Failure(.usage, "the file '\(file)' does not exist")
+            throw CommandFailure(.usage, "the file '\(file)' does not exist")
         }
-        guard data.count <= Recording.sizeMax else {
-            throw Failure(.unparsable, "\(file): larger than \(Recording.sizeMax >> 30) GiB")
+        guard data.count <= Recording.fileBytesMax else {
+            throw CommandFailure(
+                .unparsable,
+                "\(file): larger than \(Recording.fileBytesMax >> 30) GiB"
+            )
         }
         let bytes = Array(data)
         let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
         let chosenFormat: Importer.Format
         if let format {
             guard let knownFormat = Importer.Format(rawValue: format) else {
-                throw Failure(.usage, "--format '\(format)' is not one of \(names)")
+                throw CommandFailure(.usage, "--format '\(format)' is not one of \(names)")
             }
             chosenFormat = knownFormat
         } else {
             guard let guessedFormat = Importer.format(of: bytes) else {
-                throw Failure(
+                throw CommandFailure(
                     .unparsable,
                     "\(file): line 1: error: the format is not recognized\n"
                         + "Add --format with one of \(names)."
@@ -99,20 +102,20 @@ struct ImportCommand: AsyncParsableCommand {
                 }
             )
         } catch {
-            throw Failure(.unparsable, "\(file): \(error)")
+            throw CommandFailure(.unparsable, "\(file): \(error)")
         }
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
         let exchangesWithResponses = try await exchangesWithResponses(result.exchanges)
         guard hasUnansweredRequests else { return try write(exchangesWithResponses, profile, now) }
-        // This import replaces an earlier one without responses, which is kept until this one is
-        // written.
+        // This import replaces an earlier import whose requests have no responses. The earlier file
+        // is kept until the new one is written.
         let fileManager = FileManager.default
         let (path, backupPath) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
         try? fileManager.removeItem(atPath: backupPath)
         do {
             try fileManager.moveItem(atPath: path, toPath: backupPath)
         } catch {
-            throw Failure(.outputFailed, "cannot move '\(path)': \(error.plainReason)")
+            throw CommandFailure(.outputFailed, "cannot move '\(path)': \(error.plainReason)")
         }
         do {
             try write(exchangesWithResponses, profile, now)
@@ -124,23 +127,28 @@ struct ImportCommand: AsyncParsableCommand {
         do {
             try fileManager.removeItem(atPath: backupPath)
         } catch {
-            throw Failure(.outputFailed, "cannot remove '\(backupPath)': \(error.plainReason)")
+            throw CommandFailure(
+                .outputFailed,
+                "cannot remove '\(backupPath)': \(error.plainReason)"
+            )
         }
         Terminal.error("\(folder): replaced the earlier import, which had no responses\n")
     }
 
-    /// Whether the folder contains an earlier import without responses that `--target` can now
-    /// supply.
+    /// Whether the folder contains an earlier import with requests that have no responses, which
+    /// the backend of `--target` can now give.
     private var hasUnansweredRequests: Bool {
         guard target != nil, FileManager.default.fileExists(atPath: folder + "/recording.ndjson"),
-            let old = try? RecordingFile.read(folder)
+            let existingRecording = try? RecordingFile.read(folder)
         else { return false }
-        return old.header.target.isEmpty && old.exchanges.contains { $0.response == nil }
+        return existingRecording.header.target.isEmpty
+            && existingRecording.exchanges.contains { $0.response == nil }
     }
 
     /// Returns the contents of a file that a curl command sends.
     ///
-    /// Its path is relative to the current folder or to the folder of the imported file.
+    /// The path in the command is relative to the current folder or to the folder of the imported
+    /// file.
     private static func contents(of path: String, nextTo file: String) -> [UInt8]? {
         let folder = PathName(file).folder
         let candidatePaths = [path, PathName(folder).appending(path)]
@@ -176,7 +184,7 @@ struct ImportCommand: AsyncParsableCommand {
             let outcome = await client.send(exchanges[index].request, within: .seconds(30))
             if case .failed(.refused, let text) = outcome {
                 await client.close()
-                throw Failure(.unreachable, "\(target): \(text)")
+                throw CommandFailure(.unreachable, "\(target): \(text)")
             }
             exchangesWithResponses[index].outcome = outcome
             exchangesWithResponses[index].completed =
@@ -211,7 +219,7 @@ struct ImportCommand: AsyncParsableCommand {
                 )
             )
         } catch {
-            throw Failure(error.isWriteFailure ? .outputFailed : .usage, error.description)
+            throw CommandFailure(error.isWriteFailure ? .outputFailed : .usage, error.description)
         }
         for exchange in exchanges {
             writer.began(exchange)
@@ -224,7 +232,9 @@ struct ImportCommand: AsyncParsableCommand {
             )
         }
         writer.close()
-        if let failure = writer.state.failure { throw Failure(.outputFailed, failure) }
+        if let failure = writer.currentProgress.failure {
+            throw CommandFailure(.outputFailed, failure)
+        }
         let count = "\(exchanges.count) exchange\(exchanges.count == 1 ? "" : "s")"
         Terminal.output("\(count) written to \(path)\n")
         Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
@@ -254,12 +264,12 @@ struct ExportCommand: ParsableCommand {
     mutating func run() throws {
         guard let format = Exporter.Format(rawValue: format) else {
             let names = Exporter.Format.allCases.map(\.rawValue).joined(separator: " nor ")
-            throw Failure(.usage, "--format '\(format)' is neither \(names)")
+            throw CommandFailure(.usage, "--format '\(format)' is neither \(names)")
         }
         let file = try RecordingFile.read(recording)
         let recordedTarget = file.header.target
         let url = base ?? (recordedTarget.isEmpty ? "http://127.0.0.1" : recordedTarget)
         let text = Exporter.text(file, format, base: url)
-        Terminal.document(format == .har ? ForeignText.escapedJSON(text) : text)
+        Terminal.printDocument(format == .har ? ForeignText.escapedJSON(text) : text)
     }
 }

@@ -43,7 +43,7 @@ struct InitCommand: AsyncParsableCommand {
         )
         let (discovery, clauses) = try await run.discover()
         try run.write(discovery)
-        let provableClauseCount = clauses.count { $0.reason == nil }
+        let provableClauseCount = clauses.count { $0.untestableReason == nil }
         Terminal.output(
             "\nwrote \(write): \(provableClauseCount) of \(clauses.count) clauses can be tested with it\n"
         )
@@ -78,7 +78,7 @@ struct InitCommand: AsyncParsableCommand {
             if !userInput.isEmpty { command = userInput }
         }
         guard let command else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "found no command that starts the backend in this folder; give --start COMMAND, "
                     + "or --target URL for a backend that is already running"

@@ -28,7 +28,7 @@ final class Interruption: Sendable {
             state.cancel = { task.cancel() }
             return state.hasReceivedSignal
         }
-        // The signal arrived before there was a task to cancel.
+        // The signal arrived before `task` existed, so the signal handler could not cancel it.
         if hasReceivedSignal { task.cancel() }
         defer { state.withLock { $0.cancel = nil } }
         return try await task.value
@@ -76,9 +76,9 @@ private final class SignalWatch: Sendable {
         Thread.detachNewThread { [weak self] in
             var byte: UInt8 = 0
             while true {
-                let count = read(readEnd, &byte, 1)
-                guard count == 1 || errno == EINTR else { return }
-                if count == 1 { self?.notifyListeners() }
+                let readByteCount = read(readEnd, &byte, 1)
+                guard readByteCount == 1 || errno == EINTR else { return }
+                if readByteCount == 1 { self?.notifyListeners() }
             }
         }
         // A parent that ignores SIGHUP, such as nohup, wants the program to outlive the terminal.

@@ -25,15 +25,15 @@ struct JudgeCommand: ParsableCommand {
 
     mutating func run() throws {
         let files = try reports.files()
-        let saved = try SavedRun.read(file)
-        let outcome = saved.judged(
-            knownFailures: try reports.knownFailures(or: saved.head.profile.knownFailingPath)
+        let savedRun = try SavedRun.read(file)
+        let judgedReport = savedRun.judged(
+            knownFailures: try reports.knownFailures(or: savedRun.head.profile.knownFailuresPath)
         )
         files.show(
-            outcome,
+            judgedReport,
             replay: ReplayCommand([Terminal.program, "judge", file], acceptsCaseIDs: false)
         )
-        throw ExitCode(outcome.exitCode)
+        throw ExitCode(judgedReport.exitCode)
     }
 }
 
@@ -41,7 +41,7 @@ extension SavedRun {
     /// Reads a saved run from a file that `--save` has written.
     static func read(_ path: String) throws -> SavedRun {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "the saved run '\(path)' does not exist")
+            throw CommandFailure(.usage, "the saved run '\(path)' does not exist")
         }
         do throws(SavedRun.ReadError) {
             return try SavedRun(
@@ -49,7 +49,7 @@ extension SavedRun {
                 recognizingCall: Services.recognizingCall
             )
         } catch {
-            throw Failure(.unparsable, "\(path): \(error)")
+            throw CommandFailure(.unparsable, "\(path): \(error)")
         }
     }
 }

@@ -25,7 +25,7 @@ struct LastRun {
     static func read(_ folder: String) throws -> LastRun {
         let path = path(folder)
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "no earlier run has written '\(path)'; run 'assay verify' first"
             )
@@ -34,7 +34,7 @@ struct LastRun {
         guard let value, value["assay"] == 1, let seed = value["seed"]?.string,
             let failed = value["failed"]?.array
         else {
-            throw Failure(
+            throw CommandFailure(
                 .unparsable,
                 "'\(path)' was not written by this version; remove it and run again"
             )
@@ -59,9 +59,9 @@ struct LastRun {
     ) -> String? {
         let path = path(folder)
         var knownFailedCases = earlier?.failed
-        // A case that did not run has not passed. Without `--rerun-failed`, all cases of the old
-        // list stay after a run that was cut off. After a complete run, a case of the old list
-        // stays if the run selected it but could not run it.
+        // A case that did not run has not passed, so it may stay in the list. Without
+        // `--rerun-failed`, all cases of the old list stay after a run that was cut off. After a
+        // complete run, a case of the old list stays if the run selected it but could not run it.
         let isIncomplete = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
         if knownFailedCases == nil, let before = try? read(folder).failed {
             let reportedCaseIDs = Set(report.cases.map(\.contract.caseID))

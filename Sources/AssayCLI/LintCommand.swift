@@ -25,22 +25,25 @@ struct LintCommand: AsyncParsableCommand {
         if let schema {
             guard let language = FileFormat(rawValue: schema) else {
                 let knownFormatNames = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure(.usage, "--schema '\(schema)' is not one of \(knownFormatNames)")
+                throw CommandFailure(
+                    .usage,
+                    "--schema '\(schema)' is not one of \(knownFormatNames)"
+                )
             }
-            Terminal.document(language.schema)
+            Terminal.printDocument(language.schema)
             return
         }
         var errors: [ContractError] = []
         var contractCount = 0
         var profileCount = 0
-        var inputs = paths
+        var inputPaths = paths
         if paths.isEmpty {
             let library = ContractLibrary.fullyChecked()
             errors += library.errors
             contractCount += library.files.count
-            if FileManager.default.fileExists(atPath: "assay.yaml") { inputs = ["assay.yaml"] }
+            if FileManager.default.fileExists(atPath: "assay.yaml") { inputPaths = ["assay.yaml"] }
         }
-        for path in inputs {
+        for path in inputPaths {
             if let text = profileText(at: path) {
                 profileCount += 1
                 let environment = DotEnv.mergedVariables(nextTo: path, Setting.environment)
@@ -66,7 +69,7 @@ struct LintCommand: AsyncParsableCommand {
                 errors += library.errors
                 contractCount += library.files.count
             } catch {
-                throw Failure(.usage, error.errors.first?.message ?? "")
+                throw CommandFailure(.usage, error.errors.first?.message ?? "")
             }
         }
         for error in errors { Terminal.output("\(error)\n\n") }

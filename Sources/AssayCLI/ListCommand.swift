@@ -34,16 +34,16 @@ struct ListCommand: AsyncParsableCommand {
                     "source": .string(contract.source),
                 ]
             }
-            Terminal.document(JSONValue.array(cases).printedText + "\n")
+            Terminal.printDocument(JSONValue.array(cases).printedText + "\n")
         } else {
             var text = ""
-            var last = ""
+            var lastContractID = ""
             for contract in contracts {
-                if contract.id != last {
+                if contract.id != lastContractID {
                     let level = contract.level == .must ? "" : " (\(contract.level.rawValue))"
                     text += "\(contract.clause)  \(contract.id)\(level)\n"
                     text += "      \(contract.title)\n"
-                    last = contract.id
+                    lastContractID = contract.id
                 }
                 if !contract.variant.isEmpty { text += "        \(contract.variant)\n" }
             }
@@ -55,7 +55,7 @@ struct ListCommand: AsyncParsableCommand {
         }
         if let error = library.errors.first {
             Terminal.error("\(error)\n")
-            throw Failure(.unparsable, "errors in contract files: \(library.errors.count)")
+            throw CommandFailure(.unparsable, "errors in contract files: \(library.errors.count)")
         }
     }
 }

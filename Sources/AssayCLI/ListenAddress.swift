@@ -9,7 +9,10 @@ struct ListenAddress {
         guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
             let port = UInt16(text[text.index(after: colon)...])
         else {
-            throw Failure(.usage, "--listen '\(text)' is not HOST:PORT, such as 127.0.0.1:8081")
+            throw CommandFailure(
+                .usage,
+                "--listen '\(text)' is not HOST:PORT, such as 127.0.0.1:8081"
+            )
         }
         name = ""
         host = Self.bare(text[..<colon])
@@ -32,7 +35,7 @@ struct ListenAddress {
             let port = UInt16(address[address.index(after: colon)...]),
             names.contains(parts[0]), colon != address.startIndex
         else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(source) '\(text)' is not NAME=HOST:PORT with one of "
                     + names.sorted().joined(separator: ", ")

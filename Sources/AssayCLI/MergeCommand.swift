@@ -22,7 +22,9 @@ struct MergeCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: "The saved runs of all shards, or their folders; with --corpus, the corpora.")
+    @Argument(
+        help: "The saved runs of all shards, or their folders; with --corpus, the corpora to merge."
+    )
     var paths: [String]
 
     @Option(
@@ -39,12 +41,12 @@ struct MergeCommand: ParsableCommand {
         if let corpus { return try mergeCorpora(into: HistoryCorpus(folder: corpus)) }
         let reportFiles = try reports.files()
         let files = try paths.flatMap(Self.files)
-        let runs = try files.map { try SavedRun.read($0) }
-        try check(runs, files)
-        let known = try reports.knownFailures(or: runs.first?.head.profile.knownFailingPath)
-        let shardReports = runs.map { $0.judged(knownFailures: known) }
+        let savedRuns = try files.map { try SavedRun.read($0) }
+        try checkShards(savedRuns, files)
+        let known = try reports.knownFailures(or: savedRuns.first?.head.profile.knownFailuresPath)
+        let shardReports = savedRuns.map { $0.judged(knownFailures: known) }
         guard var joined = RunReport.joined(shardReports) else {
-            throw Failure(.usage, "there is no run to merge")
+            throw CommandFailure(.usage, "there is no run to merge")
         }
         if joined.suite == Campaign.suite {
             joined.cases = Campaign.joined(shardReports.map(\.cases))
@@ -59,32 +61,32 @@ struct MergeCommand: ParsableCommand {
     /// Merges corpora (folders of generated histories) into one folder, which may be one of the
     /// corpora.
     private func mergeCorpora(into target: HistoryCorpus) throws {
-        let sources = paths.map(HistoryCorpus.init)
-        if let missing = sources.first(where: { !$0.exists }) {
-            throw Failure(
+        let sourceCorpora = paths.map(HistoryCorpus.init)
+        if let missing = sourceCorpora.first(where: { !$0.exists }) {
+            throw CommandFailure(
                 .usage,
                 "'\(missing.folder)' is not a corpus: it has no folder 'histories'; "
                     + "'assay explore --corpus' creates one"
             )
         }
-        let contents = try sources.map { try $0.contents() }
-        let isTargetAmongSources = sources.contains { $0.folder == target.folder }
+        let contents = try sourceCorpora.map { try $0.contents() }
+        let isTargetAmongSources = sourceCorpora.contains { $0.folder == target.folder }
         let earlierContents =
             isTargetAmongSources || !target.exists
             ? HistoryCorpus.Contents() : try target.contents()
-        try target.prepare()
+        try target.createFolders()
         var coverage = earlierContents.coverage
         for source in contents { coverage.merge(source.coverage) }
-        let inputs =
-            contents.flatMap(\.histories).map(CampaignInput.people)
+        let mergedInputs =
+            contents.flatMap(\.histories).map(CampaignInput.users)
             + contents.flatMap(\.phoneHistories).map(CampaignInput.phone)
         let copiedFailureCount: Int
         do {
-            for input in inputs { try target.add(input) }
+            for input in mergedInputs { try target.add(input) }
             try target.write(coverage)
-            copiedFailureCount = try target.copyFailures(from: sources)
+            copiedFailureCount = try target.copyFailures(from: sourceCorpora)
         } catch {
-            throw Failure(
+            throw CommandFailure(
                 .outputFailed,
                 "cannot write the corpus '\(target.folder)': \(error.plainReason)"
             )
@@ -113,38 +115,48 @@ struct MergeCommand: ParsableCommand {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         let runFiles = names.filter { $0.hasSuffix(".ndjson") }.sorted().map { "\(path)/\($0)" }
         guard runFiles.isEmpty else { return runFiles }
-        throw Failure(.usage, "'\(path)' contains no saved run (*.ndjson)")
+        throw CommandFailure(.usage, "'\(path)' contains no saved run (*.ndjson)")
     }
 
     /// Checks that every shard of one suite is given exactly once.
     ///
     /// A missing shard must not count as passed.
-    private func check(_ runs: [SavedRun], _ files: [String]) throws {
-        guard let first = runs.first else { throw Failure(.usage, "give the saved runs to merge") }
-        if let mismatchedRunIndex = runs.firstIndex(where: { $0.head.suite != first.head.suite }) {
-            throw Failure(
+    private func checkShards(_ savedRuns: [SavedRun], _ files: [String]) throws {
+        guard let first = savedRuns.first else {
+            throw CommandFailure(.usage, "give the saved runs to merge")
+        }
+        if let mismatchedRunIndex = savedRuns.firstIndex(where: {
+            $0.head.suite != first.head.suite
+        }) {
+            throw CommandFailure(
                 .usage,
                 "'\(files[mismatchedRunIndex])' and '\(files[0])' are runs of different suites"
             )
         }
         var seenShardIndices: Set<Int> = []
         var count: Int?
-        for (path, run) in zip(files, runs) {
+        for (path, run) in zip(files, savedRuns) {
             guard let shard = run.head.shard.flatMap(Shard.init) else {
-                throw Failure(.usage, "'\(path)' is not a shard: its run had no --shard")
+                throw CommandFailure(.usage, "'\(path)' is not a shard: its run had no --shard")
             }
             guard count == nil || count == shard.count else {
-                throw Failure(.usage, "'\(path)' is shard \(shard); others are of \(count ?? 0)")
+                throw CommandFailure(
+                    .usage,
+                    "'\(path)' is shard \(shard); others are of \(count ?? 0)"
+                )
             }
             count = shard.count
             guard seenShardIndices.insert(shard.index).inserted else {
-                throw Failure(.usage, "shard \(shard) is given twice; the second file is '\(path)'")
+                throw CommandFailure(
+                    .usage,
+                    "shard \(shard) is given twice; the second file is '\(path)'"
+                )
             }
         }
         let missing = (1...(count ?? 1)).filter { !seenShardIndices.contains($0) }
         guard missing.isEmpty else {
             let missingShardList = missing.map { "\($0)/\(count ?? 1)" }.joined(separator: ", ")
-            throw Failure(.usage, "missing shards: \(missingShardList)")
+            throw CommandFailure(.usage, "missing shards: \(missingShardList)")
         }
     }
 }

@@ -51,7 +51,12 @@ struct MinimiseRun: Sendable {
 
     /// Runs a contract on the backends, the recorded one first.
     ///
-    /// - Returns: The verdicts on the backends, up to the first verdict that differs from `expectedVerdicts`.
+    /// - Parameters:
+    ///   - contract: The contract to run.
+    ///   - expectedVerdicts: The expected verdicts, in the order of the backends; nil to run the
+    ///     contract on every backend.
+    /// - Returns: The verdicts, up to and including the first one that differs from
+    ///   `expectedVerdicts`.
     private func verdicts(of contract: Contract, expectedVerdicts: [Verdict]? = nil) async
         -> [Verdict]
     {
@@ -86,11 +91,11 @@ struct MinimiseRun: Sendable {
         jobs: Int,
         statePath: String,
         _ interruption: Interruption
-    ) async throws -> (contract: Contract, removedCount: Int) {
+    ) async throws -> (contract: Contract, removedPartCount: Int) {
         let expectedVerdicts = try await interruption.run { await verdicts(of: contract) }
-        if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
+        if interruption.hasReceivedSignal { throw CommandFailure(.interrupted, "interrupted") }
         guard expectedVerdicts.first == .passed else {
-            throw Failure(
+            throw CommandFailure(
                 .failures,
                 "'\(contract.id)' does not pass on the recorded backend; "
                     + "to see why, run it with 'assay verify'"
@@ -98,7 +103,7 @@ struct MinimiseRun: Sendable {
         }
         let reportedCount = expectedVerdicts.dropFirst().count { $0 == .failed }
         guard reportedCount > 0 else {
-            throw Failure(
+            throw CommandFailure(
                 .failures,
                 "'\(contract.id)' fails on no --against backend; "
                     + "give a backend with a defect that it detects"
@@ -121,13 +126,13 @@ struct MinimiseRun: Sendable {
                     == expectedVerdicts
                 // A canceled run has no verdict.
                 guard !Task.isCancelled else { return false }
-                state.remember(candidate, keepsVerdicts: keepsVerdicts)
+                state.recordResult(candidate, keepsVerdicts: keepsVerdicts)
                 return keepsVerdicts
             }
         }
         progress.end()
         if interruption.hasReceivedSignal {
-            throw Failure(.interrupted, "interrupted; repeat the command to continue")
+            throw CommandFailure(.interrupted, "interrupted; repeat the command to continue")
         }
         state.end()
         return result
@@ -154,7 +159,7 @@ private final class MinimiseProgress: Sendable {
         }
         guard isPrintingDue else { return }
         let text =
-            "\(id): \(progress.removedCount) of \(progress.partCount) parts removed, "
+            "\(id): \(progress.removedPartCount) of \(progress.partCount) parts removed, "
             + "\(progress.evaluatedCandidateCount) smaller contracts tried"
         Terminal.error(
             (isTerminalInteractive ? "\r\u{1b}[K" : "") + text + (isTerminalInteractive ? "" : "\n")

@@ -52,7 +52,7 @@ final class MinimiseState: Sendable {
         resultsByDigest.withLock { $0[Self.digest(of: contract)] }
     }
 
-    func remember(_ contract: Contract, keepsVerdicts: Bool) {
+    func recordResult(_ contract: Contract, keepsVerdicts: Bool) {
         let digest = Self.digest(of: contract)
         let line: JSONValue = ["candidate": .string(digest), "keeps": .bool(keepsVerdicts)]
         resultsByDigest.withLock { resultsByDigest in

@@ -41,12 +41,14 @@ struct MutantsCommand: AsyncParsableCommand {
 
     /// The ID of the contract that tests the basic operation of a backend.
     ///
-    /// A defect that fails this contract counts as void.
+    /// A defect that makes this contract fail counts as void, because it breaks the backend
+    /// completely.
     static let smokeContractID = "revenuecat/smoke/first-purchase"
     /// The ID of the contract that tests the basic operation of an app.
     static let appSmokeContractID = "app/smoke/starts"
 
-    /// A defect of the reference backend, or of the built-in app.
+    /// A defect that a trial turns on: of the reference backend, the built-in app, or the simulated
+    /// app with user accounts.
     private enum Mutant: Sendable {
         case backend(Defect)
         case app(ClientDefect)
@@ -105,7 +107,7 @@ struct MutantsCommand: AsyncParsableCommand {
         let catchingCases: [String]
         /// The IDs of the failed cases and of their contracts.
         ///
-        /// The cases of a search count by the ID of its contract.
+        /// A case that a search generates counts by the ID of its contract.
         let failed: Set<String>
         let isInvalid: Bool
         let note: String?
@@ -146,7 +148,8 @@ struct MutantsCommand: AsyncParsableCommand {
         let selected = try library.selectedContracts(selectedContracts)
         let contracts = selected + (try library.selectedContracts(unselectedSmokeHeadings))
         let mutants = try mutants()
-        // The slowest trials start first: on any machine, they wait for effects that never happen.
+        // The slowest trials start first. They wait for effects that never arrive, which takes the
+        // same time on any machine.
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
         }.sorted { $0.estimatedWaitWeight > $1.estimatedWaitWeight }
@@ -216,10 +219,10 @@ struct MutantsCommand: AsyncParsableCommand {
         _ interruption: Interruption
     ) async -> [Outcome] {
         await withTaskGroup(of: Outcome.self) { group in
-            var waiting = trials[...]
+            var waitingTrials = trials[...]
             var outcomes: [Outcome] = []
             func add() {
-                guard let trial = waiting.popFirst() else { return }
+                guard let trial = waitingTrials.popFirst() else { return }
                 group.addTask { await run(trial.mutant, trial.contracts, seed, interruption) }
             }
             for _ in 0..<jobs { add() }
@@ -238,17 +241,17 @@ struct MutantsCommand: AsyncParsableCommand {
         private var outcomes: [Outcome]
         /// The contracts and cases that detect at least one defect.
         private var provenIDs: Set<String>
-        /// The contracts for which every defect that they may detect was tried.
+        /// The contracts for which this run has tried every defect that they may detect.
         private let provableContracts: [Contract]
 
         init(_ outcomes: [Outcome], _ mutants: [Mutant], _ selected: [Contract]) {
             self.outcomes = outcomes
             provenIDs = outcomes.reduce(into: []) { $0.formUnion($1.failed) }
             let names = Set(mutants.map(\.name))
-            let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }]
+            let completeGroups = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }]
                 .filter { names.isSuperset(of: $0.map(\.name)) }
             provableContracts = selected.filter { contract in
-                complete.contains { $0.contains { $0.concerns(contract) } }
+                completeGroups.contains { $0.contains { $0.concerns(contract) } }
             }
         }
 
@@ -316,11 +319,10 @@ struct MutantsCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the ID that must be among the failures, so that a case counts as proven to detect a
-    /// defect.
+    /// Returns the ID of the failure that proves that a contract detects a defect.
     ///
-    /// The result is the ID of the case. For a search, which generates its cases, it is the ID of
-    /// the contract, because any case of the search counts.
+    /// The result is the case ID. For a contract with a search, which generates its cases, it is
+    /// the contract's ID, because any failing case of the search counts.
     fileprivate static func failureIDProving(_ contract: Contract) -> String {
         contract.search == nil ? contract.caseID : contract.id
     }
@@ -330,7 +332,7 @@ struct MutantsCommand: AsyncParsableCommand {
         return try defect.map { name in
             guard let mutant = Mutant.all.first(where: { $0.name == name }) else {
                 let nearestName = Suggestion.nearest(to: name, among: Mutant.all.map(\.name))
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "unknown defect '\(name)'"
                         + (nearestName.map { "; did you mean '\($0)'?" } ?? "")
@@ -378,8 +380,8 @@ struct MutantsCommand: AsyncParsableCommand {
                 seed: seed,
                 jobs: 8
             )
-            // The check before the first case is off, because it would stop the run for a defect
-            // that breaks every case.
+            // The check before the first case would end the run for a defect that breaks every
+            // case, so it is off.
             run.checksBackendFirst = false
             // These backends wait for most of the time, so that several can run at once.
             run.backendCountMax = 5

@@ -20,7 +20,7 @@ struct NoiseRun: Sendable {
         /// passes.
         var contradictions: [String] = []
         /// The reason why the draft did not run; nil when it ran.
-        var reason: String?
+        var failureReason: String?
 
         fileprivate mutating func addMask(_ mask: NoiseLearner.Mask) {
             var mask = mask
@@ -51,7 +51,8 @@ struct NoiseRun: Sendable {
 
     /// The largest number of rounds.
     ///
-    /// A later round only finds changing values that an earlier difference hid.
+    /// A round after the first only finds changing values that were hidden by an earlier
+    /// difference.
     private static let roundCountMax = 6
     /// The largest number of runs of a draft with a value that differs from the recording but is
     /// equal in all runs so far.
@@ -89,11 +90,11 @@ struct NoiseRun: Sendable {
                 guard let draftObservations = observations[outcomes[index].contract.id] else {
                     return false
                 }
-                if let reason = draftObservations.reason {
-                    outcomes[index].reason = reason
+                if let failureReason = draftObservations.failureReason {
+                    outcomes[index].failureReason = failureReason
                     return false
                 }
-                let (contract, masks) = draftObservations.noise.masked
+                let (contract, masks) = draftObservations.noiseLearner.masked
                 if !masks.isEmpty, roundNumber < Self.roundCountMax {
                     outcomes[index].contract = contract
                     for mask in masks { outcomes[index].addMask(mask) }
@@ -101,7 +102,7 @@ struct NoiseRun: Sendable {
                 }
                 outcomes[index].contradictions =
                     masks.isEmpty
-                    ? draftObservations.noise.contradictions
+                    ? draftObservations.noiseLearner.contradictions
                     : masks.map {
                         "\($0.location): the value still changes after \(roundNumber) rounds"
                     }
@@ -117,34 +118,35 @@ struct NoiseRun: Sendable {
     // MARK: Runs
 
     private struct DraftObservations {
-        var noise: NoiseLearner
+        var noiseLearner: NoiseLearner
         var failures: [String] = []
-        var reason: String?
+        var failureReason: String?
     }
 
     private func observations(of drafts: [Contract]) async throws -> [String: DraftObservations] {
         var observations = Dictionary(
-            drafts.map { ($0.id, DraftObservations(noise: NoiseLearner($0))) },
+            drafts.map { ($0.id, DraftObservations(noiseLearner: NoiseLearner($0))) },
             uniquingKeysWith: { first, _ in first }
         )
         func addEvidence(_ results: [CaseResult]) {
             for result in results {
                 if let evidence = result.evidence, result.verdict != .notRun {
-                    observations[result.contract.id]?.noise.addEvidence(evidence)
+                    observations[result.contract.id]?.noiseLearner.addEvidence(evidence)
                 }
                 switch result.verdict {
                 case .passed: break
                 case .notRun:
-                    observations[result.contract.id]?.reason = result.note ?? "the case did not run"
+                    observations[result.contract.id]?.failureReason =
+                        result.note ?? "the case did not run"
                 case .failed, .inconclusive, .knownFailure, .unexpectedPass:
-                    let texts = result.findings.map {
+                    let findingTexts = result.findings.map {
                         "\($0.code.rawValue): recorded \($0.expected), now \($0.actual)"
                     }
-                    for text in texts
+                    for text in findingTexts
                     where observations[result.contract.id]?.failures.contains(text) == false {
                         observations[result.contract.id]?.failures.append(text)
                     }
-                    if texts.isEmpty {
+                    if findingTexts.isEmpty {
                         observations[result.contract.id]?.failures.append(
                             result.note ?? "did not pass"
                         )
@@ -160,7 +162,7 @@ struct NoiseRun: Sendable {
             addEvidence(try await runDrafts(drafts, on: session, jobs: Self.jobs))
             for _ in 3..<Self.runCountMax {
                 let remainingDrafts = drafts.filter {
-                    observations[$0.id]?.noise.needsAnotherRun == true
+                    observations[$0.id]?.noiseLearner.needsAnotherRun == true
                 }
                 guard !remainingDrafts.isEmpty else { break }
                 addEvidence(try await runDrafts(remainingDrafts, on: session, jobs: 1))
@@ -186,7 +188,7 @@ struct NoiseRun: Sendable {
             await SuiteRunner(executor: session.executor, options: runnerOptions, report: { _ in })
                 .run(drafts)
         }
-        if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
+        if interruption.hasReceivedSignal { throw CommandFailure(.interrupted, "interrupted") }
         return results
     }
 
@@ -211,7 +213,7 @@ struct NoiseRun: Sendable {
 extension ReplaySession {
     /// Starts the fakes and opens a backend, which keeps its data in a new subfolder of the folder.
     ///
-    /// - Throws: A `Failure` when the backend does not become ready.
+    /// - Throws: A `CommandFailure` when the backend does not become ready.
     static func opened(
         _ profile: Profile,
         addresses: [Exchange.Party: Address] = [:],
@@ -232,7 +234,7 @@ extension ReplaySession {
                 onStartupWait: Terminal.reportWaiting
             )
         } catch {
-            throw Failure(ExitStatus(error.kind), error.description)
+            throw CommandFailure(ExitStatus(error.kind), error.description)
         }
     }
 }

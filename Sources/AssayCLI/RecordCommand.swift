@@ -67,7 +67,7 @@ struct RecordCommand: AsyncParsableCommand {
         let name = folder ?? "recordings/session/" + Self.timestampText(began)
         let path = name + "/recording.ndjson"
         guard !FileManager.default.fileExists(atPath: path) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "'\(name)' already has a recording; name another folder, or remove the recording"
             )
@@ -96,7 +96,7 @@ struct RecordCommand: AsyncParsableCommand {
                 onStartupWait: Terminal.reportWaiting
             )
         } catch {
-            throw Failure(ExitStatus(error.kind), error.description)
+            throw CommandFailure(ExitStatus(error.kind), error.description)
         }
         interruption.onSecondSignal { session.killBackend() }
         do {
@@ -115,7 +115,8 @@ struct RecordCommand: AsyncParsableCommand {
         }
         await session.close()
         guard distil else { return }
-        // A new start of the recorded backend shows the values that change from run to run.
+        // `assay distil` starts the recorded backend again, which reveals the values that change
+        // from run to run.
         var command = try DistilCommand.parse([name] + distilArguments)
         try await command.run()
     }
@@ -133,8 +134,8 @@ struct RecordCommand: AsyncParsableCommand {
         let writer = try writer(session, profile, path, began, bodyMax)
         var isListening = false
         defer { if !isListening { Self.discard(writer, made) } }
-        let world = session.world
-        world.journal.tap(writer)
+        let fakes = session.fakes
+        fakes.journal.tap(writer)
         let paths = Self.partiesByWebhookPath(profile)
         let control = try await SessionControl(
             session,
@@ -143,7 +144,7 @@ struct RecordCommand: AsyncParsableCommand {
             allowedHosts: Set(target.hosts)
         )
         var backendTarget = try Self.proxyTarget(session.backend.target)
-        backendTarget.authority = profile.authorityPath
+        backendTarget.authority = profile.certificateAuthorityPath
         let proxy: CapturingProxy
         do throws(CapturingProxy.StartError) {
             proxy = try await CapturingProxy(
@@ -151,17 +152,20 @@ struct RecordCommand: AsyncParsableCommand {
                 port: listen.proxy.port,
                 context: CapturingProxy.Context(
                     target: backendTarget,
-                    journal: world.journal,
+                    journal: fakes.journal,
                     bodyMax: bodyMax,
-                    now: { world.clock(of: "") },
+                    now: { fakes.clock(of: "") },
                     party: { request in paths[request.path] ?? .app }
                 )
             )
         } catch {
             await control.close()
-            throw Failure(.unreachable, error.description + "; choose another port with --listen")
+            throw CommandFailure(
+                .unreachable,
+                error.description + "; choose another port with --listen"
+            )
         }
-        try announce(session, proxy, control.server, path)
+        try printAddresses(session, proxy, control.server, path)
         isListening = true
         control.setWebhookTarget(profile)
         let progress = Task { await Self.printProgress(writer) }
@@ -170,12 +174,12 @@ struct RecordCommand: AsyncParsableCommand {
         await proxy.stop()
         await control.close()
         writer.close()
-        for note in world.journal.notes { Terminal.error("assay: \(note)\n") }
+        for note in fakes.journal.notes { Terminal.error("assay: \(note)\n") }
         try finish(writer)
         guard let text = exitMessage else { return }
         let last = session.backend.process?.output(since: 0, lineCountMax: 5) ?? ""
-        let lines = last.isEmpty ? "" : "; its last output:\n" + last
-        throw Failure(.unreachable, "the backend ended by itself: \(text)\(lines)")
+        let lastOutputText = last.isEmpty ? "" : "; its last output:\n" + last
+        throw CommandFailure(.unreachable, "the backend ended by itself: \(text)\(lastOutputText)")
     }
 
     /// Returns the folders that do not exist yet and that a recording at this path creates, the
@@ -204,7 +208,7 @@ struct RecordCommand: AsyncParsableCommand {
     /// Prints the locations of values in a recording that look like secrets, without the values.
     private func checkRecording() throws {
         guard let folder else {
-            throw Failure(.usage, "--check needs the recording: assay record --check FOLDER")
+            throw CommandFailure(.usage, "--check needs the recording: assay record --check FOLDER")
         }
         let recording = try RecordingFile.read(folder)
         let profile = try TargetOptions.profile(target.profile, Setting.environment)
@@ -212,11 +216,11 @@ struct RecordCommand: AsyncParsableCommand {
         for finding in findings {
             let request = finding.request.prefix(60)
             Terminal.output(
-                "#\(finding.sequence) \(request)\n    \(finding.kind) in \(finding.place)\n"
+                "#\(finding.sequence) \(request)\n    \(finding.kind) in \(finding.location)\n"
             )
         }
         guard findings.isEmpty else {
-            throw Failure(
+            throw CommandFailure(
                 .failures,
                 "values that look like secrets: \(findings.count); record or import the session "
                     + "again; if a field name is not recognized, add it to 'redact' in the profile"
@@ -248,10 +252,10 @@ struct RecordCommand: AsyncParsableCommand {
         _ began: Instant,
         _ bodyMax: Int
     ) throws -> RecordingWriter {
-        let variable = Setting.redactionKey.text(nil)
+        let redactionKeyText = Setting.redactionKey.text(nil)
         var generator = SystemRandomNumberGenerator()
         let key =
-            variable.map { Array($0.utf8) }
+            redactionKeyText.map { Array($0.utf8) }
             ?? (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
         var header = RecordingHeader(
             version: assayVersion,
@@ -283,7 +287,7 @@ struct RecordCommand: AsyncParsableCommand {
                 }
             )
         } catch {
-            throw Failure(error.isWriteFailure ? .outputFailed : .usage, error.description)
+            throw CommandFailure(error.isWriteFailure ? .outputFailed : .usage, error.description)
         }
     }
 
@@ -300,10 +304,10 @@ struct RecordCommand: AsyncParsableCommand {
 
     private static func proxyTarget(_ text: String) throws -> CapturingProxy.Target {
         guard let url = URLComponents(string: text), let host = url.host else {
-            throw Failure(.usage, "'\(text)' is not a URL such as http://127.0.0.1:8080")
+            throw CommandFailure(.usage, "'\(text)' is not a URL such as http://127.0.0.1:8080")
         }
         if let port = url.port, !(1...65_535).contains(port) {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "'\(text)' has port \(port); ports go from 1 to 65535"
             )
@@ -320,7 +324,7 @@ struct RecordCommand: AsyncParsableCommand {
         )
     }
 
-    private func announce(
+    private func printAddresses(
         _ session: ReplaySession,
         _ proxy: CapturingProxy,
         _ control: ControlServer,
@@ -353,37 +357,40 @@ struct RecordCommand: AsyncParsableCommand {
     private static func printProgress(_ writer: RecordingWriter) async {
         let isTerminalInteractive = Terminal.isInteractive(2)
         let clock = ContinuousClock()
-        var shownProgress = writer.state
+        var shownProgress = writer.currentProgress
         while !Task.isCancelled {
             try? await clock.sleep(for: isTerminalInteractive ? .milliseconds(200) : .seconds(10))
-            let state = writer.state
-            if let failure = state.failure {
+            let currentProgress = writer.currentProgress
+            if let failure = currentProgress.failure {
                 Terminal.error((isTerminalInteractive ? "\n" : "") + "assay: \(failure)\n")
                 return
             }
-            guard state != shownProgress, !Task.isCancelled else { continue }
-            shownProgress = state
+            guard currentProgress != shownProgress, !Task.isCancelled else { continue }
+            shownProgress = currentProgress
             Terminal.error(
-                (isTerminalInteractive ? "\r\u{1b}[K" : "") + text(state)
+                (isTerminalInteractive ? "\r\u{1b}[K" : "") + text(currentProgress)
                     + (isTerminalInteractive ? "" : "\n")
             )
         }
     }
 
-    private static func text(_ state: RecordingWriter.Progress) -> String {
-        let parties = state.countByParty.sorted { $0.key.rawValue < $1.key.rawValue }
+    private static func text(_ currentProgress: RecordingWriter.Progress) -> String {
+        let parties = currentProgress.countByParty.sorted { $0.key.rawValue < $1.key.rawValue }
             .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-        let kilobytes = (state.byteCount + 1023) / 1024
-        let exchanges = "\(state.exchangeCount) exchange\(state.exchangeCount == 1 ? "" : "s")"
+        let kilobytes = (currentProgress.byteCount + 1023) / 1024
+        let exchanges =
+            "\(currentProgress.exchangeCount) exchange\(currentProgress.exchangeCount == 1 ? "" : "s")"
         return "\(exchanges), \(kilobytes) KiB"
             + (parties.isEmpty ? "" : "  (\(parties))")
     }
 
     private func finish(_ writer: RecordingWriter) throws {
-        let state = writer.state
+        let currentProgress = writer.currentProgress
         let isTerminalInteractive = Terminal.isInteractive(2)
-        Terminal.error((isTerminalInteractive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
-        if let failure = state.failure { throw Failure(.outputFailed, failure) }
+        Terminal.error(
+            (isTerminalInteractive ? "\r\u{1b}[K" : "") + Self.text(currentProgress) + "\n"
+        )
+        if let failure = currentProgress.failure { throw CommandFailure(.outputFailed, failure) }
         let folder = PathName(writer.path).folder
         if !distil {
             Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilArguments))\n")

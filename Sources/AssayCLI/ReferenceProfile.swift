@@ -19,12 +19,13 @@ enum ReferenceProfile {
         setsClock: Bool = false
     ) -> Profile {
         var profile = Profile()
-        let flags =
+        let commandFlags =
             defects.map { " --defect \($0)" }.joined()
             + (style == .body ? "" : " --style \(style.rawValue)")
-        profile.start = Profile.Start(
-            command: "exec '\(executable)' backend --port {{port}} --data '{{data}}'\(flags)",
-            ready: Profile.Ready(method: "GET", path: "/healthz")
+        profile.start = Profile.StartSettings(
+            command:
+                "exec '\(executable)' backend --port {{port}} --data '{{data}}'\(commandFlags)",
+            ready: Profile.ReadinessCheck(method: "GET", path: "/healthz")
         )
         profile.secrets[.revenueCatSigning] = Secret("whsec_assay")
         profile.secrets[.purchaselySigning] = Secret("purchasely-assay")
@@ -61,7 +62,7 @@ enum ReferenceProfile {
         switch style {
         // With this style, the backend takes the state from the event. It neither reads the state
         // from RevenueCat's REST API nor compares the two.
-        case .body: profile.unsupported.formUnion([.readsSubscriberOnEvent, .reconcile])
+        case .body: profile.unsupportedFeatures.formUnion([.readsSubscriberOnEvent, .reconcile])
         case .sync:
             profile.endpoints["reconcile"] = Profile.Endpoint(
                 method: "POST",
@@ -75,7 +76,7 @@ enum ReferenceProfile {
                 readings: [
                     "anonymous": "/isAnonymous", "account": "/accountId", "source": "/source",
                 ].compactMapValues { JSONPointer($0) }
-                    .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
+                    .mapValues { Profile.FieldReading(pointer: $0, meaning: .value) },
                 ignoredPointers: []
             ),
             Profile.Probe(
@@ -87,7 +88,7 @@ enum ReferenceProfile {
                     "refunded": "/refunded", "pending-product": "/pending_product_id",
                     "environment": "/environment",
                 ].compactMapValues { JSONPointer($0) }
-                    .mapValues { Profile.Reading(pointer: $0, meaning: .value) },
+                    .mapValues { Profile.FieldReading(pointer: $0, meaning: .value) },
                 ignoredPointers: []
             ),
         ]

@@ -22,15 +22,15 @@ struct ReportFiles {
     /// does not cost the report.
     init(_ options: [String]) throws {
         files = try options.map { option in
-            let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2, let format = Format(rawValue: parts[0]) else {
-                let formats = Format.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure(
+            let formatAndPath = option.split(separator: "=", maxSplits: 1).map(String.init)
+            guard formatAndPath.count == 2, let format = Format(rawValue: formatAndPath[0]) else {
+                let formatNames = Format.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CommandFailure(
                     .usage,
-                    "--report '\(option)' is not FORMAT=PATH; the formats are \(formats)"
+                    "--report '\(option)' is not FORMAT=PATH; the formats are \(formatNames)"
                 )
             }
-            return (format, parts[1])
+            return (format, formatAndPath[1])
         }
         for (_, path) in files where path != "-" { _ = try Self.writablePath(path) }
     }
@@ -49,7 +49,7 @@ struct ReportFiles {
         do throws(OutputFile.WriteError) {
             try OutputFile(path).check()
         } catch {
-            throw Failure(.usage, error.description)
+            throw CommandFailure(.usage, error.description)
         }
         return path
     }
@@ -68,9 +68,9 @@ struct ReportFiles {
         path == ProcessInfo.processInfo.environment["GITHUB_STEP_SUMMARY"]
     }
 
-    /// Whether a report replaces the readable text on standard output.
+    /// Whether a report on standard output replaces the text for readers.
     ///
-    /// GitHub annotations do not: they are printed in addition to the text.
+    /// GitHub annotations do not replace the text, because they are printed in addition to it.
     var usesStandardOutput: Bool { files.contains { $0.path == "-" && $0.format != .github } }
 
     /// Writes the report files, and prints the failures and the summary.
@@ -89,7 +89,7 @@ struct ReportFiles {
     ) {
         let replay = replay.redacted(report.declared)
         let report = report.redacted()
-        defer { Terminal.commands(annotations(report, profile)) }
+        defer { Terminal.printWorkflowCommands(annotations(report, profile)) }
         write(report, replay, profile)
         guard !usesStandardOutput else { return }
         let terminal = TerminalReport(
@@ -106,26 +106,28 @@ struct ReportFiles {
     /// Returns the GitHub annotations for the log of a CI job; empty without `--report github=-`.
     private func annotations(_ report: Redacted<RunReport>, _ profile: String?) -> String {
         guard files.contains(where: { $0.path == "-" && $0.format == .github }) else { return "" }
-        return GitHubReport.render(report, places: Self.places(profile))
+        return GitHubReport.render(report, repositoryFiles: Self.repositoryFiles(profile))
     }
 
     /// Returns the mapping of files to their paths below the root of the repository, for GitHub
     /// annotations.
-    private static func places(_ profile: String?) -> GitHubReport.RepositoryFiles {
+    private static func repositoryFiles(_ profile: String?) -> GitHubReport.RepositoryFiles {
         let currentFolder = URL(fileURLWithPath: ".").standardizedFileURL
-        var root = currentFolder
-        while root.path != "/", !FileManager.default.fileExists(atPath: root.path + "/.git") {
-            root.deleteLastPathComponent()
+        var repositoryRoot = currentFolder
+        while repositoryRoot.path != "/",
+            !FileManager.default.fileExists(atPath: repositoryRoot.path + "/.git")
+        {
+            repositoryRoot.deleteLastPathComponent()
         }
-        let base = (root.path == "/" ? currentFolder : root).path
+        let repositoryRootPath = (repositoryRoot.path == "/" ? currentFolder : repositoryRoot).path
         @Sendable func repositoryPath(_ path: String) -> String? {
             let absolutePath = URL(fileURLWithPath: path).standardizedFileURL.path
-            guard absolutePath.hasPrefix(base + "/"),
+            guard absolutePath.hasPrefix(repositoryRootPath + "/"),
                 FileManager.default.fileExists(atPath: absolutePath)
             else {
                 return nil
             }
-            return String(absolutePath.dropFirst(base.count + 1))
+            return String(absolutePath.dropFirst(repositoryRootPath.count + 1))
         }
         let text = profile.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
         return GitHubReport.RepositoryFiles(
@@ -146,12 +148,13 @@ struct ReportFiles {
                 case .json: JSONReport.render(report, replay: replay)
                 case .junit: JUnitReport.render(report, replay: replay)
                 case .html: HTMLReport.render(report, replay: replay)
-                case .github: GitHubReport.render(report, places: Self.places(profile))
+                case .github:
+                    GitHubReport.render(report, repositoryFiles: Self.repositoryFiles(profile))
                 case .markdown: MarkdownReport.render(report, replay: replay)
                 case .badge: BadgeReport.render(report)
                 }
             if path == "-" {
-                Terminal.document(text)
+                Terminal.printDocument(text)
                 continue
             }
             FileWriteFailures.catching { () throws(OutputFile.WriteError) in
@@ -179,13 +182,13 @@ struct ReportOptions: ParsableArguments {
 
     /// Checks the report files, and removes those of an earlier run.
     ///
-    /// - Parameter keepsEarlier: Whether the files of an earlier run stay, because the command runs
+    /// - Parameter keepsExistingFiles: Whether the files of an earlier run stay, because the command runs
     ///   no case.
     /// - Returns: The report files.
     /// - Throws: A usage failure for an unknown format, or for a file that cannot be written.
-    func files(keepsEarlier: Bool = false) throws -> ReportFiles {
+    func files(keepsExistingFiles: Bool = false) throws -> ReportFiles {
         let files = try ReportFiles(Setting.report.texts(report))
-        if !keepsEarlier { files.removeExisting() }
+        if !keepsExistingFiles { files.removeExisting() }
         return files
     }
 
@@ -211,15 +214,15 @@ struct ReportOptions: ParsableArguments {
                 and: RunInvariant.allCases.map(\.rawValue)
             )
         } catch {
-            throw Failure(.unparsable, error.description)
+            throw CommandFailure(.unparsable, error.description)
         }
         return knownFailuresInFile
     }
 
-    /// Returns the known failures from the file that `--knownFailuresInFile-failing` names, else the environment
-    /// variable, else the profile.
+    /// Returns the known failures from the file that `--known-failing`, else the environment
+    /// variable, else the profile names.
     ///
-    /// Empty when none of them names a file.
+    /// The list is empty when none of them names a file.
     func knownFailures(or profilePath: String?) throws -> KnownFailures {
         try Self.knownFailures(at: Setting.knownFailing.text(knownFailing) ?? profilePath)
     }
@@ -228,12 +231,12 @@ struct ReportOptions: ParsableArguments {
     static func knownFailures(at path: String?) throws -> KnownFailures {
         guard let path else { return KnownFailures() }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "the list of known failures '\(path)' does not exist")
+            throw CommandFailure(.usage, "the list of known failures '\(path)' does not exist")
         }
         do throws(KnownFailures.ParseError) {
             return try KnownFailures(parsing: String(decoding: data, as: UTF8.self), path: path)
         } catch {
-            throw Failure(.unparsable, error.description)
+            throw CommandFailure(.unparsable, error.description)
         }
     }
 }

@@ -38,12 +38,12 @@ struct ReviewCommand: ParsableCommand {
 
     mutating func run() throws {
         guard [check, acceptAll, rejectAll].count(where: { $0 }) <= 1 else {
-            throw Failure(.usage, "give only one of --check, --accept-all and --reject-all")
+            throw CommandFailure(.usage, "give only one of --check, --accept-all and --reject-all")
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
             isFolder.boolValue
-        else { throw Failure(.usage, "the folder '\(folder)' does not exist") }
+        else { throw CommandFailure(.usage, "the folder '\(folder)' does not exist") }
         let pendingPaths = try Self.pendingPaths(in: folder)
         guard !pendingPaths.isEmpty else {
             Terminal.output("no contract is pending in \(folder)\n")
@@ -68,7 +68,7 @@ struct ReviewCommand: ParsableCommand {
         }
         if undecidedCount > 0 { Terminal.output("pending contracts: \(undecidedCount)\n") }
         if unreadableCount > 0, !rejectAll {
-            throw Failure(.unparsable, "\(unreadableCount) pending contracts cannot be read")
+            throw CommandFailure(.unparsable, "\(unreadableCount) pending contracts cannot be read")
         }
         if check { throw ExitCode(ExitStatus.failures.rawValue) }
     }
@@ -107,8 +107,8 @@ struct ReviewCommand: ParsableCommand {
             return true
         }
         switch Self.read(acceptedPath, id: id) {
-        case .success(let old):
-            let changes = ContractChange.all(from: old, to: newContract)
+        case .success(let acceptedContract):
+            let changes = ContractChange.changes(from: acceptedContract, to: newContract)
             for line in ChangeText(style: style).lines(changes) { Terminal.output(line + "\n") }
             if changes.isEmpty { Terminal.output("  only descriptions and dates changed\n") }
         case .failure:
@@ -181,13 +181,13 @@ struct ReviewCommand: ParsableCommand {
     private func accept(_ path: String) throws {
         let acceptedPath = String(path.dropLast(4))
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "cannot read '\(path)'")
+            throw CommandFailure(.usage, "cannot read '\(path)'")
         }
         try OutputFile(acceptedPath).write(Array(data))
         do {
             try FileManager.default.removeItem(atPath: path)
         } catch {
-            throw Failure(.outputFailed, "cannot remove '\(path)': \(error.plainReason)")
+            throw CommandFailure(.outputFailed, "cannot remove '\(path)': \(error.plainReason)")
         }
         Terminal.output("  accepted\n")
     }

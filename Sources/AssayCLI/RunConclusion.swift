@@ -20,11 +20,12 @@ struct RunConclusion: Sendable {
     let files: ReportFiles
     let replay: ReplayCommand
     let isVerbose: Bool
-    /// Whether a golden contract that is older than its `max-age` counts as an error.
+    /// Whether a passed golden contract that is older than its `max-age` becomes inconclusive; if
+    /// false, a note lists the contract.
     let isStrict: Bool
     let saveFile: String?
     let baselineFile: String?
-    /// The known failures that the file of `--linesAcceptingFailures` contained before this run.
+    /// The known failures that the file of `--baseline` contained before this run.
     let earlierKnownFailures: KnownFailures
     /// Whether a new version of each failed golden contract is written as `NAME.yaml.new`, for a
     /// review.
@@ -35,17 +36,17 @@ struct RunConclusion: Sendable {
     /// The folder that keeps the list of failed cases for `--rerun-failed`; nil to keep no list.
     let lastRunFolder: String?
     /// The list of failed cases that this run repeats; nil without `--rerun-failed`.
-    let last: LastRun?
+    let lastRun: LastRun?
 
     /// Prints the report and writes all files of a finished run.
     ///
-    /// - Returns: The report, in which expired contracts are marked, and failures that `--linesAcceptingFailures`
+    /// - Returns: The report, in which expired contracts are marked, and failures that `--baseline`
     ///   has listed count as known.
     /// - Throws: A failure when no case was selected, or when the saved run cannot be encoded.
     func finishRun(_ report: RunReport) throws -> RunReport {
         var outcome = report
         guard !outcome.cases.isEmpty || outcome.isInterrupted else {
-            throw Failure(
+            throw CommandFailure(
                 .nothingSelected,
                 "no such case: in a run without faults, the backend makes no call at this crash "
                     + "point; to run all crash points, select the contract by its ID alone"
@@ -59,30 +60,33 @@ struct RunConclusion: Sendable {
         files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
         if let saveFile { try Self.save(outcome, profile, to: saveFile) }
         if let baselineFile { outcome = writeBaseline(outcome, to: baselineFile) }
-        if writesGoldenUpdates { writeUpdates(outcome) }
+        if writesGoldenUpdates { writeGoldenUpdates(outcome) }
         if let lastRunFolder,
-            let problem = LastRun.saveResult(outcome, after: last, in: lastRunFolder)
+            let saveProblem = LastRun.saveResult(outcome, after: lastRun, in: lastRunFolder)
         {
-            Terminal.error("assay: \(problem)\n")
+            Terminal.error("assay: \(saveProblem)\n")
         }
         return outcome
     }
 
-    /// Writes the failures of a run to the file of `--linesAcceptingFailures`, which lists known failures.
+    /// Writes the failures of a run to the file of `--baseline`, which lists known failures.
     ///
     /// - Returns: The report, in which these failures count as known. It is unchanged when the file
     ///   cannot be written.
     private func writeBaseline(_ report: RunReport, to path: String) -> RunReport {
-        let entries = KnownFailures.linesAcceptingFailures(report, keeping: earlierKnownFailures)
-        let text = KnownFailures.text(entries, of: report)
+        let knownFailureLines = KnownFailures.linesAcceptingFailures(
+            report,
+            keeping: earlierKnownFailures
+        )
+        let text = KnownFailures.text(knownFailureLines, of: report)
         let isFileWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
             try OutputFile(path).write(text)
         }
         guard isFileWritten else { return report }
         if !files.usesStandardOutput {
             Terminal.error(
-                "baseline \(path): \(entries.count) known "
-                    + "failure\(entries.count == 1 ? "" : "s"); "
+                "baseline \(path): \(knownFailureLines.count) known "
+                    + "failure\(knownFailureLines.count == 1 ? "" : "s"); "
                     + "to use it, add 'known-failing: \(path)' to the profile\n"
             )
         }
@@ -106,7 +110,7 @@ struct RunConclusion: Sendable {
 
     /// Writes a new version of each failed golden contract next to the accepted file, as
     /// `NAME.yaml.new`.
-    private func writeUpdates(_ report: RunReport) {
+    private func writeGoldenUpdates(_ report: RunReport) {
         var generator = SystemRandomNumberGenerator()
         let redactor = Redactor(
             key: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) },
@@ -120,14 +124,14 @@ struct RunConclusion: Sendable {
             guard result.contract.provenance != nil, let record = result.evidence?.subject,
                 result.findings.contains(where: { goldenCodes.contains($0.code) })
             else { continue }
-            let updated = Distiller.updated(
+            let updatedContract = Distiller.updatedContract(
                 result.contract,
                 matching: record,
                 codes: Set(result.findings.map(\.code)),
                 redactor: redactor
             )
             let path = result.contract.location.path + ".new"
-            let text = ContractWriter.text(updated, id: updated.id)
+            let text = ContractWriter.text(updatedContract, id: updatedContract.id)
             let isFileWritten = FileWriteFailures.catching { () throws(OutputFile.WriteError) in
                 try OutputFile(path).write(text)
             }

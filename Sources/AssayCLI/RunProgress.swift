@@ -36,15 +36,16 @@ final class RunProgress: Sendable {
         case .backendRestarted(let text):
             clearProgressLine()
             Terminal.message("the backend ended by itself (\(text)) and was started again")
-        case .finished(let result, let done, let total):
+        case .finished(let result, let finishedCount, let totalCount):
             let progressLine = state.withLock { state -> String in
                 state.runningCaseIDs.removeAll { $0 == result.contract.caseID }
                 if result.verdict == .failed || result.verdict == .unexpectedPass {
                     state.failed += 1
                 }
-                let oldest = state.runningCaseIDs.first.map { "  \($0)" } ?? ""
-                let failures = state.failed == 0 ? "" : "  \(state.failed) failed"
-                state.progressLine = "\(label)\(done)/\(total)\(failures)\(oldest)"
+                let oldestRunningCase = state.runningCaseIDs.first.map { "  \($0)" } ?? ""
+                let failedCountText = state.failed == 0 ? "" : "  \(state.failed) failed"
+                state.progressLine =
+                    "\(label)\(finishedCount)/\(totalCount)\(failedCountText)\(oldestRunningCase)"
                 return state.progressLine
             }
             guard isTerminalInteractive else { return }

@@ -18,19 +18,19 @@ final class SavedRunFile: Sendable {
     let path: String
     private let writer: SavedRunWriter
     private let results: AsyncStream<CaseResult>
-    private let continuation: AsyncStream<CaseResult>.Continuation
+    private let resultContinuation: AsyncStream<CaseResult>.Continuation
     private let state = Locked(State())
 
     /// Prepares the file for a new run, and removes the file of an earlier run.
     ///
     /// - Parameters:
-    ///   - path: The file, which `ReportFiles.checked` found to be writable.
+    ///   - path: The file, which `ReportFiles.writablePath` has found to be writable.
     ///   - profile: The profile of the run, which declares its secrets.
     /// - Throws: An error when the profile cannot be encoded, which does not happen in practice.
     init(_ path: String, profile: Profile) throws {
         self.path = path
         writer = try SavedRunWriter(profile: profile)
-        (results, continuation) = AsyncStream.makeStream()
+        (results, resultContinuation) = AsyncStream.makeStream()
         OutputFile(path).removeExisting()
     }
 
@@ -55,11 +55,11 @@ final class SavedRunFile: Sendable {
     }
 
     /// Adds the result of a case, which a background task writes to the file.
-    func add(_ result: CaseResult) { continuation.yield(result) }
+    func add(_ result: CaseResult) { resultContinuation.yield(result) }
 
     /// Waits until every result is written, and closes the file.
     func end() async {
-        continuation.finish()
+        resultContinuation.finish()
         await state.withLock { $0.writeTask }?.value
         state.withLock { $0.file = nil }
     }

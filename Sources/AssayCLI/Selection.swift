@@ -8,7 +8,7 @@ struct Selection {
     let skip: [String]
     /// The lowest level that runs, from `--level`; nil without that flag.
     let level: Contract.Level?
-    /// The lowest level that runs without `--level`.
+    /// The lowest level of contracts that run without `--level`; nil for no limit.
     ///
     /// A contract below this level runs only when a pattern is its exact ID.
     var defaultLevel: Contract.Level?
@@ -16,39 +16,46 @@ struct Selection {
     /// Returns the selected contracts, and throws for a pattern that selects none.
     func apply(to contracts: [ContractHeading]) throws -> [ContractHeading] {
         for pattern in only where !contracts.contains(where: { Self.matches(pattern, $0) }) {
-            throw Failure(.nothingSelected, Self.unmatchedMessage("--only", pattern, contracts))
-        }
-        for pattern in skip where !contracts.contains(where: { Self.matches(pattern, $0) }) {
-            throw Failure(.nothingSelected, Self.unmatchedMessage("--skip", pattern, contracts))
-        }
-        let selected = contracts.filter(includes)
-        guard !selected.isEmpty else {
-            let isLower = contracts.contains {
-                !hasLevel($0) && Selection(only: only, skip: skip, level: nil).includes($0)
-            }
-            throw Failure(
+            throw CommandFailure(
                 .nothingSelected,
-                "the selection matches none of \(contracts.count) cases; "
-                    + (isLower ? "lower levels run with '--level may'" : "see 'assay list'")
+                Self.unmatchedMessage("--only", pattern, contracts)
             )
         }
-        return selected
+        for pattern in skip where !contracts.contains(where: { Self.matches(pattern, $0) }) {
+            throw CommandFailure(
+                .nothingSelected,
+                Self.unmatchedMessage("--skip", pattern, contracts)
+            )
+        }
+        let selectedHeadings = contracts.filter(includes)
+        guard !selectedHeadings.isEmpty else {
+            let existsAtLowerLevel = contracts.contains {
+                !hasLevel($0) && Selection(only: only, skip: skip, level: nil).includes($0)
+            }
+            throw CommandFailure(
+                .nothingSelected,
+                "the selection matches none of \(contracts.count) cases; "
+                    + (existsAtLowerLevel
+                        ? "lower levels run with '--level may'" : "see 'assay list'")
+            )
+        }
+        return selectedHeadings
     }
 
     /// Returns the selected contracts that test a backend.
     ///
     /// `assay app` runs the contracts that test an app.
     func applyForBackends(to contracts: [ContractHeading]) throws -> [ContractHeading] {
-        let backends = contracts.filter { !$0.isDeviceScenario }
-        for pattern in only where !backends.contains(where: { Self.matches(pattern, $0) }) {
+        let backendHeadings = contracts.filter { !$0.isDeviceScenario }
+        for pattern in only where !backendHeadings.contains(where: { Self.matches(pattern, $0) }) {
             guard contracts.contains(where: { Self.matches(pattern, $0) }) else { continue }
-            throw Failure(
+            throw CommandFailure(
                 .nothingSelected,
                 "--only '\(pattern)' selects device scenarios, which test an app; run: "
                     + "assay app --only '\(pattern)' --url URL"
             )
         }
-        return try apply(to: backends)
+        return try apply(to: backendHeadings)
     }
 
     /// Returns whether the selection contains a contract, or a case that the contract generates by
@@ -89,7 +96,8 @@ struct Selection {
 
     private static func matchesGlob(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool
     {
-        // When the part after the last star does not match, the star takes one more byte.
+        // On a mismatch after the last star, the star matches one more byte, and the comparison is
+        // repeated.
         var (pattern, text) = (pattern, text)
         var backtrackPoint: (pattern: ArraySlice<UInt8>, text: ArraySlice<UInt8>)?
         while true {

@@ -123,14 +123,18 @@ struct SendCommand: AsyncParsableCommand {
         }
         guard let to else { return try await sendThroughServe(outgoingEvents) }
         guard (1...1000).contains(times) else {
-            throw Failure(.usage, "--times takes a number from 1 to 1000")
+            throw CommandFailure(.usage, "--times takes a number from 1 to 1000")
         }
         let url = try TargetURL(to, flag: "--to", allowed: allowHost)
-        let variables = ProcessInfo.processInfo.environment
+        let environmentVariables = ProcessInfo.processInfo.environment
         let sender = WebhookSender(
             path: url.target,
-            authorization: (authorization ?? variables["REVENUECAT_WEBHOOK_AUTH"]).map(Secret.init),
-            signingKey: (signingSecret ?? variables["REVENUECAT_WEBHOOK_SECRET"]).map(Secret.init)
+            authorization: (authorization ?? environmentVariables["REVENUECAT_WEBHOOK_AUTH"]).map(
+                Secret.init
+            ),
+            signingKey: (signingSecret ?? environmentVariables["REVENUECAT_WEBHOOK_SECRET"]).map(
+                Secret.init
+            )
         )
         let client = BackendClient(
             base: url.base,
@@ -156,7 +160,7 @@ struct SendCommand: AsyncParsableCommand {
                     )
                 case .failed(.refused, let text):
                     await client.close()
-                    throw Failure(.unreachable, "\(to): \(text)")
+                    throw CommandFailure(.unreachable, "\(to): \(text)")
                 case .failed(_, let text):
                     areAllDeliveriesAccepted = false
                     Terminal.output("<-- \(text)\n")
@@ -175,12 +179,12 @@ struct SendCommand: AsyncParsableCommand {
         _ sender: WebhookSender,
         _ client: BackendClient
     ) async -> [Exchange.Outcome] {
-        let limit = RetrySchedule.revenueCat.responseTimeout
+        let responseTimeLimit = RetrySchedule.revenueCat.responseTimeout
         guard together else {
             var outcomes: [Exchange.Outcome] = []
             for _ in 0..<times {
                 let request = sender.request(body: outgoingEvent.bytes, at: SuiteRun.now())
-                outcomes.append(await client.send(request, within: limit))
+                outcomes.append(await client.send(request, within: responseTimeLimit))
             }
             return outcomes
         }
@@ -188,7 +192,9 @@ struct SendCommand: AsyncParsableCommand {
         await client.openConnections(lanes: times, path: "/")
         return await withTaskGroup(of: (Int, Exchange.Outcome).self) { group in
             for lane in 0..<times {
-                group.addTask { (lane, await client.send(request, lane: lane, within: limit)) }
+                group.addTask {
+                    (lane, await client.send(request, lane: lane, within: responseTimeLimit))
+                }
             }
             var outcomes: [(Int, Exchange.Outcome)] = []
             for await outcome in group { outcomes.append(outcome) }
@@ -198,12 +204,18 @@ struct SendCommand: AsyncParsableCommand {
 
     private func sendThroughServe(_ outgoingEvents: [OutgoingEvent]) async throws {
         guard times == 1, !together else {
-            throw Failure(.usage, "--times and --together need --to URL: 'assay serve' sends once")
+            throw CommandFailure(
+                .usage,
+                "--times and --together need --to URL: 'assay serve' sends once"
+            )
         }
         let client = try ControlClient(control, allowed: allowHost)
         for outgoingEvent in outgoingEvents {
             guard let event = outgoingEvent.json?["event"] else {
-                throw Failure(.usage, "a body that is not an event can only be sent with --to URL")
+                throw CommandFailure(
+                    .usage,
+                    "a body that is not an event can only be sent with --to URL"
+                )
             }
             let reply = try await client.post("/events", ["event": event, "settle": true])
             guard ControlClient.printDeliveriesAndCheckSuccess(reply) else {
@@ -212,7 +224,7 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    // MARK: What is sent
+    // MARK: Events to send
 
     /// A webhook body to send.
     private struct OutgoingEvent {
@@ -240,7 +252,7 @@ struct SendCommand: AsyncParsableCommand {
     private func outgoingEvents() throws -> [OutgoingEvent] {
         let givenSources = [type, body, events].compactMap(\.self)
         guard givenSources.count == 1 else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 givenSources.isEmpty
                     ? "nothing to send: give a type such as RENEWAL, --body FILE or --events FILE"
@@ -252,19 +264,19 @@ struct SendCommand: AsyncParsableCommand {
             let bytes = try Self.bytes(of: body)
             if edits.isEmpty { return [OutgoingEvent(name: body, bytes: bytes)] }
             guard let json = try? JSONValue(parsing: bytes) else {
-                throw Failure(.usage, "'\(body)' is not JSON, so --set cannot change it")
+                throw CommandFailure(.usage, "'\(body)' is not JSON, so --set cannot change it")
             }
-            return [OutgoingEvent(try Self.edited(json, edits))]
+            return [OutgoingEvent(try Self.editedBody(json, edits))]
         }
         if let events {
-            return try Self.events(in: events).map { OutgoingEvent(try Self.edited($0, edits)) }
+            return try Self.events(in: events).map { OutgoingEvent(try Self.editedBody($0, edits)) }
         }
-        return [OutgoingEvent(try Self.edited(try generatedBody(type ?? ""), edits))]
+        return [OutgoingEvent(try Self.editedBody(try generatedBody(type ?? ""), edits))]
     }
 
     private static func bytes(of path: String) throws -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "the file '\(path)' does not exist")
+            throw CommandFailure(.usage, "the file '\(path)' does not exist")
         }
         return Array(data)
     }
@@ -282,7 +294,7 @@ struct SendCommand: AsyncParsableCommand {
                 do {
                     return try JSONValue(parsing: Array(line.utf8))
                 } catch {
-                    throw Failure(
+                    throw CommandFailure(
                         .unparsable,
                         "\(path):\(number + 1): this line is not JSON: \(error)"
                     )
@@ -290,7 +302,7 @@ struct SendCommand: AsyncParsableCommand {
             }
         }
         guard !parsedEvents.isEmpty else {
-            throw Failure(.nothingSelected, "'\(path)' contains no event")
+            throw CommandFailure(.nothingSelected, "'\(path)' contains no event")
         }
         return try parsedEvents.enumerated().map { number, value in
             // An export contains only events; a log contains complete webhook bodies, which contain
@@ -299,7 +311,7 @@ struct SendCommand: AsyncParsableCommand {
             if value["type"]?.string != nil, value["app_user_id"] != nil {
                 return ["api_version": "1.0", "event": value]
             }
-            throw Failure(
+            throw CommandFailure(
                 .unparsable,
                 "\(path): value \(number + 1) is neither a webhook body nor an event: no 'type'"
             )
@@ -312,14 +324,14 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     private static func bodyEdit(_ text: String) throws -> BodyEdit {
-        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            throw Failure(
+        guard let equalsIndex = text.firstIndex(of: "="), equalsIndex > text.startIndex else {
+            throw CommandFailure(
                 .usage,
                 "--set '\(text)' is not a field and a value, such as event.price=4.99"
             )
         }
-        let pointerText = String(text[..<equals])
-        let value = String(text[text.index(after: equals)...])
+        let pointerText = String(text[..<equalsIndex])
+        let value = String(text[text.index(after: equalsIndex)...])
         let dottedPointer = JSONPointer(
             tokens: pointerText.split(separator: ".", omittingEmptySubsequences: false).map(
                 String.init
@@ -327,7 +339,7 @@ struct SendCommand: AsyncParsableCommand {
         )
         guard let pointer = pointerText.hasPrefix("/") ? JSONPointer(pointerText) : dottedPointer
         else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--set '\(pointerText)' is not a JSON pointer such as /event/price"
             )
@@ -338,12 +350,15 @@ struct SendCommand: AsyncParsableCommand {
         )
     }
 
-    private static func edited(_ body: JSONValue, _ edits: [BodyEdit]) throws -> JSONValue {
+    private static func editedBody(_ body: JSONValue, _ edits: [BodyEdit]) throws -> JSONValue {
         var body = body
         for bodyEdit in edits {
             body.set(bodyEdit.pointer, to: bodyEdit.value)
             guard body[bodyEdit.pointer] == bodyEdit.value else {
-                throw Failure(.usage, "--set: this body cannot have a value at \(bodyEdit.pointer)")
+                throw CommandFailure(
+                    .usage,
+                    "--set: this body cannot have a value at \(bodyEdit.pointer)"
+                )
             }
         }
         return body
@@ -351,7 +366,7 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Returns a webhook body with an event of a type, which the flags describe.
     private func generatedBody(_ type: String) throws -> JSONValue {
-        guard !type.isEmpty else { throw Failure(.usage, "the event type is empty") }
+        guard !type.isEmpty else { throw CommandFailure(.usage, "the event type is empty") }
         if !EventSpec.types.contains(type),
             let nearestName = Suggestion.nearest(
                 to: type,
@@ -363,7 +378,7 @@ struct SendCommand: AsyncParsableCommand {
             )
         }
         guard EventSpec.stores.contains(store) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--store '\(store)' is not one of \(EventSpec.stores.joined(separator: ", "))"
             )
@@ -371,23 +386,26 @@ struct SendCommand: AsyncParsableCommand {
         var namespace = Namespace(name: SuiteRun.nonce(), idForm: .string)
         namespace.assign(user, to: "user")
         if let from { namespace.assign(from, to: "loser") }
-        var spec = EventSpec(type: type, user: "user", product: product)
-        spec.store = store
-        spec.environment = environment
-        spec.reason = reason
+        var eventSpec = EventSpec(type: type, user: "user", product: product)
+        eventSpec.store = store
+        eventSpec.environment = environment
+        eventSpec.reason = reason
         if type == "TRANSFER" {
-            guard from != nil else { throw Failure(.usage, "TRANSFER needs --from ID") }
-            spec.from = ["loser"]
-            spec.to = ["user"]
-            spec.user = nil
+            guard from != nil else { throw CommandFailure(.usage, "TRANSFER needs --from ID") }
+            eventSpec.from = ["loser"]
+            eventSpec.to = ["user"]
+            eventSpec.user = nil
         }
         if let expires {
             if expires == "never" {
-                spec.isLifetime = true
+                eventSpec.isLifetime = true
             } else if let offset = Duration(contractText: expires) {
-                spec.expires = offset
+                eventSpec.expires = offset
             } else {
-                throw Failure(.usage, "--expires '\(expires)' is not a duration such as +30d")
+                throw CommandFailure(
+                    .usage,
+                    "--expires '\(expires)' is not a duration such as +30d"
+                )
             }
         }
         var base = SuiteRun.now()
@@ -397,10 +415,13 @@ struct SendCommand: AsyncParsableCommand {
             } else if let moment = Instant(iso8601: at) {
                 base = moment
             } else {
-                throw Failure(.usage, "--at '\(at)' is neither a duration such as -2h nor a time")
+                throw CommandFailure(
+                    .usage,
+                    "--at '\(at)' is neither a duration such as -2h nor a time"
+                )
             }
         }
         let context = EventFactory.Context(namespace: namespace, base: base)
-        return EventFactory(context).body(spec, name: "sent")
+        return EventFactory(context).body(eventSpec, name: "sent")
     }
 }

@@ -135,18 +135,18 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        let world = try makeRegistry()
+        let fakes = try makeRegistry()
         try checkExport()
         let webhookTransport = WebhookMessenger(authority: try TargetOptions.authority(ca))
         let dispatcher = WebhookDispatcher(
-            world: world,
+            fakes: fakes,
             webhookTransport: webhookTransport,
             allowedHosts: Set(allowHost)
         )
-        let open = try await openServers(world)
-        let interception = try await openInterception(open, world)
+        let open = try await openServers(fakes)
+        let interception = try await openInterception(open, fakes)
         let control = ControlAPI(
-            world: world,
+            fakes: fakes,
             dispatcher: dispatcher,
             version: assayVersion,
             servers: open.servers,
@@ -159,41 +159,41 @@ struct ServeCommand: AsyncParsableCommand {
         // Signals are handled from here on, because a caller may send one when it reads the line
         // `ready`.
         let interruption = Interruption()
-        try announce(open, interception)
-        let logTask = quiet ? nil : Task { await Self.follow(world) }
+        try printAddresses(open, interception)
+        let logTask = quiet ? nil : Task { await Self.follow(fakes) }
         do {
             try await interruption.run { await dispatcher.run() }
         } catch is CancellationError {}
         logTask?.cancel()
-        world.journal.endFollowing()
+        fakes.journal.endFollowing()
         await interception?.stop()
         for server in open.servers { await server.stop() }
         await open.control.stop()
         await webhookTransport.close()
-        try export(world)
+        try export(fakes)
     }
 
     // MARK: State
 
     private func makeRegistry() throws -> FakeRegistry {
         guard (1...65_536).contains(journalMax) else {
-            throw Failure(.usage, "--journal-max takes 1 to 65536 MiB")
+            throw CommandFailure(.usage, "--journal-max takes 1 to 65536 MiB")
         }
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: journalMax << 20,
             keys: keys,
             seed: seed,
             wallClock: { SuiteRun.now() }
         )
-        if let path = self.import { try load(path, into: world) }
+        if let path = self.import { try load(path, into: fakes) }
         let isProduction = firebaseProduction
         let isIntercepted = intercept
         let project = firebaseProject
         if let project, project.isEmpty || project.contains("/") {
-            throw Failure(.usage, "--firebase-project '\(project)' is not a project ID")
+            throw CommandFailure(.usage, "--firebase-project '\(project)' is not a project ID")
         }
         let webhookTargets = try webhooks()
-        world.edit("") { services, _ in
+        fakes.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
             // Under the real host names, the tokens must be signed as the real service signs them.
             if isIntercepted { services.firebase.settings.tokens = .rs256 }
@@ -202,8 +202,8 @@ struct ServeCommand: AsyncParsableCommand {
                 provider.setWebhookTarget(&services, target)
             }
         }
-        try applySwitches(to: world)
-        return world
+        try applySwitches(to: fakes)
+        return fakes
     }
 
     /// Returns the secret that a flag gives, else the value of the environment variable
@@ -260,7 +260,7 @@ struct ServeCommand: AsyncParsableCommand {
         guard let provider = webhookProviders.first(where: { $0.party.description == parts[0] })
         else {
             let nearestName = Suggestion.nearest(to: parts[0], among: names)
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--webhook '\(text)': no provider '\(parts[0])' sends events; "
                     + (nearestName.map { "did you mean '\($0)'? " } ?? "")
@@ -275,12 +275,12 @@ struct ServeCommand: AsyncParsableCommand {
         return url
     }
 
-    private func applySwitches(to world: FakeRegistry) throws {
+    private func applySwitches(to fakes: FakeRegistry) throws {
         for text in set {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             let path = parts[0].split(separator: ".", maxSplits: 1).map(String.init)
             guard parts.count == 2, path.count == 2 else {
-                throw Failure(.usage, "--set '\(text)' is not PROVIDER.SWITCH=VALUE")
+                throw CommandFailure(.usage, "--set '\(text)' is not PROVIDER.SWITCH=VALUE")
             }
             // `true`, `5` and `[…]` are JSON values; any other value is a string.
             let value = (try? JSONValue(parsing: parts[1])) ?? .string(parts[1])
@@ -288,27 +288,27 @@ struct ServeCommand: AsyncParsableCommand {
                 of: path[0],
                 path[1],
                 to: value,
-                in: world
+                in: fakes
             ) {
-                throw Failure(.usage, "--set '\(text)': \(problem)")
+                throw CommandFailure(.usage, "--set '\(text)': \(problem)")
             }
         }
     }
 
-    private func load(_ path: String, into world: FakeRegistry) throws {
+    private func load(_ path: String, into fakes: FakeRegistry) throws {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "cannot read the --import file '\(path)'")
+            throw CommandFailure(.usage, "cannot read the --import file '\(path)'")
         }
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONValue(parsing: Array(data))
         } catch {
-            throw Failure(.unparsable, "\(path): \(error)")
+            throw CommandFailure(.unparsable, "\(path): \(error)")
         }
         do throws(FakeRegistry.StateLoadError) {
-            try world.load(value)
+            try fakes.load(value)
         } catch {
-            throw Failure(.unparsable, "\(path): \(error)")
+            throw CommandFailure(.unparsable, "\(path): \(error)")
         }
     }
 
@@ -318,13 +318,13 @@ struct ServeCommand: AsyncParsableCommand {
         do throws(OutputFile.WriteError) {
             try OutputFile(path, .ownerOnly).check()
         } catch {
-            throw Failure(.usage, "cannot write --export-on-exit '\(path)': \(error.reason)")
+            throw CommandFailure(.usage, "cannot write --export-on-exit '\(path)': \(error.reason)")
         }
     }
 
-    private func export(_ world: FakeRegistry) throws {
+    private func export(_ fakes: FakeRegistry) throws {
         guard let path = exportOnExit else { return }
-        try OutputFile(path, .ownerOnly).write(try world.save().prettyText + "\n")
+        try OutputFile(path, .ownerOnly).write(try fakes.save().prettyText + "\n")
         Terminal.error("state written to \(path)\n")
     }
 
@@ -335,7 +335,7 @@ struct ServeCommand: AsyncParsableCommand {
         let control: ControlServer
     }
 
-    private func openServers(_ world: FakeRegistry) async throws -> OpenServers {
+    private func openServers(_ fakes: FakeRegistry) async throws -> OpenServers {
         let providers = ProviderTable.all.sortedEntries
         let listenAddresses = try listenAddresses()
         let advertisedHost = try TargetOptions.advertisedHost(advertise)
@@ -349,7 +349,7 @@ struct ServeCommand: AsyncParsableCommand {
                 servers.append(
                     try await FakeServer(
                         party,
-                        world: world,
+                        fakes: fakes,
                         host: host,
                         port: port,
                         advertisedHost: advertisedHost
@@ -367,7 +367,7 @@ struct ServeCommand: AsyncParsableCommand {
             )
         } catch {
             for server in servers { await server.stop() }
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(error.description); choose another port with --listen NAME=127.0.0.1:0"
             )
@@ -387,7 +387,7 @@ struct ServeCommand: AsyncParsableCommand {
             listenAddresses["control"] = ("0.0.0.0", Self.controlPort)
         }
         if isAdvertised, intercept {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "--advertise and --intercept cannot be combined: the proxy is only for programs on "
                     + "this machine"
@@ -408,7 +408,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func openInterception(
         _ open: OpenServers,
-        _ world: FakeRegistry
+        _ fakes: FakeRegistry
     ) async throws -> Interception? {
         guard intercept else { return nil }
         let folder = URL(fileURLWithPath: interceptFolder).standardizedFileURL.path
@@ -416,7 +416,7 @@ struct ServeCommand: AsyncParsableCommand {
         do throws(ReplaySession.OpenError) {
             return try await Interception(
                 before: open.servers,
-                world: world,
+                fakes: fakes,
                 allowing: allowHost,
                 folder: folder,
                 now: SuiteRun.now(),
@@ -426,11 +426,11 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             for server in open.servers { await server.stop() }
             await open.control.stop()
-            throw Failure(.usage, error.description)
+            throw CommandFailure(.usage, error.description)
         }
     }
 
-    private func announce(_ open: OpenServers, _ interception: Interception?) throws {
+    private func printAddresses(_ open: OpenServers, _ interception: Interception?) throws {
         let style = Terminal.style()
         var text = ""
         for server in open.servers {
@@ -453,11 +453,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     // MARK: A line for each exchange
 
-    private static func follow(_ world: FakeRegistry) async {
+    private static func follow(_ fakes: FakeRegistry) async {
         let style = Terminal.style(for: STDERR_FILENO)
-        for await number in world.journal.follow() {
-            guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
-            let redaction = Redaction.forReports(world.declared)
+        for await number in fakes.journal.follow() {
+            guard let exchange = fakes.journal.read({ $0.exchange(number) }) else { continue }
+            let redaction = Redaction.forReports(fakes.declared)
             // The date is shown only if it is not the current date, for example after a change of
             // the clock.
             let text = exchange.at.preciseText.dropLast()

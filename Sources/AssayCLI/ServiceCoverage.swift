@@ -21,11 +21,11 @@ struct ServiceCoverage {
     private var interfaces: [(provider: ProviderEntry, interface: ServiceInterface)] {
         providers.flatMap { provider -> [(ProviderEntry, ServiceInterface)] in
             let operations = provider.operations()
-            var names: [String] = []
-            for name in operations.map(\.interface) where !names.contains(name) {
-                names.append(name)
+            var interfaceNames: [String] = []
+            for name in operations.map(\.interface) where !interfaceNames.contains(name) {
+                interfaceNames.append(name)
             }
-            return names.map { name in
+            return interfaceNames.map { name in
                 let interfaceOperations = operations.filter { $0.interface == name }
                 return (provider, ServiceInterface(title: name, operations: interfaceOperations))
             }
@@ -42,17 +42,18 @@ struct ServiceCoverage {
         let width = (titles.map(\.count).max() ?? 0) + 2
         for (title, serviceEntry) in zip(titles, interfaces) {
             let interface = serviceEntry.interface
-            let parts = ServiceOperation.SupportStatus.allCases.map { supportStatus in
+            let supportStatusCounts = ServiceOperation.SupportStatus.allCases.map { supportStatus in
                 (supportStatus, interface.count(supportStatus))
             }.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
             let validatedCount = interface.describedOperations.count { $0.isValidated }
-            let olderCount = interface.operations.count - interface.describedOperations.count
+            let olderOperationCount =
+                interface.operations.count - interface.describedOperations.count
             text +=
                 title.padded(to: width) + "\(interface.describedOperations.count) operations: "
-                + parts.joined(separator: ", ")
+                + supportStatusCounts.joined(separator: ", ")
                 + (validatedCount > 0
                     ? ", \(validatedCount) checked against the API description" : "")
-                + (olderCount > 0 ? "; \(olderCount) older" : "") + "\n"
+                + (olderOperationCount > 0 ? "; \(olderOperationCount) older" : "") + "\n"
         }
         for (title, serviceEntry) in zip(titles, interfaces) {
             text += "\n\(title)\n"

@@ -26,9 +26,9 @@ struct SessionControl {
         allowedHosts: Set<String>
     ) async throws {
         self.session = session
-        webhookTransport = WebhookMessenger(authority: profile.authorityPath)
+        webhookTransport = WebhookMessenger(authority: profile.certificateAuthorityPath)
         dispatcher = WebhookDispatcher(
-            world: session.world,
+            fakes: session.fakes,
             webhookTransport: webhookTransport,
             allowedHosts: allowedHosts
         )
@@ -36,14 +36,14 @@ struct SessionControl {
             server = try await ControlServer(host: address.host, port: address.port)
         } catch {
             await webhookTransport.close()
-            throw Failure(
+            throw CommandFailure(
                 .unreachable,
                 error.description + "; choose another port with --listen control=127.0.0.1:0"
             )
         }
         server.open(
             ControlAPI(
-                world: session.world,
+                fakes: session.fakes,
                 dispatcher: dispatcher,
                 version: assayVersion,
                 servers: session.servers,
@@ -63,8 +63,8 @@ struct SessionControl {
     /// The fakes then send their events to the backend, and the journal of the fakes records them.
     func setWebhookTarget(_ profile: Profile) {
         let base = session.backend.target
-        session.world.edit("") { services, _ in
-            for provider in services.table.entries {
+        session.fakes.edit("") { services, _ in
+            for provider in services.providerTable.entries {
                 let endpoint = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
                 guard let endpoint else { continue }
                 let target = WebhookTarget(
@@ -101,7 +101,7 @@ struct SessionControl {
     }
 
     func close() async {
-        session.world.journal.endFollowing()
+        session.fakes.journal.endFollowing()
         await server.stop()
         await webhookTransport.close()
     }

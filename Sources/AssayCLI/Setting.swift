@@ -35,8 +35,8 @@ struct Setting: Sendable {
 
     /// The help text of the option, with its default value and its environment variable.
     var help: ArgumentHelp {
-        let notes = [fallback.map { "default: \($0)" }, variable].compactMap { $0 }
-        return ArgumentHelp(stringLiteral: "\(summary) (\(notes.joined(separator: "; "))).")
+        let helpNotes = [fallback.map { "default: \($0)" }, variable].compactMap { $0 }
+        return ArgumentHelp(stringLiteral: "\(summary) (\(helpNotes.joined(separator: "; "))).")
     }
 
     /// The flag with its dashes, or the environment variable of an option without a flag.
@@ -83,7 +83,7 @@ struct Setting: Sendable {
         case "true", "1", "yes": return true
         case nil, "", "false", "0", "no": return false
         case let text?:
-            throw Failure(.usage, "\(variable) '\(text)' is neither true nor false")
+            throw CommandFailure(.usage, "\(variable) '\(text)' is neither true nor false")
         }
     }
 
@@ -99,7 +99,7 @@ struct Setting: Sendable {
     ) throws -> Int {
         guard let given = given(flag.map(String.init), environment) else { return defaultValue }
         guard let number = Int(given.text), range.contains(number) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(given.name) '\(given.text)' is not a number from \(range.lowerBound) to "
                     + "\(range.upperBound)"
@@ -338,10 +338,10 @@ extension Setting {
     /// Without the warning, Assay would silently ignore such a variable. A variable that resembles
     /// no setting gets no warning, because it may belong to the user.
     static func warnings(_ environment: Environment) -> [String] {
-        let known = Set(all.map(\.variable) + otherVariables)
+        let knownVariables = Set(all.map(\.variable) + otherVariables)
         return environment.keys.sorted().compactMap { name in
-            guard name.hasPrefix("ASSAY_"), !known.contains(name) else { return nil }
-            return Suggestion.nearest(to: name, among: known.sorted()).map {
+            guard name.hasPrefix("ASSAY_"), !knownVariables.contains(name) else { return nil }
+            return Suggestion.nearest(to: name, among: knownVariables.sorted()).map {
                 "the variable \(name) is not read; did you mean \($0)?"
             }
         }

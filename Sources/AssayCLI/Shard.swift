@@ -36,7 +36,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
         guard let given = Setting.shard.given(flag, environment) else { return nil }
         if given.text == "auto" { return try detectedShard(by: environment) }
         guard let shard = Shard(given.text) else {
-            throw Failure(.usage, "\(given.name) '\(given.text)' is not a shard such as 2/3")
+            throw CommandFailure(.usage, "\(given.name) '\(given.text)' is not a shard such as 2/3")
         }
         return shard
     }
@@ -80,13 +80,13 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the shard of this machine from the variables of its CI engine.
     ///
-    /// - Throws: A usage failure when no engine is recognized, or when the number of machines is
-    ///   not known: a run of the complete suite would then look like a shard.
+    /// - Throws: A usage failure when no engine is recognized or the number of machines is unknown.
+    ///   Otherwise, each machine would run the complete suite and report it as a shard.
     static func detectedShard(by environment: [String: String]) throws -> Shard {
         for engine in ciEngines {
             guard let index = environment[engine.index] else { continue }
             guard let count = environment[engine.count] else {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "--shard auto: \(engine.name) sets \(engine.index) but not the number of "
                         + "machines; set \(engine.count)"
@@ -95,14 +95,14 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
             guard let number = Int(index),
                 let shard = Shard("\(number - engine.firstIndex + 1)/\(count)")
             else {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "--shard auto: \(engine.index) '\(index)' of \(engine.count) '\(count)' is not a shard"
                 )
             }
             return shard
         }
-        throw Failure(
+        throw CommandFailure(
             .usage,
             "--shard auto: none of \(ciEngines.map(\.index).joined(separator: ", ")) is set; write the "
                 + "shard, such as --shard ${{ matrix.part }}/4 on GitHub"

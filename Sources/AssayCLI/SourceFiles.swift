@@ -5,7 +5,7 @@ internal import Replay
 enum SourceFiles {
     private static let fileCountMax = 2000
     private static let fileBytesMax = 512 << 10
-    private static let bytesMax = 20 << 20
+    private static let totalBytesMax = 20 << 20
     /// The names of skipped folders: dependencies, build output, and files that the running backend
     /// does not use.
     private static let skippedFolders: Set<String> = [
@@ -26,7 +26,7 @@ enum SourceFiles {
         var byteCount = 0
         var folders = [""]
         while let relativeFolder = folders.popLast(), foundFiles.count < fileCountMax,
-            byteCount < bytesMax
+            byteCount < totalBytesMax
         {
             let names =
                 (try? fileManager.contentsOfDirectory(atPath: folder + "/" + relativeFolder)) ?? []
@@ -43,7 +43,8 @@ enum SourceFiles {
                 case .typeRegular:
                     let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
                     guard SourceSurvey.isSource(path) || SourceSurvey.isManifest(path),
-                        size <= fileBytesMax, foundFiles.count < fileCountMax, byteCount < bytesMax,
+                        size <= fileBytesMax, foundFiles.count < fileCountMax,
+                        byteCount < totalBytesMax,
                         let data = fileManager.contents(atPath: absolutePath)
                     else { continue }
                     byteCount += data.count

@@ -36,7 +36,7 @@ enum StandardOutput {
     ///
     /// - Throws: An empty failure when the lines were lost; `Main` reports the reason.
     static func check() throws {
-        if lostOutputReason != nil { throw Failure(.outputFailed, "") }
+        if lostOutputReason != nil { throw CommandFailure(.outputFailed, "") }
     }
 }
 

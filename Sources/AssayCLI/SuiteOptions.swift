@@ -35,7 +35,7 @@ struct SelectionOptions: ParsableArguments {
         let levelNames = Contract.Level.allCases.map(\.rawValue)
         let parsedLevel = try level.map { text in
             guard let level = Contract.Level(rawValue: text) else {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "--level '\(text)' is not one of \(levelNames.joined(separator: ", "))"
                 )
@@ -46,10 +46,10 @@ struct SelectionOptions: ParsableArguments {
     }
 
     /// The flags that select the same contract folders in a later run.
-    var replayArguments: [String] { folders.flatMap { ["--contracts", $0] } }
+    var replayArguments: [String] { contractsFolders.flatMap { ["--contracts", $0] } }
 
     /// The folders with the contracts of the user.
-    var folders: [String] {
+    var contractsFolders: [String] {
         // The variable names one folder, because its name may contain a comma.
         guard contracts.isEmpty else { return contracts }
         return Setting.contracts.text(nil).map { [$0] } ?? []
@@ -69,12 +69,12 @@ struct SelectionOptions: ParsableArguments {
                 return library
             }
             var library = ContractLibrary.indexed
-            for folder in folders {
+            for folder in contractsFolders {
                 library = library.replacing(with: try ContractLibrary.folder(folder))
             }
             return library
         } catch {
-            throw Failure(.usage, error.errors.first?.message ?? error.description)
+            throw CommandFailure(.usage, error.errors.first?.message ?? error.description)
         }
     }
 }
@@ -89,7 +89,7 @@ extension ContractLibrary {
         do throws(ContractErrors) {
             return try contracts(of: cases)
         } catch {
-            throw Failure(.unparsable, error.description)
+            throw CommandFailure(.unparsable, error.description)
         }
     }
 }

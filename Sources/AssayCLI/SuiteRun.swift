@@ -21,7 +21,7 @@ struct SuiteRun: Sendable {
     var backendCountMax = 1
     var knownFailures = KnownFailures()
     var journalBytesMax = 256 << 20
-    var isWhole = false
+    var coversWholeSuite = false
     var shard: Shard?
     var keepsEvidence = false
     /// The file that receives the result of each case when the case finishes; nil without `--save`.
@@ -30,16 +30,17 @@ struct SuiteRun: Sendable {
     var appDefects: Set<AccountApp.Defect> = []
     /// The defects of the simulated app on the Despia runtime, which uses the backend.
     var clientDefects: Set<ClientDefect> = []
-    /// A filter for the variants of contracts that the run generates; nil to run all variants.
+    /// A filter that decides which variants of the selected contracts run; nil to run all variants.
     var isWanted: (@Sendable (Contract) -> Bool)?
     /// The longest real time for all cases together; nil for no limit.
     var timeMax: Duration?
     /// Whether the first failure ends the run.
     var stopsAtFirstFailure = false
-    /// Whether the run stops before the first case when a check shows that no case could be judged.
+    /// Whether the backend is checked before the first case, and the run stops if the check shows
+    /// that no case can be judged.
     var checksBackendFirst = true
-    /// Whether a failure that may depend on timing is repeated, so that the report can call it a
-    /// race or not.
+    /// Whether a failure that may depend on timing is repeated, so that the report can state
+    /// whether it is a race.
     var detectsRaces = true
     /// A function that is called repeatedly while the backend is not ready.
     var onStartupWait: @Sendable (BackendUnderTest.StartupWait) -> Void = Terminal.reportWaiting
@@ -137,7 +138,7 @@ struct SuiteRun: Sendable {
             )
         }
         let responseWaitTimes = sessions.map { session in
-            session.world.journal.read { $0.totalResponseWaitTime(of: .backend) }
+            session.fakes.journal.read { $0.totalResponseWaitTime(of: .backend) }
         }
         await withTaskGroup(of: Void.self) { group in
             for additionalSession in sessions.dropFirst() {
@@ -184,7 +185,7 @@ struct SuiteRun: Sendable {
             notes: []
         )
         report.declared = SecretDeclaration(profile)
-        report.isWhole = isWhole
+        report.coversWholeSuite = coversWholeSuite
         report.shard = shard?.description
         return report
     }
@@ -192,8 +193,8 @@ struct SuiteRun: Sendable {
     /// Returns the instant to which relative times in contracts refer: one hour before the start of
     /// the run, on a whole second.
     ///
-    /// This instant is late enough to count as the present. It is early enough that the times of
-    /// events are not mistaken for times of the backend's clock.
+    /// The instant is recent, so that event times count as the present. It is an hour early, so
+    /// that event times are not mistaken for readings of the backend's clock.
     static func base(at now: Instant) -> Instant {
         Instant(milliseconds: (now.milliseconds / 1000 - 3600) * 1000)
     }
@@ -209,9 +210,9 @@ struct SuiteRun: Sendable {
             return try await open()
         } catch {
             if interruption?.hasReceivedSignal == true {
-                throw Failure(.interrupted, "interrupted")
+                throw CommandFailure(.interrupted, "interrupted")
             }
-            throw Failure(ExitStatus(error.kind), error.description)
+            throw CommandFailure(ExitStatus(error.kind), error.description)
         }
     }
 
@@ -314,18 +315,18 @@ struct SuiteRun: Sendable {
     }
 
     /// Returns notes for the report about HTTP calls that belong to no case, such as calls that a
-    /// fake refused.
+    /// fake refused with 401 or 403.
     private func notes(about sessions: [ReplaySession], _ nonce: String) -> [String] {
         let exchanges = sessions.flatMap { session in
-            session.world.journal.read { $0.exchanges }
+            session.fakes.journal.read { $0.exchanges }
         }
         let backendCalls = exchanges.filter { $0.from == .backend }
         let refusedCalls = backendCalls.filter { [401, 403].contains($0.response?.status ?? 0) }
         // The journal has notes about problems of Assay, such as connections that could not be
         // prepared.
-        var notes = sessions.flatMap(\.world.journal.notes)
-        // When the fake accepted other calls, the refusals were planned by contracts, and the key
-        // is correct.
+        var notes = sessions.flatMap(\.fakes.journal.notes)
+        // When the fake also accepted calls, the backend's key is correct, and contracts planned
+        // the refusals.
         if let first = refusedCalls.first,
             !backendCalls.contains(where: { $0.to == first.to && $0.response?.status == 200 })
         {
@@ -344,7 +345,7 @@ struct SuiteRun: Sendable {
             )
         }
         if let note = Slowness.note(exchanges) { notes.append(note) }
-        notes += RefusalCounts.lines(sessions.compactMap { $0.interception?.refusals })
+        notes += InterceptionRefusalCounts.lines(sessions.compactMap { $0.interception?.refusals })
         return notes
     }
 
@@ -363,8 +364,10 @@ struct SuiteRun: Sendable {
     /// Returns a digest of the selected contracts, which shows whether two reports are comparable.
     static func digest(of library: ContractLibrary, _ contracts: [Contract]) -> String {
         let ids = Set(contracts.map(\.id))
-        let texts = library.files.filter { ids.contains($0.id) }.map { "\($0.id)\n\($0.text)\n" }
-        return Digest.sha256(Array(texts.joined().utf8))
+        let contractTexts = library.files.filter { ids.contains($0.id) }.map {
+            "\($0.id)\n\($0.text)\n"
+        }
+        return Digest.sha256(Array(contractTexts.joined().utf8))
     }
 }
 
@@ -373,10 +376,10 @@ extension WorkFolder {
     ///
     /// - Throws: A usage failure with the reason.
     static func made() throws -> WorkFolder {
-        do throws(MakeError) {
+        do throws(CreationError) {
             return try WorkFolder()
         } catch {
-            throw Failure(.usage, error.description)
+            throw CommandFailure(.usage, error.description)
         }
     }
 }

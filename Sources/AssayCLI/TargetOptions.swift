@@ -54,29 +54,32 @@ struct TargetOptions: ParsableArguments {
         }
         if let command = Setting.start.text(start, environment) {
             // The other settings under 'start' in the profile apply to this command too.
-            var start = profile.start ?? Profile.Start(command: command)
+            var start = profile.start ?? Profile.StartSettings(command: command)
             start.command = command
             profile.start = start
         }
         guard profile.target != nil || profile.start != nil else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "no backend to verify: give --target URL or --start COMMAND, or write a profile "
                     + "with 'assay init'; 'assay demo' needs no backend"
             )
         }
         Terminal.maskSecrets(SecretDeclaration(profile))
-        profile.authorityPath = try Self.authority(ca, or: profile.authorityPath)
+        profile.certificateAuthorityPath = try Self.authority(
+            ca,
+            or: profile.certificateAuthorityPath
+        )
         if try Setting.intercept.isEnabled(intercept, environment) {
             guard profile.start != nil else {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "\(Setting.intercept.name) needs a backend that Assay starts (--start COMMAND), "
                         + "because it sets the backend's environment; 'assay serve --intercept' "
                         + "writes that environment for a backend that you start"
                 )
             }
-            var intercept = profile.start?.intercept ?? Profile.Intercept()
+            var intercept = profile.start?.intercept ?? Profile.InterceptionSettings()
             intercept.isOn = true
             profile.start?.intercept = intercept
         }
@@ -101,10 +104,10 @@ struct TargetOptions: ParsableArguments {
         let path = Self.path(flag, environment) ?? "assay.yaml"
         guard let data = FileManager.default.contents(atPath: path) else {
             if given == nil { return Profile() }
-            throw Failure(.usage, "the profile '\(path)' does not exist")
+            throw CommandFailure(.usage, "the profile '\(path)' does not exist")
         }
         guard let text = String(data: data, encoding: .utf8) else {
-            throw Failure(.unparsable, "the profile '\(path)' is not UTF-8")
+            throw CommandFailure(.unparsable, "the profile '\(path)' is not UTF-8")
         }
         let variables = DotEnv.mergedVariables(nextTo: path, environment)
         switch ProfileParser.parse(text, path: path, environment: variables) {
@@ -115,8 +118,8 @@ struct TargetOptions: ParsableArguments {
                 folderPath.isEmpty || name.hasPrefix("/") ? name : folderPath + "/" + name
             }
             if let folder = profile.start?.folder { profile.start?.folder = nextTo(folder) }
-            profile.knownFailingPath = profile.knownFailingPath.map(nextTo)
-            profile.authorityPath = profile.authorityPath.map(nextTo)
+            profile.knownFailuresPath = profile.knownFailuresPath.map(nextTo)
+            profile.certificateAuthorityPath = profile.certificateAuthorityPath.map(nextTo)
             Terminal.maskSecrets(SecretDeclaration(profile))
             if given == nil, !folderPath.isEmpty {
                 profile.folder = folderPath
@@ -125,7 +128,7 @@ struct TargetOptions: ParsableArguments {
                 }
             }
             return profile
-        case .failure(let errors): throw Failure(.unparsable, errors.description)
+        case .failure(let errors): throw CommandFailure(.unparsable, errors.description)
         }
     }
 
@@ -144,16 +147,16 @@ struct TargetOptions: ParsableArguments {
     /// Outside a repository, folders above are not searched, because their profile may belong to
     /// another project.
     private static func nearestProfilePath() -> String? {
-        let files = FileManager.default
+        let fileManager = FileManager.default
         var folderPath = ""
         var nearestPath: String?
         for _ in 0..<20 {
-            if nearestPath == nil, files.fileExists(atPath: folderPath + "assay.yaml") {
+            if nearestPath == nil, fileManager.fileExists(atPath: folderPath + "assay.yaml") {
                 nearestPath = folderPath + "assay.yaml"
             }
             if folderPath.isEmpty, nearestPath != nil { return nearestPath }
             let currentFolder = folderPath.isEmpty ? "." : folderPath
-            if files.fileExists(atPath: currentFolder + "/.git") { return nearestPath }
+            if fileManager.fileExists(atPath: currentFolder + "/.git") { return nearestPath }
             if URL(fileURLWithPath: currentFolder).standardizedFileURL.path == "/" { return nil }
             folderPath += "../"
         }
@@ -185,7 +188,7 @@ struct TargetOptions: ParsableArguments {
                 bare.hasPrefix($0)
             }
             if isLongKey, looksLikeLiveKey {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "the secret '\(name.rawValue)' in the profile looks like a live key; use a test "
                         + "key with 'test' or 'assay' in it"
@@ -221,7 +224,7 @@ struct TargetOptions: ParsableArguments {
         )
         let name = Setting.backends.given(flag.map(String.init), environment)?.name ?? ""
         guard count == 1 || profile.start != nil && acceptsChosenPort else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(name) \(count): only a backend that Assay starts, on a port that "
                     + "Assay chooses, can run more than once"
@@ -239,7 +242,7 @@ struct TargetOptions: ParsableArguments {
         let advertisedHost = try Self.advertisedHost(advertise)
         if let advertisedHost {
             guard profile.start?.isIntercepted != true else {
-                throw Failure(
+                throw CommandFailure(
                     .usage,
                     "\(Setting.advertise.name) and interception cannot be combined: the proxy is only "
                         + "for programs on this machine; configure the fakes' addresses in the backend"
@@ -287,15 +290,15 @@ struct TargetOptions: ParsableArguments {
             }
         }
         if let problem = CertificateTrust.problem(with: given.text) {
-            throw Failure(.usage, "\(given.name) '\(given.text)': \(problem)")
+            throw CommandFailure(.usage, "\(given.name) '\(given.text)': \(problem)")
         }
         return given.text
     }
 
     /// Removes the control API's address from `--listen`, and returns it.
     mutating func extractControlAddress() throws -> ListenAddress {
-        // A given flag replaces the variable, so the values of the variable are copied into the
-        // flags.
+        // The remaining addresses are stored as values of the flag, even those from the variable,
+        // because values of the flag replace the variable.
         let given = Setting.listen.texts(listen, Setting.environment)
         let control = given.filter { $0.hasPrefix("control=") }
         listen = given.filter { !control.contains($0) }
@@ -318,7 +321,7 @@ struct TargetOptions: ParsableArguments {
                 || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":")].contains(byte)
         }
         guard isHost, !given.text.isEmpty, !["0.0.0.0", "::"].contains(given.text) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(given.name) '\(given.text)' is not a host that can be called, such as "
                     + "host.docker.internal"

@@ -11,10 +11,13 @@ struct TargetURL {
         guard let url = URLComponents(string: text), let scheme = url.scheme,
             ["http", "https"].contains(scheme), let host = url.host, !host.isEmpty
         else {
-            throw Failure(.usage, "\(flag) '\(text)' is not a URL such as http://127.0.0.1:8080")
+            throw CommandFailure(
+                .usage,
+                "\(flag) '\(text)' is not a URL such as http://127.0.0.1:8080"
+            )
         }
         guard url.user == nil, url.password == nil else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(flag) contains a name or a password, which would appear in reports; write "
                     + "\(scheme)://\(host) without it, and send the credentials as a header"
@@ -23,13 +26,13 @@ struct TargetURL {
         let isLoopback =
             host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
         guard isLoopback || allowed.contains(host) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(host) is not this machine; to allow it, add --allow-host \(host)"
             )
         }
         if let port = url.port, !(1...65_535).contains(port) {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(flag) '\(text)' has port \(port); ports go from 1 to 65535"
             )

@@ -13,8 +13,9 @@ internal import Darwin
 
 /// Standard output for results, and standard error for progress.
 ///
-/// Before it is printed, all text except documents and Assay's own CI commands goes through
-/// `TerminalOutput`: declared secrets are masked, and text from other programs is escaped.
+/// All text passes through `TerminalOutput` before it is printed: declared secrets are masked, and
+/// text from other programs is escaped. Documents, and Assay's own commands for a CI service, are
+/// exceptions.
 enum Terminal {
     /// The secrets that profiles declare, which are masked in all output.
     private struct MaskedSecrets {
@@ -54,18 +55,19 @@ enum Terminal {
     }
 
     /// Prints a document for a program, such as JSON, which has its own escapes.
-    static func document(_ text: String) {
+    static func printDocument(_ text: String) {
         StandardOutput.write(text)
     }
 
     /// Prints Assay's commands for a CI service, which reads them from the log.
-    static func commands(_ text: String) {
+    static func printWorkflowCommands(_ text: String) {
         StandardOutput.write(text)
     }
 
     /// Prints a message on standard error.
     ///
-    /// The lines after the first come from a backend, so a CI service must not execute them.
+    /// The lines after the first may come from a backend, so a CI service must not execute them as
+    /// commands.
     static func message(_ text: String) {
         let lines = text.redacted(maskedSecrets.withLock { $0.declared }).value.exactLines
         let followingLines = Array(lines.dropFirst())
@@ -78,23 +80,23 @@ enum Terminal {
     private static func maskedAndEscaped(_ text: String, _ descriptor: Int32) -> String {
         let knownSecrets = maskedSecrets.withLock { $0.knownSecrets }
         return TerminalOutput(keepsANSICodes: isInteractive(descriptor), stop: stopCommandsPair)
-            .text(knownSecrets.replaced(in: text))
+            .text(knownSecrets.maskingSecrets(in: text))
     }
 
     /// The name by which this program was called, so that printed commands run the same program.
     static var program: String { CommandLine.arguments.first ?? "assay" }
 
     /// Reports on standard error that a backend is not ready yet, with the reason.
-    static func reportWaiting(_ waiting: BackendUnderTest.StartupWait) {
-        let parts = [waiting.last, waiting.portMismatchMessage ?? ""].filter { !$0.isEmpty }
+    static func reportWaiting(_ startupWait: BackendUnderTest.StartupWait) {
+        let parts = [startupWait.last, startupWait.portMismatchMessage ?? ""].filter { !$0.isEmpty }
         let reason = parts.isEmpty ? "" : ": " + parts.joined(separator: "; ")
-        let seconds = waiting.time.milliseconds / 1000
+        let seconds = startupWait.time.milliseconds / 1000
         let text = "assay: waiting for the backend, \(seconds) s\(reason)"
         error(text.printable.wrapped(width(STDERR_FILENO)).joined(separator: "\n       ") + "\n")
     }
 
     /// Reports on standard error a call of an intercepted backend that the proxy has refused.
-    static func reportRefusal(_ refusal: Refusal) {
+    static func reportRefusal(_ refusal: InterceptionRefusal) {
         let lines = "assay: \(refusal.text)".printable.wrapped(width(STDERR_FILENO))
         error(lines.joined(separator: "\n       ") + "\n")
     }
@@ -107,7 +109,7 @@ enum Terminal {
     /// Returns the text style for a descriptor: with colors on a terminal, unless NO_COLOR or CI is
     /// set.
     static func style(for descriptor: Int32 = STDOUT_FILENO) -> TerminalStyle {
-        TerminalStyle(isColoured: isInteractive(descriptor), width: width(descriptor))
+        TerminalStyle(isColored: isInteractive(descriptor), width: width(descriptor))
     }
 
     /// Returns the largest length of a line in characters: the terminal's columns minus two, or a
@@ -117,7 +119,7 @@ enum Terminal {
         guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0,
             size.ws_col > 0
         else { return TerminalStyle.standardWidth }
-        return TerminalStyle(isColoured: false, width: Int(size.ws_col) - 2).width
+        return TerminalStyle(isColored: false, width: Int(size.ws_col) - 2).width
     }
 
     static func isInteractive(_ descriptor: Int32) -> Bool {

@@ -2,8 +2,8 @@ internal import Conformance
 internal import Replay
 internal import Reports
 
-/// Text in two columns, a label on the left and its text on the right, within the width of the
-/// terminal.
+/// Text in two columns, with labels in the left column and their texts in the right one, within the
+/// width of the terminal.
 struct TextColumns {
     private static let indent = 22
 

@@ -103,7 +103,7 @@ struct VerifyCommand: AsyncParsableCommand {
     mutating func run() async throws {
         guard watch else { return try await runOnce(Interruption(), nil) }
         for (isGiven, flag) in [(keep, "--keep"), (dryRun, "--dry-run")] where isGiven {
-            throw Failure(.usage, "--watch and \(flag) cannot be combined")
+            throw CommandFailure(.usage, "--watch and \(flag) cannot be combined")
         }
         try await runAfterEachChange()
     }
@@ -113,10 +113,10 @@ struct VerifyCommand: AsyncParsableCommand {
     /// The exit code is that of the last run.
     private func runAfterEachChange() async throws {
         let interruption = Interruption()
-        // With `--rerun-failed`, the cases that failed before the first run are repeated after
-        // every change, even when they pass in between.
+        // With `--rerun-failed`, the cases that had failed before this command started are repeated
+        // after every change, even when they pass in between.
         let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
-        let last = rerunFailed ? try LastRun.read(lastRunFolder) : nil
+        let lastRun = rerunFailed ? try LastRun.read(lastRunFolder) : nil
         var hasRun = false
         while true {
             let watch = fileWatch()
@@ -125,10 +125,10 @@ struct VerifyCommand: AsyncParsableCommand {
             var runEndError: any Error = ExitCode(0)
             FileWriteFailures.reset()
             do {
-                try await commandCopy.runOnce(interruption, last)
-            } catch let failure as Failure where !interruption.hasReceivedSignal {
-                // A usage error in the first run needs another command line. Later it may come from
-                // a file that is being edited.
+                try await commandCopy.runOnce(interruption, lastRun)
+            } catch let failure as CommandFailure where !interruption.hasReceivedSignal {
+                // A usage error in the first run can only be fixed on the command line. In a later
+                // run it may come from a file that is being edited, so the loop continues.
                 guard hasRun || failure.status != .usage else { throw failure }
                 Terminal.message(failure.description)
                 runEndError = ExitCode(failure.status.rawValue)
@@ -146,45 +146,47 @@ struct VerifyCommand: AsyncParsableCommand {
                     FileWatch.changes(snapshotBeforeRun, snapshotAfterRun)
                 )
                 changedPaths = try await interruption.run {
-                    await watch.wait(from: snapshotAfterRun)
+                    await watch.waitForChanges(from: snapshotAfterRun)
                 }
             }
             if interruption.hasReceivedSignal { throw runEndError }
-            let more = changedPaths.count > 1 ? " and \(changedPaths.count - 1) more" : ""
-            Terminal.error("\nchanged: \(changedPaths[0].printable)\(more)\n\n")
+            let moreText = changedPaths.count > 1 ? " and \(changedPaths.count - 1) more" : ""
+            Terminal.error("\nchanged: \(changedPaths[0].printable)\(moreText)\n\n")
         }
     }
 
     private func printWaiting(
         _ watch: FileWatch,
-        _ seen: FileWatch.Snapshot,
+        _ watchedFiles: FileWatch.Snapshot,
         _ skippedContracts: [String]
     ) throws {
-        guard !seen.isEmpty else {
-            throw Failure(
+        guard !watchedFiles.isEmpty else {
+            throw CommandFailure(
                 .usage,
                 "--watch finds no file to watch: give --start, a profile, or contract files"
             )
         }
         if let first = skippedContracts.first {
-            let more = skippedContracts.count > 1 ? " and \(skippedContracts.count - 1) more" : ""
+            let moreText =
+                skippedContracts.count > 1 ? " and \(skippedContracts.count - 1) more" : ""
             Terminal.error(
-                "\nignored a change, which the backend may have made: \(first.printable)\(more)\n"
+                "\nignored a change, which the backend may have made: \(first.printable)\(moreText)\n"
             )
         }
-        let limitNote = seen.count >= FileWatch.fileCountMax ? " (the limit; more files exist)" : ""
-        let count = "\(seen.count) file\(seen.count == 1 ? "" : "s")"
+        let limitNote =
+            watchedFiles.count >= FileWatch.fileCountMax ? " (the limit; more files exist)" : ""
+        let count = "\(watchedFiles.count) file\(watchedFiles.count == 1 ? "" : "s")"
         Terminal.error("\nwatching \(count)\(limitNote); press Ctrl-C to end\n")
     }
 
     private func fileWatch() -> FileWatch {
         let profile = try? target.resolvedProfile()
         let path = TargetOptions.path(target.profile)
-        let contracts = paths.isEmpty ? selection.folders : paths
+        let contracts = paths.isEmpty ? selection.contractsFolders : paths
         let start = profile?.start
         // A profile that cannot be parsed at this moment is still watched.
         let editedPaths =
-            [path, path.map(DotEnv.path), profile?.knownFailingPath].compactMap(\.self)
+            [path, path.map(DotEnv.path), profile?.knownFailuresPath].compactMap(\.self)
         let outputPaths =
             [baseline, Setting.save.text(save), Setting.found.text(found) ?? "assay-found"]
             .compactMap(\.self) + ReportFiles.paths(Setting.report.texts(reports.report))
@@ -203,30 +205,33 @@ struct VerifyCommand: AsyncParsableCommand {
         for error in library.errors { Terminal.error("\(error)\n\n") }
         let headings = library.headings
         if headings.isEmpty, !library.errors.isEmpty {
-            throw Failure(.unparsable, "no contract could be read")
+            throw CommandFailure(.unparsable, "no contract could be read")
         }
         let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
-        let last = try known ?? (rerunFailed ? LastRun.read(lastRunFolder) : nil)
+        let lastRun = try known ?? (rerunFailed ? LastRun.read(lastRunFolder) : nil)
         let selection =
-            try last.map { try failed($0, among: headings) }
+            try lastRun.map { try failed($0, among: headings) }
             ?? selection.selection(defaultLevel: .should)
-        let all = try library.selectedContracts(selection.applyForBackends(to: headings))
+        let allContracts = try library.selectedContracts(selection.applyForBackends(to: headings))
         let shard = try Shard.given(shard, environment)
-        let contracts = shard.map { shard in all.filter(shard.includes) } ?? all
+        let contracts = shard.map { shard in allContracts.filter(shard.includes) } ?? allContracts
         guard !contracts.isEmpty else {
-            throw Failure(.nothingSelected, "--shard \(shard?.description ?? "") contains no case")
+            throw CommandFailure(
+                .nothingSelected,
+                "--shard \(shard?.description ?? "") contains no case"
+            )
         }
         let givenMaxTime = Setting.maxTime.given(maxTime, environment)
         let timeText = givenMaxTime?.text ?? "15m"
         guard let timeMax = Duration(contractText: timeText), timeMax > .zero else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
                 "\(givenMaxTime?.name ?? "") '\(timeText)' is not a duration such as 90s or 15m"
             )
         }
-        let files = try reports.files(keepsEarlier: dryRun)
+        let files = try reports.files(keepsExistingFiles: dryRun)
         guard (1...4096).contains(journal) else {
-            throw Failure(.usage, "--journal takes 1 to 4096 MiB")
+            throw CommandFailure(.usage, "--journal takes 1 to 4096 MiB")
         }
         let jobs = FileDescriptors.affordableJobCount(
             try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
@@ -244,17 +249,17 @@ struct VerifyCommand: AsyncParsableCommand {
             profile: profile,
             addresses: try target.addresses(for: profile),
             contracts: contracts,
-            suite: SuiteRun.digest(of: library, all),
-            seed: Setting.seed.text(seed, environment) ?? last?.seed ?? SuiteRun.nonce(),
+            suite: SuiteRun.digest(of: library, allContracts),
+            seed: Setting.seed.text(seed, environment) ?? lastRun?.seed ?? SuiteRun.nonce(),
             jobs: jobs,
             knownFailures: try reports.knownFailures(
-                or: profile.knownFailingPath,
+                or: profile.knownFailuresPath,
                 among: headings
             ),
             journalBytesMax: journal << 20
         )
         run.backendCountMax = try TargetOptions.backendCountMax(profile, backends, jobs: jobs)
-        run.isWhole =
+        run.coversWholeSuite =
             paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
             && (selection.level ?? .should) >= .should && library.errors.isEmpty
         run.shard = shard
@@ -267,12 +272,12 @@ struct VerifyCommand: AsyncParsableCommand {
         run.stopsAtFirstFailure = failFast
         let progress = RunProgress()
         let isQuiet = files.usesStandardOutput
-        let expiry = Setting.expired.given(expired, environment)
-        let strictness = expiry?.text ?? "warn"
+        let expiredSetting = Setting.expired.given(expired, environment)
+        let strictness = expiredSetting?.text ?? "warn"
         guard ["warn", "error"].contains(strictness) else {
-            throw Failure(
+            throw CommandFailure(
                 .usage,
-                "\(expiry?.name ?? "") '\(strictness)' is neither warn nor error"
+                "\(expiredSetting?.name ?? "") '\(strictness)' is neither warn nor error"
             )
         }
         if dryRun {
@@ -293,7 +298,7 @@ struct VerifyCommand: AsyncParsableCommand {
             writesGoldenUpdates: update,
             found: Setting.found.text(found, environment) ?? "assay-found",
             lastRunFolder: environment["CI", default: ""].isEmpty ? lastRunFolder : nil,
-            last: last
+            lastRun: lastRun
         )
         let sessionKeeper = control.map {
             SessionKeeper(profile, at: $0, allowedHosts: target.hosts)
@@ -311,13 +316,13 @@ struct VerifyCommand: AsyncParsableCommand {
             try await suite.run(progress: progress, interruption: interruption) { session in
                 try await sessionKeeper?.open(session)
                 guard !isQuiet else { return }
-                let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
+                let fakeAddresses = session.servers.map { "\($0.party) \($0.baseURL)" }
                 Terminal.error(
                     "assay \(assayVersion) · \(contracts.count) case"
                         + "\(contracts.count == 1 ? "" : "s") · seed \(suite.seed) · "
                         + "at most \(timeText)\n"
                 )
-                Terminal.error("fakes    \(fakes.joined(separator: "  "))\n")
+                Terminal.error("fakes    \(fakeAddresses.joined(separator: "  "))\n")
                 Terminal.error("backend  \(session.backend.target)\n")
                 if let url = sessionKeeper?.pageURL { Terminal.error("page     \(url)\n") }
                 Terminal.error("\n")
@@ -335,39 +340,43 @@ struct VerifyCommand: AsyncParsableCommand {
     ///   contract.
     private func checkLibraryErrors(_ library: ContractLibrary) throws {
         guard !library.errors.isEmpty else { return }
-        throw Failure(
+        throw CommandFailure(
             .unparsable,
             "errors in contract files: \(library.errors.count); the other contracts were used"
         )
     }
 
-    /// Returns the selection of the cases that failed in the last run and still exist.
+    /// Returns a selection of the contracts and cases that failed in the last run and still exist.
     private func failed(
-        _ last: LastRun,
+        _ lastRun: LastRun,
         among headings: [ContractHeading]
     ) throws -> Selection {
         guard selection.only.isEmpty else {
-            throw Failure(.usage, "--rerun-failed selects the cases itself; remove --only")
+            throw CommandFailure(.usage, "--rerun-failed selects the cases itself; remove --only")
         }
-        guard !last.failed.isEmpty else {
-            throw Failure(.nothingSelected, "no case failed in the last run in this folder")
+        guard !lastRun.failed.isEmpty else {
+            throw CommandFailure(.nothingSelected, "no case failed in the last run in this folder")
         }
-        let known = last.failed.filter { id in headings.contains { Selection.matches(id, $0) } }
+        let known = lastRun.failed.filter { id in headings.contains { Selection.matches(id, $0) } }
         guard !known.isEmpty else {
-            throw Failure(
+            throw CommandFailure(
                 .nothingSelected,
-                "none of the \(last.failed.count) cases that failed in the last run exists, such as "
-                    + "'\(last.failed[0])'; give the same contract files as in that run"
+                "the cases that failed in the last run, such as '\(lastRun.failed[0])', are not in "
+                    + "these contracts; give the contract files of that run"
             )
         }
-        if known.count < last.failed.count {
+        if known.count < lastRun.failed.count {
             Terminal.error(
-                "assay: \(last.failed.count - known.count) of \(last.failed.count) failed cases are "
+                "assay: \(lastRun.failed.count - known.count) of \(lastRun.failed.count) failed cases are "
                     + "not in these contracts; they stay in the list of failed cases\n"
             )
         }
-        let asked = try selection.selection()
-        return Selection(only: known, skip: asked.skip, level: asked.level)
+        let requestedSelection = try selection.selection()
+        return Selection(
+            only: known,
+            skip: requestedSelection.skip,
+            level: requestedSelection.level
+        )
     }
 
     /// Prints the cases that would run, and the reasons why others would not.
@@ -387,12 +396,12 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let reasons = Dictionary(grouping: preview.skippedContracts, by: \.reason)
         for (reason, cases) in reasons.sorted(by: { $0.key < $1.key }) {
-            let noun = cases.count == 1 ? "case" : "cases"
-            let lines = "\(cases.count) \(noun): \(reason)".printable.wrapped(style.width - 11)
+            let caseNoun = cases.count == 1 ? "case" : "cases"
+            let lines = "\(cases.count) \(caseNoun): \(reason)".printable.wrapped(style.width - 11)
             text += "not run    " + lines.joined(separator: "\n           ") + "\n"
         }
-        let shown = reports.verbose ? preview.runnableContracts : []
-        text += shown.map { "           \($0.caseID)\n" }.joined()
+        let listedContracts = reports.verbose ? preview.runnableContracts : []
+        text += listedContracts.map { "           \($0.caseID)\n" }.joined()
         if !reports.verbose { text += "           --verbose lists all cases\n" }
         Terminal.output(text)
     }

@@ -20,13 +20,13 @@ package final class Chromium: Sendable {
     }
 
     private let program: StartedProgram
-    private let folder: WorkFolder
+    private let profileFolder: WorkFolder
     private let isClosed = Atomic<Bool>(false)
     package let devTools: DevTools
 
-    /// The names of the browser's program in common packages.
+    /// The names that common packages give to the browser's executable file.
     ///
-    /// The headless shell has no user interface and comes first. It needs a third of the time for a
+    /// The headless shell has no user interface and comes first. It takes a third of the time for a
     /// page (decision record 0067).
     private static let executableNames = [
         "chrome-headless-shell", "chromium-headless-shell", "headless_shell", "chromium",
@@ -40,15 +40,18 @@ package final class Chromium: Sendable {
     ///   - path: The search path, separated by colons.
     /// - Returns: The path of an executable file.
     /// - Throws: A `StartError` that explains how to install a browser.
-    package static func find(_ configuredName: String?, path: String) throws(StartError) -> String {
+    package static func findExecutable(_ configuredName: String?, path: String) throws(StartError)
+        -> String
+    {
         if let configuredName {
-            if let executablePath = ProgramCommand.find(configuredName, searchPath: path) {
+            if let executablePath = ProgramCommand.findExecutable(configuredName, searchPath: path)
+            {
                 return executablePath
             }
             throw StartError(description: "the browser '\(configuredName)' does not exist")
         }
         let executablePath = executableNames.lazy.compactMap {
-            ProgramCommand.find($0, searchPath: path)
+            ProgramCommand.findExecutable($0, searchPath: path)
         }
         .first
         if let executablePath { return executablePath }
@@ -75,8 +78,8 @@ package final class Chromium: Sendable {
             for end in [input.readEnd, input.writeEnd] { close(end) }
             throw Self.noFileDescriptorError
         }
-        do throws(WorkFolder.MakeError) {
-            folder = try WorkFolder("browser")
+        do throws(WorkFolder.CreationError) {
+            profileFolder = try WorkFolder("browser")
         } catch {
             for end in [input.readEnd, input.writeEnd, output.readEnd, output.writeEnd] {
                 close(end)
@@ -84,7 +87,7 @@ package final class Chromium: Sendable {
             throw StartError(description: error.description)
         }
         var arguments = [
-            "--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + folder.path,
+            "--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + profileFolder.path,
             "--no-first-run", "--no-default-browser-check", "--disable-gpu", "--mute-audio",
             "--hide-scrollbars", "--disable-extensions", "--disable-sync", "--disable-translate",
             "--disable-background-networking", "--disable-component-update",
@@ -115,7 +118,7 @@ package final class Chromium: Sendable {
         guard (try? await devTools.send("Browser.getVersion", within: startTimeout)) != nil else {
             devTools.end()
             program.finish()
-            folder.remove()
+            profileFolder.remove()
             throw StartError(
                 description: "'\(executable)' does not respond like Chromium; to test it, run "
                     + "'\(executable) --headless=new --dump-dom about:blank'"
@@ -130,7 +133,7 @@ package final class Chromium: Sendable {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         devTools.end()
         program.finish()
-        folder.remove()
+        profileFolder.remove()
     }
 
     private static let noFileDescriptorError = StartError(

@@ -52,7 +52,7 @@ package final class DevTools: Sendable {
         thread.start()
     }
 
-    private func locked<Result>(_ body: (inout State) -> Result) -> Result {
+    private func withLockedState<Result>(_ body: (inout State) -> Result) -> Result {
         state.lock()
         defer { state.unlock() }
         return body(&values)
@@ -77,17 +77,17 @@ package final class DevTools: Sendable {
         session: String? = nil,
         within time: Duration = .seconds(10)
     ) async throws(CallError) -> JSONValue {
-        let callID = locked { state in
+        let callID = withLockedState { state in
             state.callID += 1
             return state.callID
         }
-        let timer = Task {
+        let timeoutTask = Task {
             try await ContinuousClock().sleep(for: time)
             self.answer(callID, nil)
         }
-        defer { timer.cancel() }
+        defer { timeoutTask.cancel() }
         await withCheckedContinuation { continuation in
-            let isClosed = locked { state in
+            let isClosed = withLockedState { state in
                 if !state.isClosed { state.waitingCalls[callID] = continuation }
                 return state.isClosed
             }
@@ -97,9 +97,9 @@ package final class DevTools: Sendable {
                 sendWithoutReply(callID, method, parameters, session)
             }
         }
-        let answer = locked { $0.responses.removeValue(forKey: callID) }
+        let answer = withLockedState { $0.responses.removeValue(forKey: callID) }
         guard let answer else {
-            let isClosed = locked { $0.isClosed }
+            let isClosed = withLockedState { $0.isClosed }
             throw CallError(
                 method: method,
                 text: isClosed
@@ -118,7 +118,7 @@ package final class DevTools: Sendable {
         _ parameters: JSONObject = [:],
         session: String? = nil
     ) {
-        let callID = locked { state in
+        let callID = withLockedState { state in
             state.callID += 1
             return state.callID
         }
@@ -158,7 +158,7 @@ package final class DevTools: Sendable {
     /// The stream ends when the browser ends or when `stopListening` is called.
     package func events(of session: String) -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
-        let isClosed = locked { state in
+        let isClosed = withLockedState { state in
             if !state.isClosed { state.listeners[session] = continuation }
             return state.isClosed
         }
@@ -167,11 +167,11 @@ package final class DevTools: Sendable {
     }
 
     package func stopListening(_ session: String) {
-        locked { $0.listeners.removeValue(forKey: session) }?.finish()
+        withLockedState { $0.listeners.removeValue(forKey: session) }?.finish()
     }
 
     private func answer(_ callID: Int64, _ value: JSONValue?) {
-        let continuation = locked { state in
+        let continuation = withLockedState { state in
             let continuation = state.waitingCalls.removeValue(forKey: callID)
             if continuation != nil { state.responses[callID] = value }
             return continuation
@@ -184,7 +184,7 @@ package final class DevTools: Sendable {
         if let callID = message["id"]?.int64 { return answer(callID, message) }
         guard let method = message["method"]?.string else { return }
         let session = message["sessionId"]?.string ?? ""
-        let listener = locked { $0.listeners[session] }
+        let listener = withLockedState { $0.listeners[session] }
         listener?.yield(Event(method: method, parameters: message["params"] ?? .null))
     }
 
@@ -192,7 +192,7 @@ package final class DevTools: Sendable {
     ///
     /// Waiting calls end with an error.
     func end() {
-        let isFirst = locked { state in
+        let isFirst = withLockedState { state in
             defer { state.isClosed = true }
             return !state.isClosed
         }
@@ -201,7 +201,7 @@ package final class DevTools: Sendable {
     }
 
     private func finish() {
-        let (waitingCalls, listeners) = locked { state in
+        let (waitingCalls, listeners) = withLockedState { state in
             defer {
                 state.isClosed = true
                 state.waitingCalls = [:]

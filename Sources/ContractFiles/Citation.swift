@@ -24,7 +24,7 @@ package enum Citation: Hashable, Sendable {
     /// the contract's ID.
     package static func all(in text: String, by id: String) -> [Citation] {
         var parser = CitationParser(text, sheet: FactSheet.referenced(by: id.prefix { $0 != "/" }))
-        return parser.read()
+        return parser.readCitations()
     }
 
     /// Whether the cited part exists in the fact sheets.
@@ -43,7 +43,7 @@ package enum Citation: Hashable, Sendable {
 /// A parser for citations, which reads the words of a `source` text from left to right.
 private struct CitationParser {
     /// The kind of part to which the next number in the text refers.
-    private enum Mode {
+    private enum ParsingMode {
         case nothing
         case section
         case row(section: String)
@@ -59,7 +59,7 @@ private struct CitationParser {
     /// The fact sheet of the service that the text named last; empty when the text has named none.
     private var provider: String
     private var sheet: String
-    private var mode = Mode.nothing
+    private var parsingMode = ParsingMode.nothing
     private var citations: [Citation] = []
 
     init(_ text: String, sheet: FactSheet?) {
@@ -69,8 +69,8 @@ private struct CitationParser {
         self.sheet = provider
     }
 
-    mutating func read() -> [Citation] {
-        for index in words.indices { read(at: index) }
+    mutating func readCitations() -> [Citation] {
+        for index in words.indices { readCitations(at: index) }
         return citations
     }
 
@@ -78,24 +78,24 @@ private struct CitationParser {
         words.indices.contains(index) ? words[index].lowercased() : ""
     }
 
-    private mutating func read(at index: Int) {
+    private mutating func readCitations(at index: Int) {
         let text = words[index]
         let word = word(index)
         if Self.isName(text) {
             addCitation(.name(text))
         } else if word == "sheet", self.word(index - 1) == "fact" {
-            (sheet, mode) = (provider, .section)
+            (sheet, parsingMode) = (provider, .section)
         } else if word == "rules", self.word(index - 1) == "identity" {
-            (sheet, mode) = (FactSheet.referenced(by: "identity")?.name ?? "", .section)
+            (sheet, parsingMode) = (FactSheet.referenced(by: "identity")?.name ?? "", .section)
         } else if let named = FactSheet.referenced(by: word)?.name, word != "identity" {
-            (provider, sheet, mode) = (named, named, .nothing)
+            (provider, sheet, parsingMode) = (named, named, .nothing)
         } else if word == "trap" || word == "traps" {
             let traps = FactSheet.named(provider)?.traps
-            (sheet, mode) = (provider, .row(section: traps?.number ?? ""))
+            (sheet, parsingMode) = (provider, .row(section: traps?.number ?? ""))
         } else if word == "flow" || word == "flows" {
-            (sheet, mode) = (provider, .row(section: "3"))
+            (sheet, parsingMode) = (provider, .row(section: "3"))
         } else if word == "row" {
-            mode = .effect
+            parsingMode = .effect
         } else {
             readReference(text, at: index)
         }
@@ -103,18 +103,18 @@ private struct CitationParser {
 
     private mutating func readReference(_ text: String, at index: Int) {
         let isSection = ["trap", "traps", "flow", "flows"].contains(word(index + 1))
-        switch mode {
+        switch parsingMode {
         case _ where isSection && Self.isNumber(text): break  // The row of "7, trap 4" implies 7.
         case .section where Self.isNumber(text):
             addCitation(.section(sheet: sheet, number: text))
         case .row(let section) where Self.isNumber(text):
-            for name in range(to: text, at: index) {
+            for name in numbersInRange(to: text, at: index) {
                 addCitation(.row(sheet: sheet, section: section, name: name))
             }
         case .effect where text == text.uppercased():
             addEffectCitation(text)
         default:
-            if !Self.connectingWords.contains(text.lowercased()) { mode = .nothing }
+            if !Self.connectingWords.contains(text.lowercased()) { parsingMode = .nothing }
         }
     }
 
@@ -132,7 +132,7 @@ private struct CitationParser {
     }
 
     /// Returns the numbers of a range such as `21 to 25`, without the first number.
-    private func range(to text: String, at index: Int) -> [String] {
+    private func numbersInRange(to text: String, at index: Int) -> [String] {
         guard word(index - 1) == "to", let first = Int(word(index - 2)), let last = Int(text),
             first < last
         else { return [text] }

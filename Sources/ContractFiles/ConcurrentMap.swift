@@ -14,15 +14,17 @@ extension Collection where Element: Sendable, Index == Int, Self: Sendable {
     ) -> [Output] {
         let partCount = Swift.min(count / chunkMin, 256)
         guard partCount > 1 else { return map(transform) }
-        let bounds = (0...partCount).map { startIndex + count * $0 / partCount }
-        var parts = [[Output]](repeating: [], count: partCount)
-        parts.withUnsafeMutableBufferPointer { buffer in
+        let partBounds = (0...partCount).map { startIndex + count * $0 / partCount }
+        var partOutputs = [[Output]](repeating: [], count: partCount)
+        partOutputs.withUnsafeMutableBufferPointer { buffer in
             // Each part is written by a single thread, and read after all threads have finished.
             nonisolated(unsafe) let buffer = buffer
             DispatchQueue.concurrentPerform(iterations: partCount) { index in
-                buffer[index] = (bounds[index]..<bounds[index + 1]).map { transform(self[$0]) }
+                buffer[index] = (partBounds[index]..<partBounds[index + 1]).map {
+                    transform(self[$0])
+                }
             }
         }
-        return parts.flatMap(\.self)
+        return partOutputs.flatMap(\.self)
     }
 }

@@ -72,9 +72,9 @@ package struct ContractIndex: Sendable {
             needs = names.compactMap { Feature(rawValue: String(decoding: $0, as: UTF8.self)) }
             guard needs.count == names.count else { return nil }
         }
-        let kind = text(5, Self.kind)
-        let search = Search.Kind(rawValue: kind)
-        guard search != nil || ["backend", "app"].contains(kind) else { return nil }
+        let kindColumn = text(5, Self.kindColumn)
+        let search = Search.Kind(rawValue: kindColumn)
+        guard search != nil || ["backend", "app"].contains(kindColumn) else { return nil }
         return ContractHeading(
             id: id,
             variant: text(1, \.variant),
@@ -83,7 +83,7 @@ package struct ContractIndex: Sendable {
             level: level,
             source: text(7, \.source),
             needs: needs,
-            isDeviceScenario: kind == "app",
+            isDeviceScenario: kindColumn == "app",
             search: search
         )
     }
@@ -95,17 +95,17 @@ package struct ContractIndex: Sendable {
         var text = ""
         for file in library.files {
             guard case .success(let contracts) = file.result else { continue }
-            let isPlain = contracts.allSatisfy { contract in
+            let isIndexable = contracts.allSatisfy { contract in
                 !(contract.caseID + contract.title + contract.source).utf8
                     .contains { $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\n") }
             }
-            guard isPlain else { continue }
+            guard isIndexable else { continue }
             text += "\(file.id)\t\(digest(file.text))\n"
             var last: [String] = []
             for heading in contracts.map(\.heading) {
                 let columns = [
                     heading.variant, heading.clause, heading.level.rawValue,
-                    heading.needs.map(\.rawValue).joined(separator: ","), kind(heading),
+                    heading.needs.map(\.rawValue).joined(separator: ","), kindColumn(heading),
                     heading.title, heading.source,
                 ]
                 let shortenedColumns = columns.enumerated().map { index, word in
@@ -120,7 +120,7 @@ package struct ContractIndex: Sendable {
 
     private static let sameAsPreviousMark = UInt8(ascii: "\"")
 
-    private static func kind(_ heading: ContractHeading) -> String {
+    private static func kindColumn(_ heading: ContractHeading) -> String {
         heading.search?.rawValue ?? (heading.isDeviceScenario ? "app" : "backend")
     }
 

@@ -6,7 +6,7 @@ package struct ContractLibrary: Sendable {
     /// A contract file: its ID, its content, and the contracts in it.
     package struct File: Sendable {
         fileprivate enum Content: Sendable {
-            case read(Result<[Contract], ContractErrors>)
+            case parsed(Result<[Contract], ContractErrors>)
             /// The file is not parsed yet. Its headings come from the index of the shipped
             /// contracts.
             case indexed([ContractHeading])
@@ -27,25 +27,25 @@ package struct ContractLibrary: Sendable {
                 id: id,
                 path: path,
                 text: text,
-                content: .read(ContractParser.parse(text, path: path, id: id))
+                content: .parsed(ContractParser.parse(text, path: path, id: id))
             )
         }
 
-        package var isParsed: Bool { if case .read = content { true } else { false } }
+        package var isParsed: Bool { if case .parsed = content { true } else { false } }
 
         /// The contracts or the errors of the file.
         ///
         /// The file is parsed now if only its entry in the index was read before.
         package var result: Result<[Contract], ContractErrors> {
             switch content {
-            case .read(let result): result
+            case .parsed(let result): result
             case .indexed: ContractParser.parse(text, path: path, id: id, hasPassedChecks: true)
             }
         }
 
         fileprivate var headings: [ContractHeading] {
             switch content {
-            case .read(let result): ((try? result.get()) ?? []).map(\.heading)
+            case .parsed(let result): ((try? result.get()) ?? []).map(\.heading)
             case .indexed(let headings): headings
             }
         }
@@ -61,7 +61,7 @@ package struct ContractLibrary: Sendable {
     ///
     /// The contracts are parsed once. The checks for typical mistakes are skipped, because the
     /// contracts passed them before they were shipped.
-    package static let shipped = indexed.read
+    package static let shipped = indexed.parsed
 
     /// The shipped contracts from the index; each file is parsed only when its contracts are
     /// needed.
@@ -70,13 +70,13 @@ package struct ContractLibrary: Sendable {
         let index = ContractIndex(parsing: files.first { $0.path == "index.txt" }?.text ?? "")
         return embedded { id, path, text in
             index.headings(id: id, text: text).map(File.Content.indexed)
-                ?? .read(ContractParser.parse(text, path: path, id: id, hasPassedChecks: true))
+                ?? .parsed(ContractParser.parse(text, path: path, id: id, hasPassedChecks: true))
         }
     }()
 
     /// Returns the shipped contracts, parsed with all checks for typical mistakes.
     package static func fullyChecked() -> ContractLibrary {
-        embedded { id, path, text in .read(ContractParser.parse(text, path: path, id: id)) }
+        embedded { id, path, text in .parsed(ContractParser.parse(text, path: path, id: id)) }
     }
 
     private static func embedded(
@@ -139,12 +139,12 @@ package struct ContractLibrary: Sendable {
                     id: displayPath,
                     path: displayPath,
                     text: "",
-                    content: .read(.failure(.init([error])))
+                    content: .parsed(.failure(.init([error])))
                 )
             }
             let idInFolder = relativePath.map { String($0.dropLast(5)) }
-            // For a subfolder of a contracts folder, the IDs begin with the names of the folders
-            // above the subfolder.
+            // The files of a subfolder of a contracts folder have IDs that begin with the names of
+            // its parent folders. Only the line `contract:` of a file contains these names.
             let idInFile = declaredID(text)
             let isDeclaredIDInFolder =
                 idInFolder.map { idInFile?.hasSuffix("/" + $0) ?? false } ?? true
@@ -154,9 +154,9 @@ package struct ContractLibrary: Sendable {
         return ContractLibrary(files: files)
     }
 
-    /// Returns a library with the files of both libraries.
+    /// Returns this library with the files of another library added.
     ///
-    /// A file of the other library replaces a file with the same ID.
+    /// A file of the other library replaces a file of this library with the same ID.
     package func replacing(with other: ContractLibrary) -> ContractLibrary {
         let ids = Set(other.files.map(\.id))
         return ContractLibrary(
@@ -178,17 +178,17 @@ package struct ContractLibrary: Sendable {
         -> [Contract]
     {
         let (ids, cases) = (Set(selectedHeadings.map(\.id)), Set(selectedHeadings.map(\.caseID)))
-        let library = ContractLibrary(files: files.filter { ids.contains($0.id) }).read
+        let library = ContractLibrary(files: files.filter { ids.contains($0.id) }).parsed
         guard library.errors.isEmpty else { throw ContractErrors(library.errors) }
         return library.contracts.filter { cases.contains($0.caseID) }
     }
 
     /// A library with the same files, all of them parsed.
-    private var read: ContractLibrary {
+    private var parsed: ContractLibrary {
         ContractLibrary(
             files: files.concurrentMap(chunkMin: 16) { file in
                 var file = file
-                file.content = .read(file.result)
+                file.content = .parsed(file.result)
                 return file
             }
         )
@@ -204,7 +204,7 @@ package struct ContractLibrary: Sendable {
     /// The errors in the files that were parsed.
     package var errors: [ContractError] {
         files.flatMap { file -> [ContractError] in
-            if case .read(.failure(let errors)) = file.content { errors.errors } else { [] }
+            if case .parsed(.failure(let errors)) = file.content { errors.errors } else { [] }
         }
     }
 

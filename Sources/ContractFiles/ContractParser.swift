@@ -47,8 +47,8 @@ package enum ContractParser {
     ) -> Result<[Contract], ContractErrors> {
         var reader = NodeReader()
         let axes = VariantAxes(root, &reader, hasPassedChecks: hasPassedChecks)
-        let templates = hasPassedChecks ? nil : TemplateChecks(contract: root, lines: lines)
-        var errors = reader.errors + (templates?.errors ?? [])
+        let templateChecks = hasPassedChecks ? nil : TemplateChecks(contract: root, lines: lines)
+        var errors = reader.errors + (templateChecks?.errors ?? [])
         var contracts: [Contract] = []
         // The key `variants` is removed after the first variant, because reading all its values for
         // each variant would take long.
@@ -76,7 +76,7 @@ package enum ContractParser {
             }
             for error in reader.errors
             where !errors.contains(error)
-                && templates?.sourceLocations.contains(error.location) != true
+                && templateChecks?.sourceLocations.contains(error.location) != true
             {
                 errors.append(error)
             }
@@ -118,17 +118,19 @@ private struct VariantAxes {
 
     init(_ root: LocatedNode, _ reader: inout NodeReader, hasPassedChecks: Bool) {
         guard let variants = root["variants"] else { return }
-        let rest = root.entries.filter { $0.key != "variants" }
+        let entriesWithoutVariants = root.entries.filter { $0.key != "variants" }
         for axis in reader.entries(variants) ?? [] {
             let values = reader.sequence(axis.value).compactMap { reader.text($0) }
             if values.isEmpty, case .sequence = axis.value.content {
                 reader.fail(
-                    .wrongKind(expected: "a list with values", found: axis.value.kind),
+                    .wrongValueKind(expected: "a list with values", found: axis.value.kind),
                     at: axis.value.location
                 )
             }
             let names = TemplateNames.Axis(name: axis.key, values: values)
-            if !hasPassedChecks, !values.isEmpty, !rest.contains(where: { $0.value.uses(names) }) {
+            if !hasPassedChecks, !values.isEmpty,
+                !entriesWithoutVariants.contains(where: { $0.value.uses(names) })
+            {
                 reader.fail(
                     .conflict(
                         "no step or expectation uses the axis '\(axis.key)' of 'variants'",

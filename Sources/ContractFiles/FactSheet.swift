@@ -75,13 +75,13 @@ package struct FactSheet: Sendable {
         let headings = Self.headings(of: lines)
         title = headings.first.map(\.title) ?? name
         sections = headings.dropFirst().map { heading in
-            let end =
+            let sectionEnd =
                 headings.first { $0.line > heading.line && $0.depth <= heading.depth }?.line
                 ?? lines.count
             return Section(
                 title: heading.title,
                 depth: heading.depth,
-                lines: Array(lines[(heading.line + 1)..<end])
+                lines: Array(lines[(heading.line + 1)..<sectionEnd])
             )
         }
     }
@@ -151,16 +151,16 @@ extension FactSheet {
         guard lines[index].hasPrefix(listItemStart) else { return nil }
         let line = lines[index].dropFirst(listItemStart.count)
         let name = line.prefix { $0 != "*" }
-        let rest = lines[(index + 1)...].prefix { $0.hasPrefix("  ") }
-        let text = [line.dropFirst(name.count + 2)] + rest
+        let continuationLines = lines[(index + 1)...].prefix { $0.hasPrefix("  ") }
+        let text = [line.dropFirst(name.count + 2)] + continuationLines
         let words = text.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
         return Row(name: String(name), cells: [("", String(name)), ("", words)])
     }
 }
 
 extension FactSheet.Section {
-    /// Returns the row of the section with this name, or the first row whose name contains all
-    /// words of this name.
+    /// Returns the first row of this section whose name equals a given name. If there is none,
+    /// returns the first row whose name contains all words of the given name.
     package func row(_ name: String) -> FactSheet.Row? {
         let words = name.split(separator: " ")
         return rows.first { $0.name == name }

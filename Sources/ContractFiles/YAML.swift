@@ -16,12 +16,12 @@ extension LocatedNode {
         } catch let error as ContractError {
             throw error
         } catch let error as YamlError {
-            throw file.translate(error)
+            throw file.contractError(error)
         } catch {
             throw ContractError(.yaml("\(error)"), at: file.location(1, 1))
         }
         var count = 0
-        self = try file.located(node, depth: 0, count: &count)
+        self = try file.locatedNode(node, depth: 0, count: &count)
     }
 
     /// Returns the lines of a string, including empty lines.
@@ -50,7 +50,7 @@ private struct YAMLFile {
         )
     }
 
-    func located(
+    func locatedNode(
         _ node: Node,
         depth: Int,
         count: inout Int
@@ -59,7 +59,7 @@ private struct YAMLFile {
         let column = node.mark?.column ?? 1
         count += 1
         guard count <= LocatedNode.nodeCountMax else {
-            throw ContractError(.tooLarge, at: location(line, column))
+            throw ContractError(.tooManyNodes, at: location(line, column))
         }
         guard depth < LocatedNode.depthMax else {
             throw ContractError(.yaml("nested too deeply"), at: location(line, column))
@@ -79,7 +79,7 @@ private struct YAMLFile {
         case .sequence(let sequence):
             var elements: [LocatedNode] = []
             for element in sequence {
-                elements.append(try located(element, depth: depth + 1, count: &count))
+                elements.append(try locatedNode(element, depth: depth + 1, count: &count))
             }
             return LocatedNode(.sequence(elements), location(line, column))
         case .alias:
@@ -87,7 +87,7 @@ private struct YAMLFile {
         }
     }
 
-    /// Returns a quoted string with the byte order mark at its start, which Yams removes.
+    /// Restores the byte order mark at the start of a quoted string, from which Yams removes it.
     ///
     /// Foundation, which Yams uses, treats the mark as a sign of the encoding.
     private func withByteOrderMark(_ text: String, _ start: (line: Int, column: Int)) -> String {
@@ -125,21 +125,23 @@ private struct YAMLFile {
                     throw ContractError(.unquotedTemplate(word), at: keySourceLocation)
                 }
                 throw ContractError(
-                    .wrongKind(expected: "a word as key", found: "a list or a mapping"),
+                    .wrongValueKind(expected: "a word as key", found: "a list or a mapping"),
                     at: keySourceLocation
                 )
             }
             guard seenKeys.insert(name).inserted else {
                 throw ContractError(.duplicateKey(name), at: keySourceLocation)
             }
-            let child = try located(value, depth: depth + 1, count: &count)
+            let child = try locatedNode(value, depth: depth + 1, count: &count)
             entries.append(.init(key: name, keyLocation: keySourceLocation, value: child))
         }
         return entries
     }
 
-    /// Returns the word of a template `{{word}}` without quotation marks, which YAML reads as a key
-    /// that is a mapping; nil for any other key.
+    /// Returns the word of an unquoted template `{{word}}` that is used as a key; nil for any other
+    /// key.
+    ///
+    /// YAML reads such a key as a mapping.
     private static func unquotedTemplate(_ key: Node) -> String? {
         guard case .mapping(let inner) = key, inner.count == 1, let pair = inner.first,
             pair.value.null != nil
@@ -147,7 +149,7 @@ private struct YAMLFile {
         return pair.key.string
     }
 
-    func translate(_ error: YamlError) -> ContractError {
+    func contractError(_ error: YamlError) -> ContractError {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):

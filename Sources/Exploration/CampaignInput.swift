@@ -3,12 +3,12 @@ internal import Conformance
 /// The input of one run of a campaign (`assay explore`): a customer history, or the history of an
 /// app on a phone.
 package enum CampaignInput: Hashable, Sendable {
-    case people(CustomerHistory)
+    case users(CustomerHistory)
     case phone(PhoneHistory)
 
     package var title: String {
         switch self {
-        case .people(let history): history.title
+        case .users(let history): history.title
         case .phone(let history): history.title
         }
     }
@@ -17,7 +17,7 @@ package enum CampaignInput: Hashable, Sendable {
     /// failure signature.
     package func id(_ failureSignature: FailureSignature) -> String {
         switch self {
-        case .people(let history): history.failureID(failureSignature)
+        case .users(let history): history.failureID(failureSignature)
         case .phone(let history): history.failureID(failureSignature)
         }
     }
@@ -32,7 +32,7 @@ package enum CampaignInput: Hashable, Sendable {
     /// The number of steps in the history, plus the faults of a customer history.
     package var size: Int {
         switch self {
-        case .people(let history): history.stepAndFaultCount
+        case .users(let history): history.stepAndFaultCount
         case .phone(let history): history.steps.count
         }
     }
@@ -42,7 +42,7 @@ package enum CampaignInput: Hashable, Sendable {
     /// They are used to shrink a failure.
     package var shorterVariants: [CampaignInput] {
         switch self {
-        case .people(let history): history.shorterVariants.map(CampaignInput.people)
+        case .users(let history): history.shorterVariants.map(CampaignInput.users)
         case .phone(let history): history.shorterVariants.map(CampaignInput.phone)
         }
     }
@@ -50,7 +50,7 @@ package enum CampaignInput: Hashable, Sendable {
     /// Variants of the history with the same number of steps but fewer details.
     package var simplerVariants: [CampaignInput] {
         switch self {
-        case .people(let history): history.simplerVariants.map(CampaignInput.people)
+        case .users(let history): history.simplerVariants.map(CampaignInput.users)
         // A variant of a phone's history with fewer details is already part of `shorterVariants`.
         case .phone: []
         }
@@ -58,7 +58,7 @@ package enum CampaignInput: Hashable, Sendable {
 
     /// The customer history; nil for the history of a phone.
     package var history: CustomerHistory? {
-        if case .people(let history) = self { history } else { nil }
+        if case .users(let history) = self { history } else { nil }
     }
 
     /// The history of a phone; nil for a customer history.
@@ -70,10 +70,10 @@ package enum CampaignInput: Hashable, Sendable {
     /// order.
     package func contains(_ other: CampaignInput) -> Bool {
         switch (self, other) {
-        case (.people(let thisHistory), .people(let otherHistory)):
+        case (.users(let thisHistory), .users(let otherHistory)):
             thisHistory.contains(otherHistory)
         case (.phone(let thisHistory), .phone(let otherHistory)): thisHistory.contains(otherHistory)
-        case (.people, .phone), (.phone, .people): false
+        case (.users, .phone), (.phone, .users): false
         }
     }
 }

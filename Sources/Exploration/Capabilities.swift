@@ -7,14 +7,14 @@ package struct Capabilities: Hashable, Sendable {
     package var features: Set<Feature>
     /// Whether any probe of the backend returns stored state.
     ///
-    /// Without one, a run can only compare effects, such as pushes.
-    package var showsState: Bool
+    /// Without such a probe, a run can only compare effects, such as pushes.
+    package var canReadState: Bool
     /// Whether the backend itself creates the IDs of its users, instead of the app.
     package var backendChoosesIDs: Bool
 
-    package init(features: Set<Feature>, showsState: Bool, backendChoosesIDs: Bool) {
-        (self.features, self.showsState, self.backendChoosesIDs) = (
-            features, showsState, backendChoosesIDs
+    package init(features: Set<Feature>, canReadState: Bool, backendChoosesIDs: Bool) {
+        (self.features, self.canReadState, self.backendChoosesIDs) = (
+            features, canReadState, backendChoosesIDs
         )
     }
 

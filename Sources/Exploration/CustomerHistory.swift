@@ -14,7 +14,7 @@ package struct CustomerHistory: Hashable, Sendable {
         case unknown
     }
 
-    package struct Person: Hashable, Sendable {
+    package struct HistoryUser: Hashable, Sendable {
         package var name: String
         package var arrival: RegistrationStatus
 
@@ -52,7 +52,7 @@ package struct CustomerHistory: Hashable, Sendable {
         }
     }
 
-    package var people: [Person]
+    package var users: [HistoryUser]
     package var steps: [Step]
     package var placedFaults: [PlacedFault]
     /// Whether the run is compared with a baseline run (the same history without faults), in
@@ -62,12 +62,12 @@ package struct CustomerHistory: Hashable, Sendable {
     package var hasBaseline: Bool
 
     package init(
-        people: [Person],
+        users: [HistoryUser],
         steps: [Step],
         placedFaults: [PlacedFault] = [],
         hasBaseline: Bool = false
     ) {
-        self.people = people
+        self.users = users
         self.steps = steps
         self.placedFaults = placedFaults
         self.hasBaseline = hasBaseline
@@ -86,7 +86,7 @@ package struct CustomerHistory: Hashable, Sendable {
 }
 
 extension CustomerHistory {
-    func person(_ name: String) -> Person? { people.first { $0.name == name } }
+    func person(_ name: String) -> HistoryUser? { users.first { $0.name == name } }
 
     /// Whether the history has any fault.
     var hasFaults: Bool { !placedFaults.isEmpty }
@@ -98,8 +98,8 @@ extension CustomerHistory {
         history.steps = Array(steps[...end])
         let keptStepIDs = Set(history.steps.map(\.id))
         history.placedFaults.removeAll { !keptStepIDs.contains($0.operation) }
-        let people = Set(history.steps.flatMap(\.operation.people))
-        history.people.removeAll { !people.contains($0.name) }
+        let users = Set(history.steps.flatMap(\.operation.users))
+        history.users.removeAll { !users.contains($0.name) }
         history.hasBaseline = false
         return history.withoutStateReadPoints
     }

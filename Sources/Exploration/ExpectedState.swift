@@ -9,7 +9,7 @@ internal import Providers
 package struct ExpectedState: Hashable, Sendable {
     package enum Expiration: Hashable, Sendable {
         case never
-        /// Access ends at this time, relative to the start of the run.
+        /// Access ends at this time, relative to the run's base time (`RunRecord.base`).
         case at(Duration)
     }
 
@@ -117,7 +117,7 @@ extension HistoryModel {
         if onlyPurchase.graceEnd == nil {
             expectedState.expires = onlyPurchase.expires.map { .at($0 - Self.zero) } ?? .never
         }
-        setFlags(of: onlyPurchase, in: &expectedState, user)
+        setRenewalFlags(of: onlyPurchase, in: &expectedState, user)
         return expectedState
     }
 
@@ -168,7 +168,7 @@ extension HistoryModel {
             && purchase.resume == nil && !purchase.isFamilyShared
     }
 
-    private func setFlags(
+    private func setRenewalFlags(
         of purchase: Purchase,
         in expectedState: inout ExpectedState,
         _ user: String
@@ -184,8 +184,8 @@ extension HistoryModel {
             expectedState.billingIssue = purchase.billingIssue != nil
         }
         expectedState.refunded = false
-        // Play names the next product differently. The fact sheets leave open whether a product
-        // change survives a cancellation.
+        // Google Play names the next product in another form. The fact sheets leave open whether a
+        // product change survives a cancellation.
         if purchase.store != "PLAY_STORE", expectedState.willRenew == true {
             expectedState.pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
         }

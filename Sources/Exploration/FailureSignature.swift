@@ -15,7 +15,8 @@ package struct FailureSignature: Hashable, Sendable {
     package init(_ finding: Finding) {
         code = finding.code
         switch finding.code {
-        // In `access of ada is true`: access without payment and missing access are two signatures.
+        // For the expectation `access of ada is true`, the subject is `access true`. Access without
+        // payment and missing access therefore have different signatures.
         case .wrongStateValue:
             let words = finding.expected.split(separator: " ").map(String.init)
             let value = words.last.flatMap { ["true", "false"].contains($0) ? $0 : nil }
@@ -44,7 +45,8 @@ extension CustomerHistory {
     /// Returns whether this history and the other history may fail for the same reason.
     ///
     /// The result is true when this history has all operations of the other history, in the same
-    /// order, and all kinds of its faults.
+    /// order, and all of its kinds of faults. If the other history has a user who is not registered
+    /// at first, this history must have such a user too.
     package func contains(_ other: CustomerHistory) -> Bool {
         var unmatchedSignatures = other.operationSignatures[...]
         for part in operationSignatures where unmatchedSignatures.first.map(part.covers) ?? false {
@@ -56,7 +58,7 @@ extension CustomerHistory {
             return false
         }
         let hasUnknownUser = { (history: CustomerHistory) in
-            history.people.contains { $0.arrival == .unknown }
+            history.users.contains { $0.arrival == .unknown }
         }
         return hasUnknownUser(self) || !hasUnknownUser(other)
     }
@@ -69,7 +71,7 @@ extension CustomerHistory {
     ///   operations, the faults and the signature.
     package func failureID(_ failureSignature: FailureSignature) -> String {
         let kinds = Set(placedFaults.map(\.fault.kind)).sorted()
-        let hasUnknownUser = people.contains { $0.arrival == .unknown }
+        let hasUnknownUser = users.contains { $0.arrival == .unknown }
         var lines: [String] = [failureSignature.words, hasUnknownUser ? "a stranger" : ""]
         for part in operationSignatures { lines.append(part.text) }
         lines += kinds.map(\.rawValue)
@@ -93,7 +95,7 @@ extension CustomerHistory {
         var store: String?
         var period: String?
         var reason: String?
-        var knownBy: EventSpec.UserIDLocation?
+        var userIDLocation: EventSpec.UserIDLocation?
         let type: String?
 
         init(_ operation: HistoryOperation) {
@@ -109,7 +111,7 @@ extension CustomerHistory {
                 ? nil : operation.store
             period = operation.period == "NORMAL" ? nil : operation.period
             reason = operation.reason
-            knownBy = operation.knownBy
+            userIDLocation = operation.userIDLocation
             type = operation.type
         }
 
@@ -123,7 +125,7 @@ extension CustomerHistory {
             if simplerSignature.store == nil { strippedSignature.store = nil }
             if simplerSignature.period == nil { strippedSignature.period = nil }
             if simplerSignature.reason == nil { strippedSignature.reason = nil }
-            if simplerSignature.knownBy == nil { strippedSignature.knownBy = nil }
+            if simplerSignature.userIDLocation == nil { strippedSignature.userIDLocation = nil }
             return strippedSignature == simplerSignature
         }
 
@@ -135,7 +137,7 @@ extension CustomerHistory {
             if isDeferred { words.append("deferred") }
             if hasAdditionalID { words.append("several") }
             if hasEffectDuration { words.append("span") }
-            for text in [store, period, reason, knownBy?.rawValue, type] {
+            for text in [store, period, reason, userIDLocation?.rawValue, type] {
                 if let text { words.append(text) }
             }
             return words.joined(separator: " ")

@@ -133,11 +133,11 @@ package struct HistoryCoverage: Hashable, Sendable {
     struct Tracker {
         /// The name under which the events that change no subscription are counted together.
         static let irrelevant = "idle"
-        private var people: [String: CustomerHistory.RegistrationStatus] = [:]
+        private var users: [String: CustomerHistory.RegistrationStatus] = [:]
         private var lastEventLabelByUser: [String: String] = [:]
 
-        init(_ people: [CustomerHistory.Person]) {
-            for person in people { self.people[person.name] = person.arrival }
+        init(_ users: [CustomerHistory.HistoryUser]) {
+            for person in users { self.users[person.name] = person.arrival }
         }
 
         /// Returns the situations that one step of a history covers.
@@ -184,10 +184,13 @@ package struct HistoryCoverage: Hashable, Sendable {
                     features.append(.consecutiveEvents(before, coverageLabel))
                 }
                 lastEventLabelByUser[user] = coverageLabel
-                let arrival = people[user]?.rawValue ?? ""
-                let knownBy = message.event?.knownBy ?? .appUserID
+                let arrival = users[user]?.rawValue ?? ""
+                let userIDLocation = message.event?.userIDLocation ?? .appUserID
                 features.append(
-                    .userIDKind(knownBy == .appUserID ? arrival : knownBy.rawValue, coverageLabel)
+                    .userIDKind(
+                        userIDLocation == .appUserID ? arrival : userIDLocation.rawValue,
+                        coverageLabel
+                    )
                 )
             }
             if coverageLabel == Self.irrelevant { features.append(.userIDKind("", message.type)) }

@@ -9,11 +9,11 @@ extension HistoryGenerator {
     ) {
         let capabilities = options.capabilities
         for index in history.steps.indices
-        where capabilities.showsState && occursOncePer(6, &random) {
+        where capabilities.canReadState && occursOncePer(6, &random) {
             history.steps[index].readsStateAfterStep = true
         }
         guard !occursOncePer(3, &random) else {
-            history.hasBaseline = !capabilities.showsState
+            history.hasBaseline = !capabilities.canReadState
             return
         }
         let areRestartsRequested = options.faults.contains { $0 == .restart || $0 == .crash }
@@ -35,7 +35,7 @@ extension HistoryGenerator {
                 capabilities.allows(fault),
                 // If the backend shows no stored state, its effects alone do not show the result of
                 // a delayed event.
-                capabilities.showsState || !fault.changesDeliveryOrder
+                capabilities.canReadState || !fault.changesDeliveryOrder
             else { continue }
             history.placedFaults.append(
                 CustomerHistory.PlacedFault(
@@ -57,8 +57,8 @@ extension HistoryGenerator {
                     )
                 )
             }
-            // If the backend lost state in a restart, that becomes visible when an earlier event is
-            // delivered again.
+            // A second delivery of an earlier event shows whether the backend lost state in the
+            // restart.
             if case .restart = fault, isFaultEnabled(.redelivery(after: 1)),
                 let earlierIndex = Self.latestEventIndex(before: index, events)
             {
@@ -76,17 +76,17 @@ extension HistoryGenerator {
         }
         let isBaselineWanted = occursOncePer(mayRestart ? 2 : 4, &random) || hasRedelivery
         history.hasBaseline =
-            !capabilities.showsState || !history.placedFaults.isEmpty && isBaselineWanted
+            !capabilities.canReadState || !history.placedFaults.isEmpty && isBaselineWanted
     }
 
-    /// Returns the index of an earlier event whose users have no other event up to and including
+    /// Returns the index of an earlier event whose users have no later event up to and including
     /// `index`.
     ///
-    /// An event that reports a payment is preferred.
+    /// If the backend processes such an event twice, the result is visible, because no newer event
+    /// hides it. An event that reports a payment is preferred.
     ///
-    /// If the backend processes the found event twice, the result is visible, because no newer
-    /// event hides it. Without such an event, the result is the index of the previous event; nil
-    /// when there is none.
+    /// Without such an event, the result is the index of the previous event; nil when there is
+    /// none.
     private static func latestEventIndex(before index: Int, _ events: [HistoryModel.StepEvent])
         -> Int?
     {
@@ -147,7 +147,7 @@ extension HistoryGenerator {
         }
         if mayProviderFail, occursOncePer(2, &random) {
             let providerResponses: [ProviderPlan.PlannedResponse] = [
-                .status(500), .status(503), .reset, .loseResponse,
+                .status(500), .status(503), .reset, .lostResponse,
             ]
             let providerResponse = providerResponses.randomElement(using: &random) ?? .reset
             return occursOncePer(2, &random)

@@ -16,7 +16,7 @@ package struct HistoryGenerator: Sendable {
         /// supports.
         package var faults: Set<HistoryFault.Kind> = []
         /// The maximum number of users in one history.
-        package var peopleMax = 3
+        package var userCountMax = 3
         /// The maximum number of operations in one history.
         package var operationsMax = 12
 
@@ -100,30 +100,30 @@ package struct HistoryGenerator: Sendable {
 
     // MARK: One history
 
-    /// The name of an additional ID of a user.
+    /// The user name that stands for an additional ID of another user.
     ///
-    /// No operation uses this ID by itself.
-    private static let aliasPersonName = "eve"
+    /// No operation has this name as its acting user.
+    private static let aliasUserName = "eve"
 
     private static let firstStepTime: Duration = .seconds(-8000 * 86_400)
 
     private func generate(_ random: inout SeededGenerator) -> HistoryScript? {
         let capabilities = options.capabilities
-        var people: [CustomerHistory.Person] = []
+        var users: [CustomerHistory.HistoryUser] = []
         let count = [1, 1, 1, 2, 2, 2, 3].randomElement(using: &random) ?? 1
-        for name in Self.userNames.prefix(min(count, options.peopleMax)) {
+        for name in Self.userNames.prefix(min(count, options.userCountMax)) {
             let mayBeUnknown =
                 capabilities.has(.createsUnknownUsers) && !capabilities.backendChoosesIDs
             let isUnknown = mayBeUnknown && occursOncePer(4, &random)
-            people.append(CustomerHistory.Person(name, isUnknown ? .unknown : .registered))
+            users.append(CustomerHistory.HistoryUser(name, isUnknown ? .unknown : .registered))
         }
-        if people.count > 1, capabilities.has(.createsUnknownUsers),
+        if users.count > 1, capabilities.has(.createsUnknownUsers),
             !capabilities.backendChoosesIDs, occursOncePer(3, &random)
         {
-            people.append(CustomerHistory.Person(Self.aliasPersonName, .unknown))
+            users.append(CustomerHistory.HistoryUser(Self.aliasUserName, .unknown))
         }
-        var model = HistoryModel(people)
-        var tracker = HistoryCoverage.Tracker(people)
+        var model = HistoryModel(users)
+        var tracker = HistoryCoverage.Tracker(users)
         var steps: [CustomerHistory.Step] = []
         var events: [HistoryModel.StepEvent] = []
         var time = Self.firstStepTime
@@ -137,7 +137,7 @@ package struct HistoryGenerator: Sendable {
             guard
                 let (step, stepEvents, after) = chooseStep(
                     id,
-                    people,
+                    users,
                     model,
                     time,
                     tracker,
@@ -153,20 +153,23 @@ package struct HistoryGenerator: Sendable {
             steps.append(step)
         }
         let last =
-            occursOncePer(20, &random) ? irrelevantFinalStep(people, model, time, &random) : nil
+            occursOncePer(20, &random) ? irrelevantFinalStep(users, model, time, &random) : nil
         if let last { steps.append(last) }
         guard !events.isEmpty || last != nil else { return nil }
-        let activePeople = Set(steps.flatMap(\.operation.people))
-        let includedPeople = people.filter {
-            $0.name != Self.aliasPersonName || activePeople.contains($0.name)
+        let activeUsers = Set(steps.flatMap(\.operation.users))
+        let includedUsers = users.filter {
+            $0.name != Self.aliasUserName || activeUsers.contains($0.name)
         }
-        var history = CustomerHistory(people: includedPeople, steps: steps)
+        var history = CustomerHistory(users: includedUsers, steps: steps)
         if last == nil { addFaults(&history, events, &random) } else { history.hasBaseline = true }
         return shiftedScript(history, &random)
     }
 
-    /// Shifts the times of a history so that it ends before the run begins and no paid period ends
-    /// close to the present; nil when that is impossible.
+    /// Returns the history as a contract, with times shifted so that the history ends before the
+    /// run begins.
+    ///
+    /// No paid period may end close to the present. The result is nil when no shift makes the
+    /// history possible.
     private func shiftedScript(_ history: CustomerHistory, _ random: inout SeededGenerator)
         -> HistoryScript?
     {
@@ -211,7 +214,7 @@ package struct HistoryGenerator: Sendable {
 
     private func chooseStep(
         _ id: Int,
-        _ people: [CustomerHistory.Person],
+        _ users: [CustomerHistory.HistoryUser],
         _ model: HistoryModel,
         _ time: Duration,
         _ tracker: HistoryCoverage.Tracker,
@@ -224,7 +227,7 @@ package struct HistoryGenerator: Sendable {
             )?
         var acceptedCandidateCount = 0
         for _ in 0..<Self.candidateAttemptsMax where acceptedCandidateCount < Self.candidateCount {
-            guard let operation = operation(people, model, time, &random) else { continue }
+            guard let operation = operation(users, model, time, &random) else { continue }
             let step = CustomerHistory.Step(
                 id: id,
                 operation: operation,
@@ -252,13 +255,13 @@ package struct HistoryGenerator: Sendable {
     }
 
     private func operation(
-        _ people: [CustomerHistory.Person],
+        _ users: [CustomerHistory.HistoryUser],
         _ model: HistoryModel,
         _ time: Duration,
         _ random: inout SeededGenerator
     ) -> HistoryOperation? {
-        let actors = people.filter { $0.name != Self.aliasPersonName }
-        guard let person = actors.randomElement(using: &random) else { return nil }
+        let actingUsers = users.filter { $0.name != Self.aliasUserName }
+        guard let person = actingUsers.randomElement(using: &random) else { return nil }
         let heldPurchases = model.heldPurchases(of: person.name, at: time)
         let heldPurchase =
             occursOncePer(4, &random) ? nil : heldPurchases.randomElement(using: &random)
@@ -266,7 +269,7 @@ package struct HistoryGenerator: Sendable {
             heldPurchase == nil && options.capabilities.has(.purchasely)
             && occursOncePer(5, &random)
         let isPurchaselyPurchase = heldPurchase?.isPurchaselyPurchase ?? startsPurchaselyPlan
-        var kinds = Self.kinds(at: heldPurchase?.state ?? .none, canShare: actors.count > 1)
+        var kinds = Self.kinds(at: heldPurchase?.state ?? .none, canShare: actingUsers.count > 1)
         if options.capabilities.has(.login), !options.capabilities.backendChoosesIDs,
             person.arrival == .registered
         {
@@ -282,10 +285,10 @@ package struct HistoryGenerator: Sendable {
         if isPurchaselyPurchase { operation.store = ProviderEvent.purchaselyStoreName }
         operation.product = heldPurchase?.product ?? newProduct(at: operation.store, &random)
         operation.time = chooseTime(of: operation, after: time, model, &random)
-        guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
+        guard fillDetails(&operation, users, model, heldPurchase, &random) else { return nil }
         let causesEvents =
             ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchaselyPurchase
-        if causesEvents { operation.knownBy = knownBy(person, model, &random) }
+        if causesEvents { operation.userIDLocation = userIDLocation(person, model, &random) }
         return operation
     }
 
@@ -296,14 +299,14 @@ package struct HistoryGenerator: Sendable {
     /// - Returns: The step; nil when the options exclude such events, or when no probe would show
     ///   the result.
     private func irrelevantFinalStep(
-        _ people: [CustomerHistory.Person],
+        _ users: [CustomerHistory.HistoryUser],
         _ model: HistoryModel,
         _ time: Duration,
         _ random: inout SeededGenerator
     ) -> CustomerHistory.Step? {
-        guard options.capabilities.showsState,
+        guard options.capabilities.canReadState,
             options.kinds.isEmpty || options.kinds.contains(.irrelevantEvent),
-            let person = people.randomElement(using: &random)
+            let person = users.randomElement(using: &random)
         else { return nil }
         let heldPurchase = model.heldPurchases(of: person.name, at: time).randomElement(
             using: &random
@@ -314,7 +317,7 @@ package struct HistoryGenerator: Sendable {
             heldPurchase?.isPurchaselyPurchase == true ? heldPurchase?.store : nil
         )
         operation.time = chooseTime(of: operation, after: time, model, &random)
-        guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
+        guard fillDetails(&operation, users, model, heldPurchase, &random) else { return nil }
         if !model.known.contains(operation.user) { operation.type = HistoryModel.testEventType }
         let step = CustomerHistory.Step(
             id: options.operationsMax,
@@ -330,8 +333,8 @@ package struct HistoryGenerator: Sendable {
 
     /// Chooses the kind of ID by which the events of an operation name the user; nil for the
     /// registered ID.
-    private func knownBy(
-        _ person: CustomerHistory.Person,
+    private func userIDLocation(
+        _ person: CustomerHistory.HistoryUser,
         _ model: HistoryModel,
         _ random: inout SeededGenerator
     ) -> EventSpec.UserIDLocation? {
@@ -341,7 +344,8 @@ package struct HistoryGenerator: Sendable {
         // names both IDs (RevenueCat fact sheet, trap 9).
         switch model.knownIDKind(of: person.name) {
         case .unknownToBackend:
-            return occursOncePer(12, &random) && options.capabilities.showsState ? .anonymous : nil
+            return occursOncePer(12, &random) && options.capabilities.canReadState
+                ? .anonymous : nil
         case .anonymousID: return occursOncePer(3, &random) ? .aliases : nil
         case .linkedIDs: if occursOncePer(4, &random) { return .anonymous }
         case .registeredID: break
@@ -352,7 +356,7 @@ package struct HistoryGenerator: Sendable {
 
     /// Kinds of operations that the options cannot exclude.
     ///
-    /// Without them no user has a purchase, and no period ends.
+    /// Without purchases and waits, no user has a purchase and no period ends.
     private static let alwaysAllowedKinds: Set<HistoryOperation.Kind> = [.purchase, .wait]
 
     /// Returns the kinds of operations that the stores allow for a purchase in this state.
@@ -389,15 +393,16 @@ package struct HistoryGenerator: Sendable {
 
     private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
         let oneTimeChoices = store == nil ? Self.oneTimeProducts : [PurchaselyModel.lifetime]
-        let all = occursOncePer(4, &random) ? oneTimeChoices : Self.subscriptionProducts(at: store)
-        return all.randomElement(using: &random) ?? HistoryModel.monthlyProduct
+        let candidateProducts =
+            occursOncePer(4, &random) ? oneTimeChoices : Self.subscriptionProducts(at: store)
+        return candidateProducts.randomElement(using: &random) ?? HistoryModel.monthlyProduct
     }
 
     /// Chooses the details of an operation, such as the product and the store, when its user, kind
     /// and time are already set.
     private func fillDetails(
         _ operation: inout HistoryOperation,
-        _ people: [CustomerHistory.Person],
+        _ users: [CustomerHistory.HistoryUser],
         _ model: HistoryModel,
         _ heldPurchase: HistoryModel.HeldPurchase?,
         _ random: inout SeededGenerator
@@ -405,19 +410,19 @@ package struct HistoryGenerator: Sendable {
         switch operation.kind {
         case .purchase: fillPurchaseDetails(&operation, model, heldPurchase, &random)
         case .transfer, .share:
-            let others = people.map(\.name).filter {
-                $0 != operation.user && $0 != Self.aliasPersonName
+            let otherChoices = users.map(\.name).filter {
+                $0 != operation.user && $0 != Self.aliasUserName
             }
-            guard let other = others.randomElement(using: &random) else { return false }
+            guard let otherUser = otherChoices.randomElement(using: &random) else { return false }
             operation.from = operation.user
-            operation.user = other
+            operation.user = otherUser
             guard operation.kind == .transfer else { break }
             operation.product = nil
-            if people.contains(where: { $0.name == Self.aliasPersonName }),
-                !model.userNames.aliases.contains(Self.aliasPersonName),
+            if users.contains(where: { $0.name == Self.aliasUserName }),
+                !model.userNames.aliases.contains(Self.aliasUserName),
                 operation.from.map(model.registered.contains) ?? false
             {
-                operation.additionalID = Self.aliasPersonName
+                operation.additionalID = Self.aliasUserName
             }
         case .logIn:
             operation.from = model.accounts.accountOwners.sorted().randomElement(using: &random)
@@ -435,10 +440,10 @@ package struct HistoryGenerator: Sendable {
             operation.effectDuration = .seconds(86_400)
             operation.store = heldPurchase?.store
         case .changeProduct:
-            let others = Self.subscriptionProducts(at: operation.store).filter {
+            let otherChoices = Self.subscriptionProducts(at: operation.store).filter {
                 $0 != operation.product
             }
-            operation.newProduct = others.randomElement(using: &random)
+            operation.newProduct = otherChoices.randomElement(using: &random)
             operation.isDeferred = !operation.isPurchaselyPurchase && occursOncePer(2, &random)
         case .grant:
             operation.product = nil
@@ -512,11 +517,11 @@ package struct HistoryGenerator: Sendable {
         let isNearPeriodEnd =
             isChargeOperation || operation.kind == .wait || occursOncePer(5, &random)
         if isNearPeriodEnd, let end = endTimes.randomElement(using: &random) {
-            let offsets: [Duration] =
+            let endTimeOffsets: [Duration] =
                 isChargeOperation
                 ? [.seconds(-6 * 3600), .seconds(-1), .seconds(-1)]
                 : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
-            return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
+            return max(time, end + (endTimeOffsets.randomElement(using: &random) ?? .zero))
         }
         let timeSincePreviousStep: Duration =
             switch Int.random(in: 0..<10, using: &random) {

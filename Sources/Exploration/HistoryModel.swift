@@ -27,9 +27,10 @@ package struct HistoryModel: Sendable {
         package var before: PurchaseState
     }
 
-    /// The time at which a backend's state is read at the end, relative to the start of the run.
+    /// The time at which the backend's state is read at the end of a run, relative to the run's
+    /// base time (`RunRecord.base`).
     ///
-    /// `base` is one hour before the real time.
+    /// The base time is one hour before the real time.
     static let finalReadTime: Duration = .seconds(3600)
     /// The maximum duration of a campaign.
     ///
@@ -59,13 +60,13 @@ package struct HistoryModel: Sendable {
 
     typealias PurchaseKey = PurchaseFacts.PurchaseKey
 
-    package init(_ people: [CustomerHistory.Person]) {
+    package init(_ users: [CustomerHistory.HistoryUser]) {
         var settings = RevenueCatSettings()
         // The simulated stores send an expiration event without delay, because a delay would make
         // no difference.
         settings.expirationDelaySeconds = 0
         store = RevenueCatState(key: nil, settings: settings)
-        registered = Set(people.filter { $0.arrival == .registered }.map(\.name))
+        registered = Set(users.filter { $0.arrival == .registered }.map(\.name))
         known = registered
     }
 
@@ -99,7 +100,7 @@ package struct HistoryModel: Sendable {
             try addPurchaselyEvents(of: operation, step, &stepEvents)
             return try sortedByTime(stepEvents)
         }
-        try check(operation)
+        try checkOperation(operation)
         let before = purchaseStates(at: Self.zero + operation.time)
         switch operation.kind {
         case .wait: break
@@ -177,9 +178,9 @@ package struct HistoryModel: Sendable {
     }
 
     private mutating func carryOut(_ operation: HistoryOperation) throws(ImpossibleOperation) {
-        let action = try Self.action(operation)
-        // A deferred product change takes effect before the end of the period when the store
-        // charges early.
+        let storeAction = try Self.storeAction(operation)
+        // If the store charges early, a deferred product change takes effect before the end of the
+        // current period.
         if let heldPurchase = heldPurchase(of: operation), let end = heldPurchase.expires,
             operation.kind == .changeProduct && !operation.isDeferred
                 || operation.kind == .renew && heldPurchase.nextProductID != nil
@@ -190,7 +191,7 @@ package struct HistoryModel: Sendable {
             purchaseFacts.transferPurchases(purchases(of: from), from, operation.user)
         }
         do throws(StoreAction.Refusal) {
-            try store.carryOut(action, at: Self.zero + operation.time)
+            try store.carryOut(storeAction, at: Self.zero + operation.time)
         } catch {
             throw ImpossibleOperation(reason: error.description)
         }
@@ -221,7 +222,7 @@ package struct HistoryModel: Sendable {
         guard let type = operation.type, Self.irrelevantEventTypes.contains(type) else {
             throw ImpossibleOperation(
                 reason:
-                    "'\(operation.type ?? "")' is not one of the event types that change no subscription"
+                    "an event of type '\(operation.type ?? "")' may change a subscription"
             )
         }
         let heldPurchase = heldPurchase(of: operation)
@@ -265,7 +266,7 @@ package struct HistoryModel: Sendable {
                 spec.type == "TRANSFER" && !isScheduledChange ? step.operation.additionalID : nil
             if let alias { spec.from.insert(alias, at: 0) }
             try purchaseFacts.checkTransaction(spec, event["original_transaction_id"]?.string)
-            purchaseFacts.record(spec)
+            purchaseFacts.recordEvent(spec)
             if let user = spec.user {
                 // A backend may store sandbox users separately, or not at all (S-19).
                 let isSandbox = spec.environment == "SANDBOX"
@@ -274,10 +275,10 @@ package struct HistoryModel: Sendable {
                 // Events that became due before the operation name the user by the usual ID,
                 // whichever ID the operation uses.
                 let isForActingUser = !isScheduledChange && user == step.operation.user
-                spec.knownBy = try userNames.known(
+                spec.userIDLocation = try userNames.known(
                     spec,
                     user,
-                    by: isForActingUser ? step.operation.knownBy : nil
+                    by: isForActingUser ? step.operation.userIDLocation : nil
                 )
             }
             // A backend need not know a user by an ID that a TRANSFER lists only as an alias.
@@ -449,7 +450,7 @@ package struct HistoryModel: Sendable {
 
     // MARK: Store actions
 
-    private static func action(_ operation: HistoryOperation) throws(ImpossibleOperation)
+    private static func storeAction(_ operation: HistoryOperation) throws(ImpossibleOperation)
         -> StoreAction
     {
         guard let kind = StoreAction.Kind(operation.kind) else {
@@ -457,26 +458,26 @@ package struct HistoryModel: Sendable {
                 reason: "'\(operation.kind.rawValue)' is not an operation of a store"
             )
         }
-        var action = StoreAction(kind, user: operation.user)
-        action.from = operation.from
-        action.product = operation.product ?? action.product
-        action.newProduct = operation.newProduct
-        action.store = operation.store ?? action.store
-        action.environment = operation.effectiveEnvironment
-        action.period = operation.period ?? action.period
-        action.reason = operation.reason
-        action.isAtPeriodEnd = operation.isDeferred
+        var storeAction = StoreAction(kind, user: operation.user)
+        storeAction.from = operation.from
+        storeAction.product = operation.product ?? storeAction.product
+        storeAction.newProduct = operation.newProduct
+        storeAction.store = operation.store ?? storeAction.store
+        storeAction.environment = operation.effectiveEnvironment
+        storeAction.period = operation.period ?? storeAction.period
+        storeAction.reason = operation.reason
+        storeAction.isAtPeriodEnd = operation.isDeferred
         switch operation.kind {
-        case .billingIssue: action.grace = operation.effectDuration
-        case .extend, .pause, .temporaryGrant: action.by = operation.effectDuration
-        case .grant: action.duration = operation.reason
+        case .billingIssue: storeAction.grace = operation.effectDuration
+        case .extend, .pause, .temporaryGrant: storeAction.by = operation.effectDuration
+        case .grant: storeAction.duration = operation.reason
         case .purchase, .renew, .cancel, .uncancel, .resume, .refund, .expire, .transfer, .revoke,
             .recover, .changeProduct, .reverseRefund, .share, .unshare, .irrelevantEvent, .register,
             .signUp,
             .logIn, .wait:
             break
         }
-        return action
+        return storeAction
     }
 }
 

@@ -73,9 +73,10 @@ package struct HistoryOperation: Hashable, Sendable {
     package var kind: Kind
     /// The user who acts.
     ///
-    /// In a transfer, this is the user who receives the purchases.
+    /// In a transfer or a family share, this is the user who receives the purchases.
     package var user: String
-    /// The time of the operation relative to the start of the run; never positive.
+    /// The time of the operation, relative to the run's base time (`RunRecord.base`); never
+    /// positive.
     package var time: Duration
     /// The user who loses the purchases in a transfer, the buyer in a family share, or the
     /// account's owner in a login; nil for other operations.
@@ -101,10 +102,10 @@ package struct HistoryOperation: Hashable, Sendable {
     package var type: String?
     /// The kind of ID by which the events of this operation name the user; nil for the registered
     /// ID.
-    package var knownBy: EventSpec.UserIDLocation?
+    package var userIDLocation: EventSpec.UserIDLocation?
 
     /// The names of all users who take part in the operation.
-    var people: [String] { [user] + [from, additionalID].compactMap(\.self) }
+    var users: [String] { [user] + [from, additionalID].compactMap(\.self) }
 
     var isPurchaselyPurchase: Bool { store == ProviderEvent.purchaselyStoreName }
 

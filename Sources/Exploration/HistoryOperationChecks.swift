@@ -26,7 +26,7 @@ extension HistoryModel {
     /// do not.
     ///
     /// - Throws: The reason why the operation cannot happen in a real store.
-    func check(_ operation: HistoryOperation) throws(ImpossibleOperation) {
+    func checkOperation(_ operation: HistoryOperation) throws(ImpossibleOperation) {
         let state = PurchaseState(heldPurchase(of: operation), at: Self.zero + operation.time)
         if Self.storeOperations.contains(operation.kind),
             heldPurchase(of: operation)?.store == "PROMOTIONAL"
@@ -35,8 +35,8 @@ extension HistoryModel {
                 reason: "a promotional grant comes from the developer and cannot be bought"
             )
         }
-        // A subscription that continues as another product is over under its old product, and no
-        // event reports earlier periods (RevenueCat fact sheet 3, row 13b).
+        // After a product change, the subscription under the old product has ended, and no event
+        // reports earlier periods (RevenueCat fact sheet 3, row 13b).
         if operation.kind != .irrelevantEvent, let product = operation.product,
             purchaseFacts.replacedPurchases.contains(
                 PurchaseKey(user: operation.user, product: product)
@@ -125,19 +125,19 @@ extension HistoryModel {
     /// - Throws: The reason why the operation cannot happen in a real store.
     func checkUserIDs(_ operation: HistoryOperation) throws(ImpossibleOperation) {
         let movesPurchases = [.transfer, .share, .signUp, .logIn].contains(operation.kind)
-        guard !movesPurchases || operation.people.allSatisfy({ !wasAnonymous($0) }) else {
+        guard !movesPurchases || operation.users.allSatisfy({ !wasAnonymous($0) }) else {
             throw ImpossibleOperation(
                 reason: "purchases of a user in the operation belonged to an anonymous ID"
             )
         }
-        guard operation.people.allSatisfy({ !userNames.aliases.contains($0) }) else {
+        guard operation.users.allSatisfy({ !userNames.aliases.contains($0) }) else {
             throw ImpossibleOperation(
                 reason: "the ID of a user in the operation is an alias of another user"
             )
         }
-        guard let other = operation.additionalID else { return }
-        guard operation.kind == .transfer, other != operation.user, other != operation.from,
-            userNames.knownIDKind(of: other) == .unknownToBackend, !known.contains(other)
+        guard let otherUser = operation.additionalID else { return }
+        guard operation.kind == .transfer, otherUser != operation.user, otherUser != operation.from,
+            userNames.knownIDKind(of: otherUser) == .unknownToBackend, !known.contains(otherUser)
         else {
             throw ImpossibleOperation(
                 reason: "the additional ID in the transfer belongs to another user"
@@ -183,7 +183,7 @@ extension HistoryModel {
     /// The stores that charge up to one day before a paid period ends (RevenueCat fact sheet,
     /// sections 1.5 and 3, row 2).
     ///
-    /// The other stores charge at its end.
+    /// All other stores charge at the end of the period.
     private static let storesChargingEarly: Set<String> = ["APP_STORE", "MAC_APP_STORE", "STRIPE"]
 
     private func checkChargeTime(_ operation: HistoryOperation) throws(ImpossibleOperation) {
@@ -288,13 +288,13 @@ extension HistoryModel {
     ///
     /// Only a transaction ID could show whether a renewal carries out the product change or
     /// continues the other user's purchase (S-14).
-    func haveSameProductTwice(_ one: String, _ other: String) -> Bool {
+    func haveSameProductTwice(_ firstUser: String, _ otherUser: String) -> Bool {
         func hasPendingChange(_ person: String, toProductOf owner: String) -> Bool {
             purchases(of: person).compactMap(\.nextProductID)
                 .contains { purchaseFacts.productsEverHad[owner]?.contains($0) ?? false }
         }
-        return purchaseFacts.haveSameProductTwice(one, other)
-            || hasPendingChange(one, toProductOf: other)
-            || hasPendingChange(other, toProductOf: one)
+        return purchaseFacts.haveSameProductTwice(firstUser, otherUser)
+            || hasPendingChange(firstUser, toProductOf: otherUser)
+            || hasPendingChange(otherUser, toProductOf: firstUser)
     }
 }

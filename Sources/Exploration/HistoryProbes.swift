@@ -17,12 +17,12 @@ extension HistoryScript {
     }
 
     private func showsWrongState(
-        _ point: StateReadPoint,
+        _ stateReadPoint: StateReadPoint,
         _ evidence: CaseEvidence,
         _ capabilities: Capabilities
     ) -> Bool {
-        guard let script = try? HistoryScript(point.prefix, capabilities, id: contract.id),
-            let next = evidence.subject.attempts(of: point.next).first?.sequence
+        guard let script = try? HistoryScript(stateReadPoint.prefix, capabilities, id: contract.id),
+            let next = evidence.subject.attempts(of: stateReadPoint.next).first?.sequence
         else { return false }
         let plan = CasePlan(script.contract)
         var subjectRecord = evidence.subject

@@ -35,14 +35,14 @@ package struct HistoryScript: Sendable {
         id: String = "life"
     ) throws(HistoryModel.ImpossibleOperation) {
         var writer = ContractWriter(history, capabilities)
-        try writer.write()
+        try writer.writeSteps()
         let ineffectiveFaults = writer.ineffectiveFaults
         if !ineffectiveFaults.isEmpty {
             // Removes faults that have no effect, such as a delay that no later event overtakes.
             var historyWithEffectiveFaults = history
             historyWithEffectiveFaults.placedFaults.removeAll(where: ineffectiveFaults.contains)
             writer = ContractWriter(historyWithEffectiveFaults, capabilities)
-            try writer.write()
+            try writer.writeSteps()
         }
         self.history = writer.history
         contract = writer.contract(id)
@@ -89,13 +89,14 @@ package struct HistoryScript: Sendable {
         let history: CustomerHistory
         let capabilities: Capabilities
         private var model: HistoryModel
-        private var items: [ScriptItem] = []
+        private var scriptItems: [ScriptItem] = []
         private var names: [String: Int] = [:]
         private(set) var stateReadPoints: [StateReadPoint] = []
         private(set) var ineffectiveFaults: [CustomerHistory.PlacedFault] = []
         private(set) var features: [HistoryCoverage.Feature] = []
         private var steps: [Step] = []
-        /// Whether the previous event is delivered at the same time as the next event.
+        /// Whether the delivery that was added last is sent at the same time as the next delivery
+        /// to add.
         private var isOverlapPending = false
         private var namedSpecs: [(name: String, spec: EventSpec)] = []
         private var needs: Set<Conformance.Feature> = []
@@ -103,30 +104,30 @@ package struct HistoryScript: Sendable {
         init(_ history: CustomerHistory, _ capabilities: Capabilities) {
             self.history = history
             self.capabilities = capabilities
-            model = HistoryModel(history.people)
+            model = HistoryModel(history.users)
         }
 
         // MARK: Events
 
-        mutating func write() throws(HistoryModel.ImpossibleOperation) {
-            var tracker = HistoryCoverage.Tracker(history.people)
+        mutating func writeSteps() throws(HistoryModel.ImpossibleOperation) {
+            var tracker = HistoryCoverage.Tracker(history.users)
             for step in history.steps {
                 let stepEvent = try model.perform(step)
                 features += tracker.features(of: step, stepEvent, model)
-                for event in stepEvent { add(event) }
+                for event in stepEvent { addStepEvent(event) }
                 switch step.operation.kind {
-                case .register: items.append(.register(step.operation.user))
-                case .signUp: items.append(.signUp(step.operation))
-                case .logIn: items.append(.logIn(step.operation))
+                case .register: scriptItems.append(.register(step.operation.user))
+                case .signUp: scriptItems.append(.signUp(step.operation))
+                case .logIn: scriptItems.append(.logIn(step.operation))
                 case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund,
                     .expire, .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct,
                     .reverseRefund, .temporaryGrant, .share, .unshare, .irrelevantEvent, .wait:
                     break
                 }
-                // A state that is read this close to the end of a period would have a random
-                // result.
+                // If a period ends close to the time of the read, the state that the backend
+                // returns depends on chance.
                 if step.readsStateAfterStep, hasAnyEvent, !model.hasUnsafePeriodEnd {
-                    items.append(.stateReadPoint(step))
+                    scriptItems.append(.stateReadPoint(step))
                 }
             }
             guard !model.hasUnsafePeriodEnd else {
@@ -141,16 +142,16 @@ package struct HistoryScript: Sendable {
                 throw HistoryModel.ImpossibleOperation(reason: "the history has no event")
             }
             applyDeliveryOrder()
-            for index in items.indices {
-                appendSteps(items[index], followedBy: items[(index + 1)...])
+            for index in scriptItems.indices {
+                appendSteps(scriptItems[index], followedBy: scriptItems[(index + 1)...])
             }
         }
 
         private var hasAnyEvent: Bool {
-            items.contains { if case .arrival = $0 { true } else { false } }
+            scriptItems.contains { if case .arrival = $0 { true } else { false } }
         }
 
-        private mutating func add(_ stepEvent: HistoryModel.StepEvent) {
+        private mutating func addStepEvent(_ stepEvent: HistoryModel.StepEvent) {
             let placedFaults = history.placedFaults.filter {
                 $0.operation == stepEvent.step && $0.event == stepEvent.index
             }
@@ -158,7 +159,7 @@ package struct HistoryScript: Sendable {
             let message = stepEvent.message
             features += placedFaults.map { .faultOnEvent($0.kind, message.type) }
             let name = name(message.deliveryName)
-            items.append(
+            scriptItems.append(
                 .arrival(
                     PlannedDelivery(stepEvent: stepEvent, placedFaults: placedFaults, name: name)
                 )
@@ -169,7 +170,7 @@ package struct HistoryScript: Sendable {
             if message.isSandbox { needs.insert(.separatesSandbox) }
             if let spec = message.event {
                 namedSpecs.append((name, spec))
-                if spec.knownBy != .appUserID { needs.insert(.aliases) }
+                if spec.userIDLocation != .appUserID { needs.insert(.aliases) }
                 // Promotional grants come from the developer, not from a store.
                 if !(HistoryGenerator.commonStores + ["PROMOTIONAL"]).contains(spec.store) {
                     needs.insert(.acceptsEveryStore)
@@ -187,8 +188,8 @@ package struct HistoryScript: Sendable {
         /// Moves delayed events to the positions of their delivery, and inserts repeated
         /// deliveries.
         private mutating func applyDeliveryOrder() {
-            let before = items.compactMap(\.arrival)
-            defer { recordIneffectiveFaults(before, items.compactMap(\.arrival)) }
+            let before = scriptItems.compactMap(\.arrival)
+            defer { recordIneffectiveFaults(before, scriptItems.compactMap(\.arrival)) }
             var itemsInDeliveryOrder: [ScriptItem] = []
             /// The items that are delivered later, each with the number of other deliveries to wait
             /// for.
@@ -201,7 +202,7 @@ package struct HistoryScript: Sendable {
                 itemsInDeliveryOrder += delayedItems.filter { $0.count <= 0 }.map(\.item)
                 delayedItems.removeAll { $0.count <= 0 }
             }
-            for item in items {
+            for item in scriptItems {
                 guard case .arrival(let arrival) = item else {
                     // The state is not predictable while an event that happened has not been
                     // delivered yet.
@@ -250,7 +251,7 @@ package struct HistoryScript: Sendable {
                     delayedItems.append((redeliveryDelay + (delay ?? 0) + 1, .copy(of: arrival)))
                 }
             }
-            items = itemsInDeliveryOrder + delayedItems.map(\.item)
+            scriptItems = itemsInDeliveryOrder + delayedItems.map(\.item)
         }
 
         /// Records the faults that have no effect: faults of events that do not occur, delays that
@@ -294,7 +295,7 @@ package struct HistoryScript: Sendable {
         /// The names of the deliveries that are sent at the same time as the next delivery.
         private var overlappingDeliveries: Set<String> {
             var names: Set<String> = []
-            for (item, next) in zip(items, items.dropFirst()) {
+            for (item, next) in zip(scriptItems, scriptItems.dropFirst()) {
                 guard let arrival = item.arrival, arrival.overlapsNext, let next = next.arrival,
                     arrival.canOverlap(next)
                 else { continue }
@@ -338,7 +339,7 @@ package struct HistoryScript: Sendable {
                 }.first
                 // Without a later delivery, this point is the end of the history, where the state
                 // is read anyway.
-                guard let next, capabilities.showsState else { return }
+                guard let next, capabilities.canReadState else { return }
                 stateReadPoints.append(
                     StateReadPoint(
                         step: step.id,
@@ -346,7 +347,7 @@ package struct HistoryScript: Sendable {
                         next: next
                     )
                 )
-                steps += history.people.map { .probe(user: $0.name) }
+                steps += history.users.map { .probe(user: $0.name) }
             }
         }
 
@@ -354,7 +355,7 @@ package struct HistoryScript: Sendable {
             var call = Call(name: name("login"), route: .login)
             call.user = operation.user
             call.account = HistoryAccounts.name(of: owner)
-            call.answers = .success
+            call.responses = .success
             return call
         }
 
@@ -387,14 +388,16 @@ package struct HistoryScript: Sendable {
                     after.append(.call([call]))
                 case .pushServiceError(let answer):
                     before.append(
-                        .provider(ProviderPlan(provider: .oneSignal, answers: [answer, .asUsual]))
+                        .provider(
+                            ProviderPlan(provider: .oneSignal, responses: [answer, .asUsual])
+                        )
                     )
                 case .purchaseServiceError(let answer):
                     before.append(
                         .provider(
                             ProviderPlan(
                                 provider: .revenueCat,
-                                answers: [answer, .asUsual],
+                                responses: [answer, .asUsual],
                                 includesReads: true
                             )
                         )
@@ -415,13 +418,14 @@ package struct HistoryScript: Sendable {
 
         func contract(_ id: String) -> Contract {
             let position = SourceLocation(path: id, line: 1, column: 1)
-            var expectation = Expectation(answers: .statuses([200]))
-            expectation.states = history.people.compactMap { person in
+            var expectation = Expectation(responses: .statuses([200]))
+            expectation.states = history.users.compactMap { person in
                 let fields = fields(model.expectedState(person.name), position)
                 // After a login, earlier purchases belong to one of the two users (S-28).
-                let other = model.accounts.joinedUsers[person.name].map { "|" + $0 } ?? ""
+                let joinedUserSuffix =
+                    model.accounts.joinedUsers[person.name].map { "|" + $0 } ?? ""
                 return fields.isEmpty
-                    ? nil : StateExpectation(user: person.name + other, fields: fields)
+                    ? nil : StateExpectation(user: person.name + joinedUserSuffix, fields: fields)
             }
             if history.hasBaseline { expectation.effects = pushExpectations(position) }
             // A backend may omit the notification for a delayed event.
@@ -433,13 +437,13 @@ package struct HistoryScript: Sendable {
             // event arrives first (S-21).
             let canCompareWithBaseline =
                 !(isOrderChanged || hasRegistrationRace) || !registersUnknownUsers
-            if history.hasBaseline, history.hasFaults || !capabilities.showsState,
+            if history.hasBaseline, history.hasFaults || !capabilities.canReadState,
                 canCompareWithBaseline
             {
                 expectation.relation = isOrderChanged ? .inOrder : .once
                 expectation.compared = isOrderChanged ? [.fields] : [.state, .effects]
             }
-            let registrationSteps = history.people.filter { $0.arrival == .registered }
+            let registrationSteps = history.users.filter { $0.arrival == .registered }
                 .map { Step.register(user: $0.name) }
             var before = 0
             if isComparedWithStateBefore {
@@ -452,7 +456,7 @@ package struct HistoryScript: Sendable {
                 id: id,
                 variant: "",
                 title: history.title,
-                clause: capabilities.showsState ? history.clause : history.effectsClause,
+                clause: capabilities.canReadState ? history.clause : history.effectsClause,
                 level: .must,
                 source: "a history generated by 'assay explore'",
                 needs: Conformance.Feature.allCases.filter(needs.contains),
@@ -461,7 +465,7 @@ package struct HistoryScript: Sendable {
                 expectation: expectation,
                 location: position
             )
-            let unknownUsers = history.people.filter { $0.arrival == .unknown }.map(\.name)
+            let unknownUsers = history.users.filter { $0.arrival == .unknown }.map(\.name)
             contract.unknownUsers = unknownUsers.isEmpty ? nil : unknownUsers
             return contract
         }
@@ -472,7 +476,7 @@ package struct HistoryScript: Sendable {
         /// backend, and it shows nothing new about the owner of an ID. The first event of an
         /// unknown user may create the user, except for a TEST event (S-18, S-20).
         private var isComparedWithStateBefore: Bool {
-            guard history.hasBaseline, !history.hasFaults, capabilities.showsState,
+            guard history.hasBaseline, !history.hasFaults, capabilities.canReadState,
                 stateReadPoints.isEmpty,
                 let last = history.steps.last, last.operation.kind == .irrelevantEvent,
                 !model.isKnownOnlyAnonymously(last.operation.user)
@@ -517,7 +521,7 @@ package struct HistoryScript: Sendable {
             // After a login to another user's account, it is undetermined which of the two users
             // gets a notification.
             guard capabilities.has(.push), !model.accounts.hasLoginToOtherAccount else { return [] }
-            return history.people.map { person in
+            return history.users.map { person in
                 EffectExpectation(
                     kind: "onesignal.notification",
                     user: person.name,
@@ -530,7 +534,7 @@ package struct HistoryScript: Sendable {
         }
 
         private func pushableEventCount(of person: String) -> Int {
-            items.count { item in
+            scriptItems.count { item in
                 guard case .arrival(let arrival) = item else { return false }
                 let message = arrival.stepEvent.message
                 return message.users.contains(person) && !message.isIrrelevant
@@ -542,7 +546,7 @@ package struct HistoryScript: Sendable {
             _ expectedState: ExpectedState,
             _ position: SourceLocation
         ) -> [StateExpectation.Field] {
-            guard capabilities.showsState else { return [] }
+            guard capabilities.canReadState else { return [] }
             var fields = expectedState.fields { time in
                 let expiringEvent = namedSpecs.last {
                     $0.spec.expires == time

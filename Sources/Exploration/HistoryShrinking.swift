@@ -1,14 +1,14 @@
 internal import Conformance
 
 extension CustomerHistory {
-    /// Smaller variants of a failed history, the smallest first: without the end, without one user
-    /// or product, or without single faults and operations.
+    /// Smaller variants of a failed history, the smallest first: without the last steps, without
+    /// one user or product, or without single faults and operations.
     ///
     /// A variant may be impossible in real stores; the caller must check this.
     package var shorterVariants: [CustomerHistory] {
         var variants: [CustomerHistory] = []
-        // The beginnings of the history find the shortest part that still fails, first by halves,
-        // then one step at a time.
+        // Tries beginnings of the history to find the shortest part that still fails: a quarter,
+        // half and three quarters of the steps, and all steps except the last.
         var endIndexes = Set<Int>()
         for stepFraction in [0.25, 0.5, 0.75] {
             endIndexes.insert(Int(Double(steps.count) * stepFraction))
@@ -24,10 +24,10 @@ extension CustomerHistory {
             history.placedFaults = []
             variants.append(history)
         }
-        for person in people where people.count > 1 {
-            let personSteps = steps.filter { $0.operation.people.contains(person.name) }
-            for var history in historiesWithout(Set(personSteps.map(\.id))) {
-                history.people.removeAll { $0.name == person.name }
+        for person in users where users.count > 1 {
+            let stepsOfUser = steps.filter { $0.operation.users.contains(person.name) }
+            for var history in historiesWithout(Set(stepsOfUser.map(\.id))) {
+                history.users.removeAll { $0.name == person.name }
                 variants.append(history)
             }
         }
@@ -37,7 +37,7 @@ extension CustomerHistory {
         for product in products where products.count > 1 {
             let operations = steps.filter { $0.operation.product == product }
             if operations.count > 1 {
-                variants += historiesWithout(Set(operations.map(\.id))).map(\.withoutInactivePeople)
+                variants += historiesWithout(Set(operations.map(\.id))).map(\.withoutInactiveUsers)
             }
         }
         for index in placedFaults.indices {
@@ -46,7 +46,7 @@ extension CustomerHistory {
             variants.append(history)
         }
         for index in steps.indices where steps.count > 1 {
-            variants += historiesWithout([steps[index].id]).map(\.withoutInactivePeople)
+            variants += historiesWithout([steps[index].id]).map(\.withoutInactiveUsers)
         }
         return variants + withoutOperationPairs
     }
@@ -60,7 +60,7 @@ extension CustomerHistory {
         guard (3...Self.stepCountMaxForPairs).contains(steps.count) else { return [] }
         return steps.indices.flatMap { first in
             steps.indices.dropFirst(first + 1).flatMap { second in
-                historiesWithout([steps[first].id, steps[second].id]).map(\.withoutInactivePeople)
+                historiesWithout([steps[first].id, steps[second].id]).map(\.withoutInactiveUsers)
             }
         }
     }
@@ -69,32 +69,32 @@ extension CustomerHistory {
     /// store and product and with round times.
     package var simplerVariants: [CustomerHistory] {
         var variants: [CustomerHistory] = []
-        func add(_ change: (inout CustomerHistory) -> Void) {
+        func addVariant(_ change: (inout CustomerHistory) -> Void) {
             var history = self
             change(&history)
             if history != self { variants.append(history) }
         }
         if withoutStateReadPoints != self { variants.append(withoutStateReadPoints) }
-        add { $0.hasBaseline = false }
-        for index in people.indices { add { $0.people[index].arrival = .registered } }
+        addVariant { $0.hasBaseline = false }
+        for index in users.indices { addVariant { $0.users[index].arrival = .registered } }
         for index in placedFaults.indices {
             for simplerVariants in placedFaults[index].fault.simplerVariants {
-                add { $0.placedFaults[index].fault = simplerVariants }
+                addVariant { $0.placedFaults[index].fault = simplerVariants }
             }
         }
         for index in steps.indices {
-            add { $0.steps[index].operation.knownBy = nil }
-            add { $0.steps[index].operation.additionalID = nil }
-            add { $0.steps[index].operation.period = nil }
-            add { $0.steps[index].operation.environment = nil }
-            add { $0.steps[index].operation.isDeferred = false }
-            add { history in
+            addVariant { $0.steps[index].operation.userIDLocation = nil }
+            addVariant { $0.steps[index].operation.additionalID = nil }
+            addVariant { $0.steps[index].operation.period = nil }
+            addVariant { $0.steps[index].operation.environment = nil }
+            addVariant { $0.steps[index].operation.isDeferred = false }
+            addVariant { history in
                 let operation = history.steps[index].operation
                 if operation.store != nil, !operation.isPurchaselyPurchase {
                     history.steps[index].operation.store = "APP_STORE"
                 }
             }
-            add { history in
+            addVariant { history in
                 if history.steps[index].operation.kind != .grant {
                     history.steps[index].operation.reason = nil
                 }
@@ -105,10 +105,10 @@ extension CustomerHistory {
         )
         if !products.contains(HistoryModel.monthlyProduct) {
             for product in products.sorted() {
-                add { $0.renameProduct(product, HistoryModel.monthlyProduct) }
+                addVariant { $0.renameProduct(product, HistoryModel.monthlyProduct) }
             }
         }
-        for index in steps.indices { add { $0.roundGap(index) } }
+        for index in steps.indices { addVariant { $0.roundGapAfterStep(index) } }
         for index in steps.indices.dropLast() {
             for days in Self.periods {
                 let periods = (steps[index + 1].operation.time - steps[index].operation.time) / days
@@ -116,7 +116,7 @@ extension CustomerHistory {
                 // them.
                 for count in Set([Int(periods.rounded(.up)) - 1, 1]).sorted(by: >)
                 where count > 0 && Double(count) < periods {
-                    add { $0.moveLater(index, by: days * count) }
+                    addVariant { $0.moveStepsLater(index, by: days * count) }
                 }
             }
         }
@@ -125,7 +125,8 @@ extension CustomerHistory {
 
     // MARK: Parts
 
-    /// The history without quiet points, so that the backend's state is read only at the end.
+    /// The history without state reads after single steps (`quiet` in `.history` files), so that
+    /// the backend's state is read only at the end.
     package var withoutStateReadPoints: CustomerHistory {
         var history = self
         for index in history.steps.indices { history.steps[index].readsStateAfterStep = false }
@@ -156,10 +157,10 @@ extension CustomerHistory {
     }
 
     /// The history without users who take part in no operation.
-    private var withoutInactivePeople: CustomerHistory {
-        let activePeople = Set(steps.flatMap(\.operation.people))
+    private var withoutInactiveUsers: CustomerHistory {
+        let activeUsers = Set(steps.flatMap(\.operation.users))
         var history = self
-        history.people.removeAll { !activePeople.contains($0.name) }
+        history.users.removeAll { !activeUsers.contains($0.name) }
         return history
     }
 
@@ -179,7 +180,7 @@ extension CustomerHistory {
     ]
 
     /// Moves the operation at an index, and all operations before it, later by a duration.
-    private mutating func moveLater(_ index: Int, by time: Duration) {
+    private mutating func moveStepsLater(_ index: Int, by time: Duration) {
         for earlier in 0...index { steps[earlier].operation.time += time }
     }
 
@@ -188,12 +189,12 @@ extension CustomerHistory {
 
     /// Moves the operation at an index, and all operations before it, so that the gap to the next
     /// operation is a round time.
-    private mutating func roundGap(_ index: Int) {
+    private mutating func roundGapAfterStep(_ index: Int) {
         let next = index + 1 < steps.count ? steps[index + 1].operation.time : .zero
         let gap = next - steps[index].operation.time
         guard !Self.roundGaps.contains(gap) else { return }
         let roundedGap = Self.roundGaps.last { $0 < gap } ?? Self.roundGaps[0]
-        moveLater(index, by: gap - roundedGap)
+        moveStepsLater(index, by: gap - roundedGap)
     }
 }
 

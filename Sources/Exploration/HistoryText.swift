@@ -33,7 +33,7 @@ package enum HistoryText {
 
     package static func text(_ history: CustomerHistory) -> String {
         var lines = ["history \(version)"]
-        for person in history.people {
+        for person in history.users {
             lines.append("person \(person.name) \(person.arrival.rawValue)")
         }
         if history.hasBaseline { lines.append("baseline") }
@@ -60,7 +60,7 @@ package enum HistoryText {
             ("period", operation.period),
             ("reason", operation.reason), ("span", operation.effectDuration?.unsignedText),
             ("type", operation.type),
-            ("known-by", operation.knownBy?.rawValue),
+            ("known-by", operation.userIDLocation?.rawValue),
         ]
         for (key, value) in keyedDetails { if let value { words.append("\(key)=\(value)") } }
         if operation.isDeferred { words.append("deferred") }
@@ -76,7 +76,7 @@ package enum HistoryText {
             .disconnects(let count):
             "\(kind) \(count)"
         case .pushServiceError(let providerResponse), .purchaseServiceError(let providerResponse):
-            "\(kind) \(providerResponse.spelling)"
+            "\(kind) \(providerResponse.notation)"
         case .restart(let signal): "\(kind) \(signal.rawValue)"
         case .crash(let crash): "\(kind) \(crash.signal.rawValue) \(crash.phase.rawValue)"
         case .unknownType, .unknownFields, .reorderedKeys, .register, .overlap,
@@ -94,7 +94,7 @@ package enum HistoryText {
     /// - Throws: An error with the number of the first invalid line and the valid forms of this
     ///   line.
     package static func history(_ text: String) throws(ParseError) -> CustomerHistory {
-        var history = CustomerHistory(people: [], steps: [])
+        var history = CustomerHistory(users: [], steps: [])
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let headerLine = lines.first.map(String.init) ?? ""
         guard headerLine == "history \(version)" else {
@@ -110,7 +110,7 @@ package enum HistoryText {
         }
         for (index, line) in lines.enumerated().dropFirst() where !line.isEmpty {
             do throws(LineError) {
-                try read(line.split(separator: " ").map(String.init), into: &history)
+                try parseLine(line.split(separator: " ").map(String.init), into: &history)
             } catch {
                 throw ParseError(line: index + 1, problem: error.problem)
             }
@@ -132,7 +132,7 @@ package enum HistoryText {
         let problem: String
     }
 
-    private static func read(_ words: [String], into history: inout CustomerHistory)
+    private static func parseLine(_ words: [String], into history: inout CustomerHistory)
         throws(LineError)
     {
         switch words.first {
@@ -148,7 +148,7 @@ package enum HistoryText {
                         + "letters, digits, '-', '_' and '.'"
                 )
             }
-            history.people.append(CustomerHistory.Person(words[1], arrival))
+            history.users.append(CustomerHistory.HistoryUser(words[1], arrival))
         case "baseline": history.hasBaseline = true
         case "operation": history.steps.append(try step(words))
         case "fault": history.placedFaults.append(try placedFault(words))
@@ -193,7 +193,7 @@ package enum HistoryText {
             } else {
                 let keyAndValue = word.split(separator: "=", maxSplits: 1).map(String.init)
                 guard keyAndValue.count == 2, isValidName(keyAndValue[1].filter { $0 != ":" }),
-                    step.operation.trySet(keyAndValue[0], to: keyAndValue[1])
+                    step.operation.setDetail(keyAndValue[0], to: keyAndValue[1])
                 else {
                     throw LineError(
                         problem:
@@ -229,7 +229,7 @@ extension CustomerHistory {
     /// The error for the first user name that an operation contains and no `person` line declares;
     /// nil without such a name.
     fileprivate var undeclaredNameProblem: String? {
-        let names = steps.flatMap(\.operation.people)
+        let names = steps.flatMap(\.operation.users)
         return names.first { person($0) == nil }.map {
             "'\($0)' has an operation but no person line; add 'person \($0) registered'"
         }
@@ -240,7 +240,7 @@ extension HistoryOperation {
     /// Sets a detail of the operation from a `key=value` pair.
     ///
     /// Returns false when the key does not exist or does not accept the value.
-    fileprivate mutating func trySet(_ key: String, to value: String) -> Bool {
+    fileprivate mutating func setDetail(_ key: String, to value: String) -> Bool {
         switch key {
         case "from": from = value
         case "also": additionalID = value
@@ -255,8 +255,10 @@ extension HistoryOperation {
             guard let effectDuration = Duration(contractText: value) else { return false }
             self.effectDuration = effectDuration
         case "known-by":
-            guard let knownBy = EventSpec.UserIDLocation(rawValue: value) else { return false }
-            self.knownBy = knownBy
+            guard let userIDLocation = EventSpec.UserIDLocation(rawValue: value) else {
+                return false
+            }
+            self.userIDLocation = userIDLocation
         default: return false
         }
         return true
@@ -272,7 +274,7 @@ extension HistoryFault {
             arguments.count == 1
             ? Int(arguments[0]).flatMap { (1...100).contains($0) ? $0 : nil } : nil
         let providerResponse = ProviderPlan.PlannedResponse(
-            spelling: arguments.joined(separator: " ")
+            notation: arguments.joined(separator: " ")
         )
         let signal = arguments.first.flatMap(Restart.Signal.init)
         let fault: HistoryFault? =

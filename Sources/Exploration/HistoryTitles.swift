@@ -17,12 +17,13 @@ extension CustomerHistory {
                         ? "" : " (\($0))"
                 } ?? ""
             let aliasText = operation.additionalID.map { ", also known as \($0)" } ?? ""
-            let other = operation.from.map { " of \($0)" + aliasText } ?? ""
+            let sourceUserText = operation.from.map { " of \($0)" + aliasText } ?? ""
             let isSameUser = last == operation.user
             let sellerText =
                 operation.isPurchaselyPurchase ? " at \(ProviderEvent.purchaselyServiceName)" : ""
             stepDescriptions.append(
-                (isSameUser ? "" : operation.user + " ") + words + productText + other + sellerText
+                (isSameUser ? "" : operation.user + " ") + words + productText + sourceUserText
+                    + sellerText
             )
             last = operation.user
         }
@@ -58,12 +59,12 @@ extension CustomerHistory {
         if let placedFault = placedFaults.last { return placedFault.fault.clause }
         if steps.contains(where: { $0.operation.environment == "SANDBOX" }) { return "S-19" }
         let operations = steps.filter { ![.wait, .register].contains($0.operation.kind) }
-        if let last = operations.last, last.operation.knownBy != nil { return "S-20" }
+        if let last = operations.last, last.operation.userIDLocation != nil { return "S-20" }
         guard let last = operations.last ?? steps.last else { return "S-10" }
         if last.operation.isPurchaselyPurchase { return last.operation.purchaselyClause }
         return switch last.operation.kind {
         case .purchase:
-            people.contains { $0.arrival == .unknown }
+            users.contains { $0.arrival == .unknown }
                 ? "S-20"
                 : HistoryGenerator.oneTimeProducts.contains(last.operation.product ?? "")
                     ? "S-16" : "S-10"

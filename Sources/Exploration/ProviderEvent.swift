@@ -5,8 +5,8 @@ package enum ProviderEvent: Hashable, Sendable {
     case event(EventSpec)
     case purchasely(PurchaselySpec)
 
-    /// The store name in `Act.store` and in the coverage report for all Purchasely plans, whichever
-    /// store bills them.
+    /// The store name in `HistoryOperation.store` and in the coverage report for all Purchasely
+    /// plans, whichever store bills them.
     package static let purchaselyStoreName = "PURCHASELY"
 
     var event: EventSpec? {
@@ -24,7 +24,7 @@ package enum ProviderEvent: Hashable, Sendable {
         }
     }
 
-    /// The time of the event, relative to the start of the run.
+    /// The time of the event, relative to the run's base time (`RunRecord.base`).
     var time: Duration {
         switch self {
         case .event(let spec): spec.time
@@ -137,7 +137,7 @@ package enum ProviderEvent: Hashable, Sendable {
             return Delivery(name: name, subject: .event(spec))
         case .purchasely(var spec):
             if spec.purchased == spec.time { spec.purchased = nil }
-            if spec.renews == spec.expires { spec.renews = nil }
+            if spec.renewalTime == spec.expires { spec.renewalTime = nil }
             var delivery = Delivery(name: name, subject: .purchasely(spec))
             delivery.provider = provider
             return delivery

@@ -64,10 +64,12 @@ struct PurchaseFacts: Sendable {
 
     /// Returns whether both users have had the same product from two separate purchases, refunded
     /// or not.
-    func haveSameProductTwice(_ one: String, _ other: String) -> Bool {
-        let commonProducts = (productsEverHad[one] ?? []).intersection(productsEverHad[other] ?? [])
+    func haveSameProductTwice(_ firstUser: String, _ other: String) -> Bool {
+        let commonProducts = (productsEverHad[firstUser] ?? []).intersection(
+            productsEverHad[other] ?? []
+        )
         return commonProducts.contains { product in
-            origin(of: one, product) != origin(of: other, product)
+            origin(of: firstUser, product) != origin(of: other, product)
         }
     }
 
@@ -121,7 +123,7 @@ struct PurchaseFacts: Sendable {
             && (temporaryGrantEnds[user] ?? []).contains { $0 > time }
     }
 
-    mutating func record(_ spec: EventSpec) {
+    mutating func recordEvent(_ spec: EventSpec) {
         guard let user = spec.user else { return }
         let purchaseKey = PurchaseKey(user: user, product: spec.product)
         switch spec.type {

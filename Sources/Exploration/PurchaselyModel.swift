@@ -17,7 +17,7 @@ struct PurchaselyModel: Sendable {
         /// purchase.
         var end: Duration?
         /// The time of the theoretical next renewal (`next_renewal_at`); nil when it equals `end`.
-        var renews: Duration?
+        var renewalTime: Duration?
 
         var isOneTime: Bool { end == nil }
         var isSandbox: Bool { environment == "SANDBOX" }
@@ -72,8 +72,9 @@ struct PurchaselyModel: Sendable {
     /// - Throws: The reason why the operation cannot happen.
     mutating func perform(
         _ operation: HistoryOperation
-    ) throws(HistoryModel.ImpossibleOperation) -> [(message: ProviderEvent, before: PurchaseState)]
-    {
+    ) throws(HistoryModel.ImpossibleOperation) -> [(
+        message: ProviderEvent, stateBefore: PurchaseState
+    )] {
         guard Self.kinds.contains(operation.kind) else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "Purchasely does not support \(operation.kind.rawValue)"
@@ -81,15 +82,15 @@ struct PurchaselyModel: Sendable {
         }
         if operation.kind == .transfer { return try transfer(operation) }
         let heldPurchase = heldPurchase(operation.user, operation.product)
-        let before = heldPurchase?.state ?? .none
-        if operation.kind == .purchase { return [(try buy(operation, heldPurchase), before)] }
+        let stateBefore = heldPurchase?.state ?? .none
+        if operation.kind == .purchase { return [(try buy(operation, heldPurchase), stateBefore)] }
         guard var heldPurchase else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "\(operation.user) does not have this plan"
             )
         }
-        if operation.kind == .changeProduct { return try change(operation, &heldPurchase) }
-        return [(try irrelevantEvent(operation, &heldPurchase), before)]
+        if operation.kind == .changeProduct { return try changePlan(operation, &heldPurchase) }
+        return [(try irrelevantEvent(operation, &heldPurchase), stateBefore)]
     }
 
     private func requireState(_ heldPurchase: HeldPlan, _ states: Set<PurchaseState>)
@@ -126,7 +127,8 @@ struct PurchaselyModel: Sendable {
             subscription: existingPlan?.subscription ?? "\(operation.user)-\(count)",
             plan: plan.name,
             owner: operation.user,
-            // At one store, two plans would be a single subscription with a change of plan.
+            // Further plans of a user get another store, because two plans at one store would be a
+            // single subscription with a change of plan.
             store: existingPlan?.store
                 ?? PurchaselySpec.stores[count % PurchaselySpec.stores.count],
             environment: operation.effectiveEnvironment,
@@ -166,7 +168,7 @@ struct PurchaselyModel: Sendable {
                 return deactivate(&heldPurchase, .retrying, status: "ON_HOLD", at: operation.time)
             }
             heldPurchase.state = .grace
-            (heldPurchase.renews, heldPurchase.end) = (end, end + effectDuration)
+            (heldPurchase.renewalTime, heldPurchase.end) = (end, end + effectDuration)
             return activate(heldPurchase, status: "IN_GRACE_PERIOD", at: operation.time)
         case .expire:
             try requireState(heldPurchase, [.active, .cancelled, .grace])
@@ -177,7 +179,7 @@ struct PurchaselyModel: Sendable {
         case .cancel:
             try requireState(heldPurchase, [.active])
             heldPurchase.state = .cancelled
-            storePlan(heldPurchase)
+            storeHeldPlan(heldPurchase)
             return planMessage(
                 "RENEWAL_DISABLED",
                 heldPurchase,
@@ -187,7 +189,7 @@ struct PurchaselyModel: Sendable {
         case .uncancel:
             try requireState(heldPurchase, [.cancelled])
             heldPurchase.state = .active
-            storePlan(heldPurchase)
+            storeHeldPlan(heldPurchase)
             return planMessage(
                 "RENEWAL_ENABLED",
                 heldPurchase,
@@ -215,11 +217,12 @@ struct PurchaselyModel: Sendable {
 
     /// Changes the plan of a subscription: deactivates the old plan and activates the new plan
     /// (Purchasely fact sheet, section 4).
-    private mutating func change(
+    private mutating func changePlan(
         _ operation: HistoryOperation,
         _ heldPurchase: inout HeldPlan
-    ) throws(HistoryModel.ImpossibleOperation) -> [(message: ProviderEvent, before: PurchaseState)]
-    {
+    ) throws(HistoryModel.ImpossibleOperation) -> [(
+        message: ProviderEvent, stateBefore: PurchaseState
+    )] {
         try requireState(heldPurchase, [.active])
         let plan = Self.plans.first { $0.name == operation.newProduct && $0.days != nil }
         guard let plan, let days = plan.days, plan.name != heldPurchase.plan,
@@ -230,7 +233,7 @@ struct PurchaselyModel: Sendable {
                     "the user cannot change to '\(operation.newProduct ?? "")', which is not a new plan with an end"
             )
         }
-        let before = heldPurchase.state
+        let stateBefore = heldPurchase.state
         let deactivation = deactivate(
             &heldPurchase,
             .ended,
@@ -251,15 +254,16 @@ struct PurchaselyModel: Sendable {
             ),
             at: time
         )
-        return [(deactivation, before), (on, .none)]
+        return [(deactivation, stateBefore), (on, .none)]
     }
 
     /// Transfers each active subscription: deactivates it for the user who loses it and activates
     /// it for the other user (Purchasely fact sheet, section 7).
     private mutating func transfer(
         _ operation: HistoryOperation
-    ) throws(HistoryModel.ImpossibleOperation) -> [(message: ProviderEvent, before: PurchaseState)]
-    {
+    ) throws(HistoryModel.ImpossibleOperation) -> [(
+        message: ProviderEvent, stateBefore: PurchaseState
+    )] {
         guard let from = operation.from else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "the transfer names no user who loses the plans"
@@ -296,11 +300,11 @@ struct PurchaselyModel: Sendable {
                 state: state,
                 purchased: heldPurchase.purchased,
                 end: heldPurchase.end,
-                renews: heldPurchase.renews
+                renewalTime: heldPurchase.renewalTime
             )
-            let before = self.heldPurchase(operation.user, heldPurchase.plan)?.state ?? .none
+            let stateBefore = self.heldPurchase(operation.user, heldPurchase.plan)?.state ?? .none
             planMessage.append(
-                (activate(receivedPlan, status: Self.status(of: state), at: time), before)
+                (activate(receivedPlan, status: Self.status(of: state), at: time), stateBefore)
             )
             time += .milliseconds(1)
         }
@@ -319,7 +323,7 @@ struct PurchaselyModel: Sendable {
 
     // MARK: Parts
 
-    private mutating func storePlan(_ heldPurchase: HeldPlan) {
+    private mutating func storeHeldPlan(_ heldPurchase: HeldPlan) {
         heldPurchases.removeAll {
             ($0.subscription, $0.plan, $0.owner) == (
                 heldPurchase.subscription, heldPurchase.plan, heldPurchase.owner
@@ -334,7 +338,7 @@ struct PurchaselyModel: Sendable {
         at time: Duration
     ) -> ProviderEvent {
         let days = Self.plans.first { $0.name == heldPurchase.plan }?.days ?? 30
-        (heldPurchase.purchased, heldPurchase.end, heldPurchase.renews) = (
+        (heldPurchase.purchased, heldPurchase.end, heldPurchase.renewalTime) = (
             time, start + .days(days), nil
         )
         return activate(heldPurchase, at: time)
@@ -345,7 +349,7 @@ struct PurchaselyModel: Sendable {
         status: String = "AUTO_RENEWING",
         at time: Duration
     ) -> ProviderEvent {
-        storePlan(heldPurchase)
+        storeHeldPlan(heldPurchase)
         return planMessage(
             "ACTIVATE",
             heldPurchase,
@@ -361,7 +365,7 @@ struct PurchaselyModel: Sendable {
         at time: Duration
     ) -> ProviderEvent {
         heldPurchase.state = state
-        storePlan(heldPurchase)
+        storeHeldPlan(heldPurchase)
         return planMessage(
             "DEACTIVATE",
             heldPurchase,
@@ -386,7 +390,7 @@ struct PurchaselyModel: Sendable {
         spec.time = time
         spec.purchased = heldPurchase.purchased
         spec.expires = heldPurchase.end
-        spec.renews = heldPurchase.renews
+        spec.renewalTime = heldPurchase.renewalTime
         return .purchasely(spec)
     }
 

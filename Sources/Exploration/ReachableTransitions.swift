@@ -32,17 +32,17 @@ package struct ReachableTransitions: Sendable {
     }
 
     private static func transitions(of store: String) -> [PurchaseState: [String]] {
-        let person = CustomerHistory.Person("ada", .registered)
+        let person = CustomerHistory.HistoryUser("ada", .registered)
         var visitedStates: Set<VisitedState> = []
         var eventTypesByState: [PurchaseState: Set<String>] = [:]
         var unexploredPoints = [
             SearchPoint(model: HistoryModel([person]), time: searchStart, id: 0)
         ]
-        while let point = unexploredPoints.popLast() {
-            for operation in operations(at: store, point) {
-                var model = point.model
+        while let searchPoint = unexploredPoints.popLast() {
+            for operation in operations(at: store, searchPoint) {
+                var model = searchPoint.model
                 let step = CustomerHistory.Step(
-                    id: point.id,
+                    id: searchPoint.id,
                     operation: operation,
                     readsStateAfterStep: false
                 )
@@ -51,13 +51,15 @@ package struct ReachableTransitions: Sendable {
                     eventTypesByState[event.before, default: []].insert(event.message.coverageLabel)
                 }
                 let heldPurchases = model.heldPurchases(of: "ada", at: operation.time)
-                let key = VisitedState(
+                let visitedState = VisitedState(
                     state: heldPurchases.first?.state ?? .none,
                     products: heldPurchases.map(\.product)
                 )
-                guard heldPurchases.count < 3, visitedStates.insert(key).inserted else { continue }
+                guard heldPurchases.count < 3, visitedStates.insert(visitedState).inserted else {
+                    continue
+                }
                 unexploredPoints.append(
-                    SearchPoint(model: model, time: operation.time, id: point.id + 1)
+                    SearchPoint(model: model, time: operation.time, id: searchPoint.id + 1)
                 )
             }
         }
@@ -74,20 +76,22 @@ package struct ReachableTransitions: Sendable {
     ]
 
     /// Returns all operations to try next, such as a renewal shortly before the end of a period.
-    private static func operations(at store: String, _ point: SearchPoint) -> [HistoryOperation] {
-        let heldPurchases = point.model.heldPurchases(of: "ada", at: point.time)
+    private static func operations(at store: String, _ searchPoint: SearchPoint)
+        -> [HistoryOperation]
+    {
+        let heldPurchases = searchPoint.model.heldPurchases(of: "ada", at: searchPoint.time)
         let products =
             heldPurchases.isEmpty
             ? HistoryGenerator.products(at: store) : heldPurchases.map(\.product)
         var operations: [HistoryOperation] = []
         for product in products {
             for kind in HistoryOperation.Kind.allCases where !irrelevant.contains(kind) {
-                var operation = HistoryOperation(kind, "ada", at: point.time + .seconds(3600))
+                var operation = HistoryOperation(kind, "ada", at: searchPoint.time + .seconds(3600))
                 operation.product = product
                 operations += variants(of: operation, store)
             }
         }
-        let endTimes = point.model.endTimes(of: "ada", after: point.time)
+        let endTimes = searchPoint.model.endTimes(of: "ada", after: searchPoint.time)
         for end in endTimes {
             for (kind, offset) in [
                 (HistoryOperation.Kind.renew, -60), (.wait, 60), (.billingIssue, -60),
@@ -95,7 +99,7 @@ package struct ReachableTransitions: Sendable {
                 var operation = HistoryOperation(
                     kind,
                     "ada",
-                    at: max(point.time, end + .seconds(offset))
+                    at: max(searchPoint.time, end + .seconds(offset))
                 )
                 operation.product = kind == .wait ? nil : products.first
                 operations += variants(of: operation, store)

@@ -46,7 +46,7 @@ struct UserIDTracker: Sendable {
         let preferredLocation = spec.type == "TEMPORARY_ENTITLEMENT_GRANT" ? nil : preferredLocation
         // A backend may store sandbox purchases and their IDs separately (S-19).
         let isSandbox = spec.environment == "SANDBOX"
-        let knownBy: EventSpec.UserIDLocation
+        let userIDLocation: EventSpec.UserIDLocation
         switch (knownIDKind(of: user), preferredLocation) {
         case (.unknownToBackend, .anonymous):
             guard !isSandbox else {
@@ -56,8 +56,8 @@ struct UserIDTracker: Sendable {
                 )
             }
             knownIDKinds[user] = .anonymousID
-            knownBy = .anonymous
-        case (.anonymousID, nil), (.anonymousID, .anonymous): knownBy = .anonymous
+            userIDLocation = .anonymous
+        case (.anonymousID, nil), (.anonymousID, .anonymous): userIDLocation = .anonymous
         case (.anonymousID, .aliases):
             guard !isSandbox else {
                 throw HistoryModel.ImpossibleOperation(
@@ -66,7 +66,7 @@ struct UserIDTracker: Sendable {
                 )
             }
             knownIDKinds[user] = .linkedIDs
-            knownBy = .aliases
+            userIDLocation = .aliases
         case (.anonymousID, .originalAppUserID), (.anonymousID, .appUserID):
             throw HistoryModel.ImpossibleOperation(
                 reason: "no event has linked the anonymous ID to a user"
@@ -75,13 +75,13 @@ struct UserIDTracker: Sendable {
             throw HistoryModel.ImpossibleOperation(
                 reason: "the anonymous ID would belong to another customer"
             )
-        case (.linkedIDs, let preferredLocation): knownBy = preferredLocation ?? .appUserID
+        case (.linkedIDs, let preferredLocation): userIDLocation = preferredLocation ?? .appUserID
         case (.unknownToBackend, let preferredLocation), (.registeredID, let preferredLocation):
             knownIDKinds[user] =
                 preferredLocation == .aliases && !isSandbox ? .linkedIDs : .registeredID
-            knownBy = preferredLocation ?? .appUserID
+            userIDLocation = preferredLocation ?? .appUserID
         }
-        if knownBy == .anonymous {
+        if userIDLocation == .anonymous {
             guard !usersEverTransferred.contains(user) else {
                 throw HistoryModel.ImpossibleOperation(
                     reason: "transferred purchases have no anonymous ID"
@@ -89,7 +89,7 @@ struct UserIDTracker: Sendable {
             }
             usersEverAnonymous.insert(user)
         }
-        return knownBy
+        return userIDLocation
     }
 
     /// Records the IDs in a TRANSFER event, which names users by their registered IDs.

@@ -41,7 +41,7 @@ package struct ConnectionOption: Sendable {
     ///
     /// - Returns: A future that fails with `ConnectionFault` when the operating system refuses the
     ///   option.
-    fileprivate func set(on channel: any Channel) -> EventLoopFuture<Void> {
+    fileprivate func applyOption(on channel: any Channel) -> EventLoopFuture<Void> {
         applySetting(channel).flatMapErrorThrowing { error in
             // Darwin refuses every option of a connection that the other side has reset.
             if let error = error as? IOError, error.isConnectionGone { return }
@@ -59,8 +59,8 @@ package struct ConnectionFault: Error, Hashable, Sendable, CustomStringConvertib
 
 /// Sets the options of all TCP connections that Assay accepts or opens.
 ///
-/// A NIO bootstrap with a `childChannelOption` silently drops the connection when the option fails,
-/// so Assay does not use it.
+/// A NIO bootstrap silently drops a connection when a `childChannelOption` fails, so Assay sets the
+/// options here instead.
 package enum ConnectionOptions {
     /// Sets options in order, then adds the handlers of a connection that Assay opens.
     ///
@@ -71,8 +71,8 @@ package enum ConnectionOptions {
         _ options: [ConnectionOption],
         adding handlers: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<Void> {
-        let settings = options.map { $0.set(on: channel) }
-        return EventLoopFuture.andAllSucceed(settings, on: channel.eventLoop)
+        let settingFutures = options.map { $0.applyOption(on: channel) }
+        return EventLoopFuture.andAllSucceed(settingFutures, on: channel.eventLoop)
             .flatMapThrowing { try handlers(channel) }
     }
 
@@ -93,7 +93,7 @@ package enum ConnectionOptions {
         adding handlers: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<Void> {
         configureConnection(channel, options, adding: handlers).flatMapErrorThrowing { error in
-            // A connection that ended meanwhile takes no handlers.
+            // No handlers can be added to a connection that ended in the meantime.
             if error is ChannelError { throw error }
             let fault =
                 error as? ConnectionFault
@@ -122,11 +122,11 @@ private final class FaultResponder: ChannelInboundHandler {
         guard !hasResponded else { return }
         hasResponded = true
         let body = "assay: \(fault)\n"
-        let text =
+        let responseText =
             "HTTP/1.1 500 Internal Server Error\r\ncontent-type: text/plain\r\n"
             + "content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n" + body
         let channel = context.channel
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)))
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: responseText)))
             .whenComplete { _ in channel.close(promise: nil) }
     }
 

@@ -9,7 +9,8 @@ extension FakeRegistry {
         for namespace in namespaces {
             let secrets = read(namespace) { services, _ in services.enteredSecrets } ?? []
             for (name, secret) in secrets where !secret.isEmpty {
-                // Several namespaces and webhooks may have secrets with the same name.
+                // Several namespaces and webhooks may have secrets with the same name, so the
+                // namespace and a number make the names unique.
                 let names = [name, name + "-" + namespace]
                 let numberedNames = (2...).lazy.map { "\(name)-\(namespace)-\($0)" }
                 let isFreeName = { (name: String) in

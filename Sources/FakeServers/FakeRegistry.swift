@@ -33,9 +33,9 @@ package final class FakeRegistry: Sendable {
     /// Calls to fakes that get no response because of a planned fault and wait for the end of their
     /// run, by namespace.
     private let heldCalls = Locked(HeldCalls())
-    /// Whether any namespace has user IDs.
+    /// Whether user IDs were assigned to any namespace.
     ///
-    /// If no namespace has any, requests need not be searched for user IDs.
+    /// If none were assigned, requests need not be searched for user IDs.
     private let hasAssignedIDs = Atomic<Bool>(false)
     private let wallClock: @Sendable () -> Instant
     /// The API key that callers of each fake provider must send.
@@ -70,7 +70,9 @@ package final class FakeRegistry: Sendable {
         self.providers = providers
         self.wallClock = wallClock
         state = Locked(
-            State(servicesByNamespace: ["": Services(seed: seed, keys: keys, table: providers)])
+            State(servicesByNamespace: [
+                "": Services(seed: seed, keys: keys, providerTable: providers)
+            ])
         )
     }
 
@@ -97,7 +99,7 @@ package final class FakeRegistry: Sendable {
     /// The current real time.
     package var now: Instant { wallClock() }
 
-    package func notify(_ action: @escaping @Sendable () -> Void) {
+    package func setChangeListener(_ action: @escaping @Sendable () -> Void) {
         changeListener.withLock { $0 = ChangeListener(action: action) }
     }
 
@@ -107,10 +109,10 @@ package final class FakeRegistry: Sendable {
 
     private func makeServices(_ namespace: String) -> Services {
         var generator = SeededGenerator(seed: seed, text: namespace)
-        return Services(seed: generator.next(), keys: keys, table: providers)
+        return Services(seed: generator.next(), keys: keys, providerTable: providers)
     }
 
-    /// Creates a namespace if it does not exist, and assigns user IDs to it.
+    /// Assigns user IDs to a namespace, and creates the namespace if it does not exist.
     package func assignUserIDs(_ ids: [String], namespace: String) {
         let newServices = makeServices(namespace)
         state.withLock { state in
@@ -214,7 +216,7 @@ package final class FakeRegistry: Sendable {
 
     /// Applies a RevenueCat event to the fake RevenueCat in the namespace of a run.
     ///
-    /// The user IDs in the event are assigned to this namespace.
+    /// The user IDs in the event are assigned to the namespace of the run.
     package func apply(_ event: JSONValue, namespace: String) {
         let body = event["event"]
         var ids = ["app_user_id", "original_app_user_id"].compactMap { body?[$0]?.string }
@@ -351,7 +353,7 @@ package final class FakeRegistry: Sendable {
 
     /// Returns the response of a fake provider to a request.
     ///
-    /// In a run the fakes use real time, because the backend does too.
+    /// In a run the fakes use real time, because the backend also uses real time.
     func respond(
         _ party: Exchange.Party,
         to request: HTTPMessage.Request,
@@ -406,7 +408,7 @@ package final class FakeRegistry: Sendable {
         _ request: HTTPMessage.Request,
         namespace: String
     ) -> HTTPMessage.Response {
-        let invoked = journal.elapsed
+        let invoked = journal.elapsedMicroseconds
         var request = request
         request.readBody()
         let reply = respond(party, to: request, in: namespace)
@@ -474,9 +476,9 @@ package final class FakeRegistry: Sendable {
         do {
             for member in namespaces.members {
                 var services = try member.value.decoded(as: Services.self)
-                services.table = providers
+                services.providerTable = providers
                 services.take(keys: keys)
-                services.queue.recoverUnderway()
+                services.queue.recoverUnderwayDeliveries()
                 servicesByNamespace[member.key] = services
             }
             if let savedState = savedState["ids"] { ids = try savedState.decoded() }
@@ -495,14 +497,14 @@ package final class FakeRegistry: Sendable {
     }
 
     private static func decodingErrorMessage(_ error: DecodingError) -> String {
-        let context: DecodingError.Context? =
+        let decodingContext: DecodingError.Context? =
             switch error {
-            case .typeMismatch(_, let context), .valueNotFound(_, let context),
-                .keyNotFound(_, let context), .dataCorrupted(let context):
-                context
+            case .typeMismatch(_, let decodingContext), .valueNotFound(_, let decodingContext),
+                .keyNotFound(_, let decodingContext), .dataCorrupted(let decodingContext):
+                decodingContext
             @unknown default: nil
             }
-        let path = (context?.codingPath ?? []).map { "/" + $0.stringValue }.joined()
-        return "at \(path.isEmpty ? "/" : path): \(context?.debugDescription ?? "\(error)")"
+        let path = (decodingContext?.codingPath ?? []).map { "/" + $0.stringValue }.joined()
+        return "at \(path.isEmpty ? "/" : path): \(decodingContext?.debugDescription ?? "\(error)")"
     }
 }

@@ -8,7 +8,7 @@ package final class FakeServer: Sendable {
     package let port: Int
     /// The host in the URL that callers get; nil means the host that the server listens on.
     private let advertisedHost: String?
-    private let world: FakeRegistry
+    private let fakes: FakeRegistry
     private let idleTimeout: Duration
     private let options: [ConnectionOption]
     /// The maximum time to wait until the operating system frees the closed port of a fake.
@@ -23,7 +23,7 @@ package final class FakeServer: Sendable {
     /// Starts the fake of a provider on a port; port 0 picks a free one.
     package init(
         _ party: Exchange.Party,
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         host: String = "127.0.0.1",
         port: Int = 0,
         advertisedHost: String? = nil,
@@ -32,10 +32,10 @@ package final class FakeServer: Sendable {
     ) async throws(StartError) {
         self.party = party
         self.options = options
-        self.world = world
+        self.fakes = fakes
         self.idleTimeout = idleTimeout
         self.advertisedHost = advertisedHost
-        let openedListener = try await Self.open(party, world, host, port, idleTimeout, options)
+        let openedListener = try await Self.open(party, fakes, host, port, idleTimeout, options)
         self.host = openedListener.host
         self.port = openedListener.port
         listener = Locked(openedListener)
@@ -43,7 +43,7 @@ package final class FakeServer: Sendable {
 
     private static func open(
         _ party: Exchange.Party,
-        _ world: FakeRegistry,
+        _ fakes: FakeRegistry,
         _ host: String,
         _ port: Int,
         _ idleTimeout: Duration,
@@ -54,12 +54,12 @@ package final class FakeServer: Sendable {
             host: host,
             port: port,
             idleTimeout: idleTimeout,
-            now: { world.now },
+            now: { fakes.now },
             options: options,
-            report: { world.journal.note($0.description) },
-            shortages: world.shortages
+            report: { fakes.journal.note($0.description) },
+            shortages: fakes.shortages
         ) { request in
-            Self.answer(request, party, world)
+            Self.answer(request, party, fakes)
         }
     }
 
@@ -91,22 +91,22 @@ package final class FakeServer: Sendable {
 
     /// Opens the port of the fake again as soon as the port is free.
     ///
-    /// A program that Assay has just started keeps a copy of every open socket until its own code
-    /// runs. Until then the port is in use, although this process has closed it.
+    /// A new child process of Assay keeps a copy of every open socket until it executes its
+    /// program. Until then the port is in use, although this process has closed it.
     private func reopen() async throws(StartError) -> HTTPHost {
         let clock = ContinuousClock()
-        let deadline = clock.now + Self.reopenTimeout
-        var pause = Duration.milliseconds(1)
+        let reopenDeadline = clock.now + Self.reopenTimeout
+        var reopenPause = Duration.milliseconds(1)
         while true {
             do throws(StartError) {
-                return try await Self.open(party, world, host, port, idleTimeout, options)
+                return try await Self.open(party, fakes, host, port, idleTimeout, options)
             } catch {
-                guard error.isAddressInUse, clock.now < deadline, !Task.isCancelled else {
+                guard error.isAddressInUse, clock.now < reopenDeadline, !Task.isCancelled else {
                     throw error
                 }
             }
-            try? await clock.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(100))
+            try? await clock.sleep(for: reopenPause)
+            reopenPause = min(reopenPause * 2, .milliseconds(100))
         }
     }
 
@@ -116,22 +116,22 @@ package final class FakeServer: Sendable {
     static func answer(
         _ request: HTTPMessage.Request,
         _ party: Exchange.Party,
-        _ world: FakeRegistry
+        _ fakes: FakeRegistry
     ) -> HTTPHost.HostResponse {
-        if let response = SelfCheck.response(to: request) { return .whole(response) }
-        if party == .despia, let script = DespiaShim.response(to: request, world) {
-            return .whole(script)
+        if let response = SelfCheck.response(to: request) { return .completeResponse(response) }
+        if party == .despia, let script = DespiaShim.response(to: request, fakes) {
+            return .completeResponse(script)
         }
-        let reply = Self.reply(to: request, party, world)
+        let reply = Self.reply(to: request, party, fakes)
         switch reply.sendMode {
-        case .answer: return .whole(reply.response)
-        case .half: return .half(reply.response)
+        case .answer: return .completeResponse(reply.response)
+        case .truncatedResponse: return .truncatedResponse(reply.response)
         case .reset: return .reset
         case .never:
             return .held {
-                await world.waitUntilReleased(reply.namespace)
+                await fakes.waitUntilReleased(reply.namespace)
             }
-        case .hang(let milliseconds):
+        case .hangThenReset(let milliseconds):
             return .deferred {
                 try await Task.sleep(for: .milliseconds(milliseconds))
                 return .reset
@@ -139,7 +139,7 @@ package final class FakeServer: Sendable {
         case .slow(let milliseconds):
             return .deferred {
                 try await Task.sleep(for: .milliseconds(milliseconds))
-                return .whole(reply.response)
+                return .completeResponse(reply.response)
             }
         }
     }
@@ -150,24 +150,24 @@ package final class FakeServer: Sendable {
     package static func reply(
         to request: HTTPMessage.Request,
         _ party: Exchange.Party,
-        _ world: FakeRegistry
+        _ fakes: FakeRegistry
     ) -> Reply {
-        let invoked = world.journal.elapsed
+        let invoked = fakes.journal.elapsedMicroseconds
         var request = request
         request.readBody()
-        let reply = world.respond(party, to: request)
+        let reply = fakes.respond(party, to: request)
         let outcome: Exchange.Outcome =
             switch reply.sendMode {
             case .answer, .slow: .answered(reply.response)
-            case .reset, .half:
+            case .reset, .truncatedResponse:
                 reply.effects.isEmpty && reply.sendMode == .reset
                     ? .failed(.closed, "connection reset (planned fault)")
                     : .answerLost(reply.response)
-            case .hang: .failed(.closed, "connection reset after a wait (planned fault)")
+            case .hangThenReset: .failed(.closed, "connection reset after a wait (planned fault)")
             case .never: .failed(.timedOut, "no response (planned fault)")
             }
         var exchange = Exchange(
-            from: world.providers[party]?.caller(request) ?? .backend,
+            from: fakes.providers[party]?.caller(request) ?? .backend,
             to: party,
             namespace: reply.namespace,
             purpose: .call,
@@ -176,7 +176,7 @@ package final class FakeServer: Sendable {
         )
         exchange.outcome = outcome
         exchange.effects = reply.effects
-        world.journal.write(exchange, invoked: invoked)
+        fakes.journal.write(exchange, invoked: invoked)
         return reply
     }
 }

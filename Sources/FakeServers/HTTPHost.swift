@@ -22,9 +22,9 @@ package struct StartError: Error, Sendable, CustomStringConvertible {
 final class HTTPHost: Sendable {
     /// The response of a handler, and the way in which the response is sent.
     enum HostResponse: Sendable {
-        case whole(HTTPMessage.Response)
+        case completeResponse(HTTPMessage.Response)
         /// The head and half of the body are sent, then the connection is reset.
-        case half(HTTPMessage.Response)
+        case truncatedResponse(HTTPMessage.Response)
         /// The connection is reset without any response.
         case reset
         /// The connection stays open without a response until the caller closes it, or until the
@@ -45,7 +45,7 @@ final class HTTPHost: Sendable {
     /// The maximum size in bytes of a request body.
     ///
     /// No real call to a service has a larger body.
-    static let bodyMax = 10 << 20
+    static let requestBodyBytesMax = 10 << 20
     /// The time after which an idle connection is closed.
     ///
     /// Idle connections are those of slow senders and of clients that never read the response, and
@@ -126,7 +126,8 @@ final class HTTPHost: Sendable {
         IdleStateHandler(readTimeout: .milliseconds(Int64(idleTimeout.milliseconds)))
     }
 
-    /// Adds HTTP handling to the pipeline of a connection that already has an idle guard.
+    /// Adds the HTTP handlers to the pipeline of a connection that already has the handler from
+    /// `makeIdleHandler`.
     static func addConnection(
         to pipeline: ChannelPipeline.SynchronousOperations,
         now: @escaping @Sendable () -> Instant,
@@ -271,7 +272,7 @@ private final class Connection: ChannelInboundHandler {
     // MARK: Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Requests after the last one are ignored.
+        // Data that arrives after the last response of the connection is ignored.
         if hasSentLastResponse { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
@@ -284,7 +285,8 @@ private final class Connection: ChannelInboundHandler {
                 context.flush()
             }
         case .body(var part):
-            if discardedByteCount == 0, body.readableBytes + part.readableBytes <= HTTPHost.bodyMax
+            if discardedByteCount == 0,
+                body.readableBytes + part.readableBytes <= HTTPHost.requestBodyBytesMax
             {
                 if body.readableBytes == 0 { body = part } else { body.writeBuffer(&part) }
             } else {
@@ -296,7 +298,7 @@ private final class Connection: ChannelInboundHandler {
             isResponding = true
             guard discardedByteCount == 0 else {
                 isLastRequest = true
-                return sendResponse(.whole(HTTPMessage.Response(413)))
+                return sendResponse(.completeResponse(HTTPMessage.Response(413)))
             }
             let message = HTTPMessage.Request(
                 head.method.rawValue,
@@ -311,8 +313,8 @@ private final class Connection: ChannelInboundHandler {
     }
 
     private func isBodyTooLong(_ head: HTTPRequestHead) -> Bool {
-        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
-        return length > HTTPHost.bodyMax
+        let contentLength = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        return contentLength > HTTPHost.requestBodyBytesMax
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -354,31 +356,31 @@ private final class Connection: ChannelInboundHandler {
     private func sendResponse(_ responseToSend: HTTPHost.HostResponse) {
         guard let context else { return }
         switch responseToSend {
-        case .whole(let response): write(response)
-        case .half(let response):
+        case .completeResponse(let response): write(response)
+        case .truncatedResponse(let response):
             var head = self.head(of: response)
             head.headers.replaceOrAdd(name: "content-length", value: "\(response.body.count)")
             write(.head(head))
             let part = response.body.prefix(response.body.count / 2)
-            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
             let sentFuture = context.writeAndFlush(
                 wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: part))))
             )
-            sentFuture.whenComplete { _ in bound.value.reset() }
+            sentFuture.whenComplete { _ in loopBound.value.reset() }
         case .reset: reset()
         case .held(let wait):
             isResponseWithheld = true
-            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
             lines = Task {
                 await wait()
-                bound.eventLoop.execute { bound.value.reset() }
+                loopBound.eventLoop.execute { loopBound.value.reset() }
             }
         case .lines(let lines): sendLines(lines, context)
         case .deferred(let body):
-            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
             Task {
                 let responseToSend = (try? await body()) ?? .reset
-                bound.eventLoop.execute { bound.value.sendResponse(responseToSend) }
+                loopBound.eventLoop.execute { loopBound.value.sendResponse(responseToSend) }
             }
         }
     }
@@ -433,7 +435,9 @@ private final class Connection: ChannelInboundHandler {
         for field in response.fields where field.isWellFormed {
             headers.add(name: field.name, value: field.value)
         }
-        if let date = date() { headers.add(name: "date", value: date) }
+        if let dateHeaderValue = dateHeaderValue() {
+            headers.add(name: "date", value: dateHeaderValue)
+        }
         if isLastRequest || self.head?.isKeepAlive == false {
             headers.replaceOrAdd(name: "connection", value: "close")
         } else if self.head?.version == .http1_0 {
@@ -447,7 +451,7 @@ private final class Connection: ChannelInboundHandler {
     }
 
     /// Returns the value of the `Date` header, which is formatted only once per second.
-    private func date() -> String? {
+    private func dateHeaderValue() -> String? {
         guard let now else { return nil }
         let seconds = now().seconds
         if cachedDate?.seconds != seconds {
@@ -458,10 +462,10 @@ private final class Connection: ChannelInboundHandler {
 
     /// Sends a stream of lines, each when it is available and the previous line has been sent.
     private func sendLines(_ lines: AsyncStream<String>, _ context: ChannelHandlerContext) {
-        let type = HTTPMessage.Field("content-type", "application/x-ndjson")
-        write(.head(head(of: HTTPMessage.Response(200, fields: [type]))))
+        let contentTypeField = HTTPMessage.Field("content-type", "application/x-ndjson")
+        write(.head(head(of: HTTPMessage.Response(200, fields: [contentTypeField]))))
         context.flush()
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let channel = context.channel
         self.lines = Task {
             var lineNumber = 0
@@ -470,13 +474,14 @@ private final class Connection: ChannelInboundHandler {
                 let part = HTTPServerResponsePart.body(
                     .byteBuffer(ByteBuffer(string: line + "\n"))
                 )
-                bound.eventLoop.execute { [lineNumber] in bound.value.unsentLineNumber = lineNumber
+                loopBound.eventLoop.execute { [lineNumber] in
+                    loopBound.value.unsentLineNumber = lineNumber
                 }
                 // The write fails when the caller has disconnected.
                 guard (try? await channel.writeAndFlush(part)) != nil else { return }
-                bound.eventLoop.execute { bound.value.unsentLineNumber = nil }
+                loopBound.eventLoop.execute { loopBound.value.unsentLineNumber = nil }
             }
-            bound.eventLoop.execute { bound.value.end() }
+            loopBound.eventLoop.execute { loopBound.value.end() }
         }
     }
 
@@ -491,11 +496,11 @@ private final class Connection: ChannelInboundHandler {
         let outermostContext = try? context.pipeline.syncOperations.context(
             handlerType: IdleStateHandler.self
         )
-        let bound = NIOLoopBound(outermostContext ?? context, eventLoop: context.eventLoop)
+        let loopBound = NIOLoopBound(outermostContext ?? context, eventLoop: context.eventLoop)
         let socket = context.channel as? any SocketOptionProvider
         let lingerSetting = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
-        guard let lingerSetting else { return bound.value.close(promise: nil) }
-        lingerSetting.whenComplete { _ in bound.value.close(promise: nil) }
+        guard let lingerSetting else { return loopBound.value.close(promise: nil) }
+        lingerSetting.whenComplete { _ in loopBound.value.close(promise: nil) }
     }
 }
 

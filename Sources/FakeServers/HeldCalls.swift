@@ -14,8 +14,8 @@ struct HeldCalls: Sendable {
     }
 
     /// Removes a call whose caller has given up.
-    mutating func remove(_ number: Int, of namespace: String) {
-        continuationsByNamespace[namespace]?[number] = nil
+    mutating func remove(_ callNumber: Int, of namespace: String) {
+        continuationsByNamespace[namespace]?[callNumber] = nil
         if continuationsByNamespace[namespace]?.isEmpty == true {
             continuationsByNamespace[namespace] = nil
         }

@@ -8,7 +8,7 @@ package enum JournalLine {
     package static func redaction(_ declaredSecrets: SecretDeclaration) -> Redaction {
         Redaction(
             known: KnownSecrets(declaredSecrets.values) { "‹secret:\($0)›" },
-            kind: Redaction.lookup(declaredSecrets.names),
+            kind: Redaction.kindLookup(declaredSecrets.names),
             mask: { _, value in Secret(value).description }
         )
     }

@@ -50,9 +50,11 @@ package struct WebSocketMessage: Hashable, Sendable {
 package final class LiveJournal: Sendable {
     private struct Followers {
         var nextStreamNumber = 0
-        /// Whether the server is stopping, which ends the streams of all followers.
+        /// Whether the server is stopping.
+        ///
+        /// If so, the streams of all followers end.
         var isEnding = false
-        var streams: [Int: AsyncStream<Int>.Continuation] = [:]
+        var streamContinuations: [Int: AsyncStream<Int>.Continuation] = [:]
     }
 
     /// The number of entries that a follower, a client that streams the journal, may lag behind
@@ -88,7 +90,7 @@ package final class LiveJournal: Sendable {
     }
 
     /// The time in microseconds since the journal was created.
-    package var elapsed: Int64 {
+    package var elapsedMicroseconds: Int64 {
         let components = time().components
         return components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     }
@@ -97,7 +99,7 @@ package final class LiveJournal: Sendable {
     /// exchange.
     package func begin(_ exchange: Exchange) -> Int {
         var exchange = exchange
-        exchange.invoked = elapsed
+        exchange.invoked = elapsedMicroseconds
         let entry = Journal.Entry(exchange)
         let sequence = storedJournal.withLock { $0.append(entry) }
         if let tap = currentObserver {
@@ -107,7 +109,7 @@ package final class LiveJournal: Sendable {
         return sequence
     }
 
-    /// Passes everything that is written to the journal from now on to a tap too.
+    /// Sets the observer that receives everything that is written to the journal from now on.
     package func tap(_ tap: any JournalObserver) {
         self.tap.withLock { $0 = tap }
         hasObserver.store(true, ordering: .releasing)
@@ -125,11 +127,11 @@ package final class LiveJournal: Sendable {
         currentObserver?.sent(sequence, fields, body)
     }
 
-    /// Passes a message on a WebSocket to the tap.
+    /// Passes a message on a WebSocket to the observer of the journal.
     ///
     /// The journal does not keep the message, because no rule checks messages on WebSockets.
     package func recordWebSocketMessage(_ message: WebSocketMessage) {
-        currentObserver?.recordWebSocketMessage(message, at: elapsed)
+        currentObserver?.recordWebSocketMessage(message, at: elapsedMicroseconds)
     }
 
     package func complete(
@@ -138,7 +140,7 @@ package final class LiveJournal: Sendable {
         effects: [Effect] = [],
         namespace: String? = nil
     ) {
-        let now = elapsed
+        let now = elapsedMicroseconds
         storedJournal.withLock {
             $0.complete(sequence, outcome, effects: effects, namespace: namespace, at: now)
         }
@@ -147,10 +149,12 @@ package final class LiveJournal: Sendable {
     }
 
     /// Writes the request and the response of an exchange that has already ended.
+    ///
+    /// `invoked` is the start time of the exchange, in microseconds since the journal was created.
     package func write(_ exchange: Exchange, invoked: Int64) {
         var exchange = exchange
         exchange.invoked = invoked
-        exchange.completed = elapsed
+        exchange.completed = elapsedMicroseconds
         let entry = Journal.Entry(exchange)
         let sequence = storedJournal.withLock { $0.append(entry) }
         if let tap = currentObserver {
@@ -172,7 +176,7 @@ package final class LiveJournal: Sendable {
         guard followerCount.load(ordering: .relaxed) > 0 else { return }
         let laggingStreams = followers.withLock { followers in
             var laggingStreams: [AsyncStream<Int>.Continuation] = []
-            for stream in followers.streams.values {
+            for stream in followers.streamContinuations.values {
                 // A follower that missed an entry would show an incomplete journal, so its stream
                 // ends.
                 if case .dropped = stream.yield(sequence) { laggingStreams.append(stream) }
@@ -216,14 +220,14 @@ package final class LiveJournal: Sendable {
             of: Int.self,
             bufferingPolicy: .bufferingOldest(Self.followerLagMax)
         )
-        let number = followers.withLock { followers in
+        let streamNumber = followers.withLock { followers in
             followers.nextStreamNumber += 1
-            followers.streams[followers.nextStreamNumber] = continuation
+            followers.streamContinuations[followers.nextStreamNumber] = continuation
             return followers.nextStreamNumber
         }
         followerCount.add(1, ordering: .relaxed)
         continuation.onTermination = { [weak self] _ in
-            self?.followers.withLock { $0.streams[number] = nil }
+            self?.followers.withLock { $0.streamContinuations[streamNumber] = nil }
             self?.followerCount.subtract(1, ordering: .relaxed)
         }
         return stream
@@ -231,10 +235,10 @@ package final class LiveJournal: Sendable {
 
     /// Ends the stream of every follower of the journal, so that a server can stop.
     package func endFollowing() {
-        let streams = followers.withLock { followers in
+        let streamContinuations = followers.withLock { followers in
             followers.isEnding = true
-            return Array(followers.streams.values)
+            return Array(followers.streamContinuations.values)
         }
-        for stream in streams { stream.finish() }
+        for stream in streamContinuations { stream.finish() }
     }
 }

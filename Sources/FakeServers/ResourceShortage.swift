@@ -25,8 +25,8 @@ package enum ResourceShortage {
         }
     }
 
-    /// Returns the shortage of a resource that an error number of a system call means; nil for
-    /// other errors.
+    /// Returns the resource shortage that causes an error number of a system call; nil for other
+    /// errors.
     package static func reason(code: Int32) -> String? {
         switch code {
         case EMFILE: "out of file descriptors"
@@ -62,7 +62,8 @@ package final class ResourceShortages: Sendable {
     }
 }
 
-/// Records the shortages because of which a port could not accept connections.
+/// A channel handler that records the resource shortages that prevent a port from accepting
+/// connections.
 final class AcceptErrorHandler: ChannelInboundHandler, Sendable {
     typealias InboundIn = Channel
 

@@ -36,26 +36,26 @@ package final class WebhookDispatcher: Sendable {
     /// No real retry schedule has that many attempts, so more of them mean an endless loop.
     private static let attemptsMax = 100_000
 
-    private let world: FakeRegistry
+    private let fakes: FakeRegistry
     private let webhookTransport: any WebhookTransport
     private let allowedHosts: Set<String>
     private let state = Locked(State())
-    private let wakeups: AsyncStream<Void>
+    private let wakeupEvents: AsyncStream<Void>
     private let wakeupContinuation: AsyncStream<Void>.Continuation
 
     package init(
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         webhookTransport: any WebhookTransport,
         allowedHosts: Set<String> = []
     ) {
-        self.world = world
+        self.fakes = fakes
         self.webhookTransport = webhookTransport
         self.allowedHosts = allowedHosts
-        (wakeups, wakeupContinuation) = AsyncStream.makeStream(
+        (wakeupEvents, wakeupContinuation) = AsyncStream.makeStream(
             of: Void.self,
             bufferingPolicy: .bufferingNewest(1)
         )
-        world.notify { [wakeupContinuation] in wakeupContinuation.yield() }
+        fakes.setChangeListener { [wakeupContinuation] in wakeupContinuation.yield() }
     }
 
     // MARK: In real time
@@ -67,12 +67,13 @@ package final class WebhookDispatcher: Sendable {
         await withDiscardingTaskGroup { group in
             var wakeupTask: Task<Void, Never>?
             wakeupContinuation.yield()
-            for await _ in wakeups {
+            for await _ in wakeupEvents {
                 wakeupTask?.cancel()
-                for namespace in world.namespaces {
-                    // There is no notification, because it would start this loop again at once.
-                    world.edit(namespace, notifies: false) { _, _ in }
-                    group.addTask { _ = await self.deliverDue(namespace) }
+                for namespace in fakes.namespaces {
+                    // The dispatcher is not notified, because a notification would start this loop
+                    // again at once.
+                    fakes.edit(namespace, notifies: false) { _, _ in }
+                    group.addTask { _ = await self.attemptDueDeliveries(namespace) }
                 }
                 if let wait = timeUntilNextDelivery() {
                     wakeupTask = Task { [wakeupContinuation] in
@@ -92,12 +93,13 @@ package final class WebhookDispatcher: Sendable {
     }
 
     private func timeUntilNextDelivery() -> Duration? {
-        world.namespaces.compactMap { namespace in
-            world.read(namespace) { services, now in
-                guard services.clock.frozen == nil, let next = services.nextChangeTime else {
+        fakes.namespaces.compactMap { namespace in
+            fakes.read(namespace) { services, now in
+                guard services.clock.frozen == nil, let nextClockTime = services.nextChangeTime
+                else {
                     return nil
                 }
-                return max(.milliseconds(1), next - now)
+                return max(.milliseconds(1), nextClockTime - now)
             } ?? nil
         }.min()
     }
@@ -107,12 +109,12 @@ package final class WebhookDispatcher: Sendable {
     /// Makes every delivery attempt that is due in a namespace, and waits until all of them end.
     ///
     /// - Returns: The number of attempts.
-    package func deliverDue(_ namespace: String) async -> Int {
+    package func attemptDueDeliveries(_ namespace: String) async -> Int {
         // The attempt is counted before the deliveries are taken, so that `waitForRunningAttempts` does
         // not miss them.
         state.withLock { $0.runningAttemptCounts[namespace, default: 0] += 1 }
         defer { recordAttemptEnd(namespace) }
-        let dueDeliveries = world.takeDueDeliveries(namespace)
+        let dueDeliveries = fakes.takeDueDeliveries(namespace)
         // The events of one customer are sent in order. A retry for one customer does not delay the
         // others.
         let deliveryQueues = Dictionary(grouping: dueDeliveries) { [$0.configuration, $0.group] }
@@ -153,8 +155,8 @@ package final class WebhookDispatcher: Sendable {
     /// The attempt is due on the virtual clock, but its signature contains the real time. The
     /// backend compares the age of a signature with its own clock, which is real.
     private func attempt(_ delivery: WebhookDelivery, _ namespace: String) async {
-        let wallTime = world.now
-        let attemptParameters = world.read(namespace) { services, now in
+        let wallTime = fakes.now
+        let attemptParameters = fakes.read(namespace) { services, now in
             (
                 services.attempt(at: delivery, now: wallTime), services.retrySchedule(of: delivery),
                 now
@@ -182,7 +184,7 @@ package final class WebhookDispatcher: Sendable {
             return
         }
         let request = target.request(webhookURL.target)
-        let sequence = world.journal.begin(
+        let sequence = fakes.journal.begin(
             Exchange(
                 from: delivery.provider,
                 to: .backend,
@@ -197,7 +199,7 @@ package final class WebhookDispatcher: Sendable {
             to: webhookURL.base,
             within: retrySchedule.responseTimeout
         )
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         switch outcome {
         case .answered(let response):
             finish(delivery, retrySchedule, response.status, nil, namespace)
@@ -214,7 +216,7 @@ package final class WebhookDispatcher: Sendable {
         _ failure: String?,
         _ namespace: String
     ) {
-        world.edit(namespace) { services, now in
+        fakes.edit(namespace) { services, now in
             services.queue.finish(
                 delivery.number,
                 status: status,
@@ -233,10 +235,11 @@ package final class WebhookDispatcher: Sendable {
         var count = 0
         while true {
             await waitForRunningAttempts(namespace)
-            world.edit(namespace, notifies: false) { _, _ in }
-            let newAttemptCount = await deliverDue(namespace)
+            fakes.edit(namespace, notifies: false) { _, _ in }
+            let newAttemptCount = await attemptDueDeliveries(namespace)
             count += newAttemptCount
-            // `run` may have taken some of the deliveries, so this loop waits for them too.
+            // `run` may have taken some of the deliveries, so this loop also waits for the running
+            // attempts.
             let hasNoRunningAttempt = state.withLock {
                 $0.runningAttemptCounts[namespace, default: 0] == 0
             }
@@ -254,44 +257,47 @@ package final class WebhookDispatcher: Sendable {
         let attemptCountBefore = attemptCount(namespace)
         _ = await flush(namespace)
         while attemptCount(namespace) - attemptCountBefore < Self.attemptsMax, !Task.isCancelled {
-            let next: Instant? =
-                world.read(namespace) { services, _ in
+            let nextClockTime: Instant? =
+                fakes.read(namespace) { services, _ in
                     target == nil ? services.queue.nextDueTime : services.nextChangeTime
                 } ?? nil
-            guard let next, target.map({ next <= $0 }) ?? isWithinRenewalLimit(namespace, next)
+            guard let nextClockTime,
+                target.map({ nextClockTime <= $0 })
+                    ?? isWithinRenewalLimit(namespace, nextClockTime)
             else { break }
-            moveClock(namespace, to: next)
+            moveClock(namespace, to: nextClockTime)
             _ = await flush(namespace)
         }
         if let target { moveClock(namespace, to: target) }
         _ = await flush(namespace)
         let count = attemptCount(namespace) - attemptCountBefore
-        return world.read(namespace) { services, now in
+        return fakes.read(namespace) { services, now in
             AdvanceResult(now: now, attemptCount: count, isSettled: services.queue.isSettled)
-        } ?? AdvanceResult(now: world.now, attemptCount: count, isSettled: true)
+        } ?? AdvanceResult(now: fakes.now, attemptCount: count, isSettled: true)
     }
 
-    /// Returns whether the clock of a namespace may move to a time when `advance` has no target
-    /// time.
+    /// Returns whether `advance` may move the clock of a namespace to a time when the caller sets
+    /// no target time.
     ///
-    /// The limits are those of a move with a target time. They are needed because an imported state
-    /// may contain deliveries at any time.
+    /// The time must be in the accepted range and must not cause too many renewals. A target time
+    /// has the same limits. This check is needed because an imported state may contain deliveries
+    /// at any time.
     private func isWithinRenewalLimit(_ namespace: String, _ time: Instant) -> Bool {
-        guard Instant.given.contains(time) else { return false }
-        let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
+        guard Instant.acceptedRange.contains(time) else { return false }
+        let count = fakes.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
         return count <= Services.renewalsMax
     }
 
     private func attemptCount(_ namespace: String) -> Int {
-        world.read(namespace) { services, _ in services.queue.attemptCount } ?? 0
+        fakes.read(namespace) { services, _ in services.queue.attemptCount } ?? 0
     }
 
     /// Moves the clock of a namespace forward to a time.
     ///
     /// A time before the current time of the clock is ignored.
     private func moveClock(_ namespace: String, to time: Instant) {
-        let wallTime = world.now
-        world.edit(namespace) { services, now in
+        let wallTime = fakes.now
+        fakes.edit(namespace) { services, now in
             if time > now { services.clock.set(to: time, at: wallTime) }
         }
     }
@@ -328,7 +334,7 @@ package struct WebhookURL: Hashable, Sendable {
 
     /// Returns whether a string is a port from 1 to 65535.
     ///
-    /// NIO, the network library, would end the process for any other number.
+    /// NIO, the network library, would end the process for an invalid port.
     private static func isPortSuffix(_ text: Substring) -> Bool {
         text.utf8.allSatisfy { (48...57).contains($0) } && UInt16(text).map { $0 > 0 } ?? false
     }

@@ -49,8 +49,9 @@ package struct AccountApp: Sendable {
 
     /// One step of a user action: a call, or the preparation of a call.
     enum RequestStep: Hashable {
-        case anonymousSession, configure, register, link, password, wrongPassword, lookup, identify
-        case google, googleWithoutLinking, buy, restore, sendCode, readMail, reset, refresh
+        case anonymousSession, configure, register, linkAccount, password, wrongPassword,
+            lookUpAccount, identify
+        case google, googleWithoutLinking, buy, restore, sendCode, readMail, resetPassword, refresh
         case deleteAtBackend, deleteAtFirebase
     }
 
@@ -100,15 +101,16 @@ package struct AccountApp: Sendable {
     private static func requestSteps(of name: AppAction.Name) -> [RequestStep] {
         switch name {
         case .launch: [.anonymousSession, .configure, .register]
-        case .signUp: [.link, .lookup, .identify, .register]
-        case .signIn: [.password, .lookup, .identify, .register]
-        case .google: [.google, .lookup, .identify, .register]
+        case .signUp: [.linkAccount, .lookUpAccount, .identify, .register]
+        case .signIn: [.password, .lookUpAccount, .identify, .register]
+        case .google: [.google, .lookUpAccount, .identify, .register]
         case .purchase: [.buy]
         case .restore: [.restore]
         case .logout: [.anonymousSession, .configure, .register]
         case .forgotPassword:
             [
-                .sendCode, .readMail, .reset, .wrongPassword, .password, .lookup, .identify,
+                .sendCode, .readMail, .resetPassword, .wrongPassword, .password, .lookUpAccount,
+                .identify,
                 .register,
             ]
         case .refresh: [.refresh, .register]
@@ -140,22 +142,29 @@ package struct AccountApp: Sendable {
         requestSteps.removeFirst()
         let body = response.flatMap { try? JSONValue(parsing: $0.body) } ?? .null
         let hasSucceeded = (200..<300).contains(response?.status ?? 0)
-        if !hasSucceeded { fail(requestStep, body) } else { recordResult(requestStep, body) }
+        if !hasSucceeded {
+            handleFailedStep(requestStep, body)
+        } else {
+            recordResult(requestStep, body)
+        }
         return next()
     }
 
-    /// Ends the user action after a refused call, without any change of the user.
-    private mutating func fail(_ requestStep: RequestStep, _ body: JSONValue) {
+    /// Handles a refused call of a user action.
+    ///
+    /// A refusal that the app does not expect ends the user action, without any change of the user
+    ///
+    private mutating func handleFailedStep(_ requestStep: RequestStep, _ body: JSONValue) {
         switch requestStep {
-        // After a password reset, the old password must be refused.
+        // The app tries the old password after a password reset. Its refusal is the correct result.
         case .wrongPassword: return
         // The Google account already belongs to a Firebase user, so the app signs in instead of
         // linking the account.
         case .google: requestSteps.insert(.googleWithoutLinking, at: 0)
-        // The next user action calls the backend again.
+        // The app ignores the refusal, because the next user action calls the backend again.
         case .register, .deleteAtBackend: return
         // The backend may delete the Firebase user itself. The SDK then signs the user out
-        // (Firebase fact sheet, section 5.1: `auth/firebaseAccountCall-token-expired`).
+        // (Firebase fact sheet, section 5.1: `auth/user-token-expired`).
         case .deleteAtFirebase where Self.isAccountMissing(body): signOut()
         default:
             failure = "\(requestStep): " + (body["error"]?["message"]?.string ?? body.text)
@@ -171,7 +180,7 @@ package struct AccountApp: Sendable {
     private mutating func recordResult(_ requestStep: RequestStep, _ body: JSONValue) {
         switch requestStep {
         case .anonymousSession: storeSession(body)
-        case .link, .password, .google, .googleWithoutLinking:
+        case .linkAccount, .password, .google, .googleWithoutLinking:
             storeSession(body)
             uid = policy.resultingUserID(self, requestStep, body["localId"]?.string)
         case .wrongPassword: failure = "the old password still works after the password reset"
@@ -182,12 +191,15 @@ package struct AccountApp: Sendable {
                 .string ?? ""
         case .refresh: idToken = body["id_token"]?.string ?? idToken
         case .deleteAtFirebase: signOut()
-        case .configure, .register, .lookup, .buy, .restore, .sendCode, .reset, .deleteAtBackend:
+        case .configure, .register, .lookUpAccount, .buy, .restore, .sendCode, .resetPassword,
+            .deleteAtBackend:
             break
         }
     }
 
-    /// Returns the ID of the user, which is the Firebase uid for every sign-in method and password
+    /// Returns the user ID of the app after a sign-in.
+    ///
+    /// The correct app uses the Firebase uid after every sign-in method and every password change
     ///
     func resultingUserID(_ requestStep: RequestStep, _ localID: String?) -> String? { localID }
 
@@ -229,7 +241,7 @@ package struct AccountApp: Sendable {
                 token: idToken
             )
         // The anonymous Firebase user becomes a user with an account and keeps its uid.
-        case .link:
+        case .linkAccount:
             return firebaseAccountCall(
                 "signUp",
                 withoutMissingValues([
@@ -240,7 +252,7 @@ package struct AccountApp: Sendable {
         case .password:
             return signIn(action.name == .forgotPassword ? newPassword : action.password)
         case .wrongPassword: return signIn(action.password)
-        case .lookup:
+        case .lookUpAccount:
             return idToken.flatMap { firebaseAccountCall("lookup", ["idToken": .string($0)]) }
         case .google: return google(linking: true)
         case .googleWithoutLinking: return google(linking: false)
@@ -254,7 +266,7 @@ package struct AccountApp: Sendable {
             )
         case .readMail:
             return .mail(HTTPMessage.Request("GET", "/emulator/v1/projects/PROJECT/oobCodes"))
-        case .reset:
+        case .resetPassword:
             return firebaseAccountCall(
                 "resetPassword",
                 ["oobCode": .string(resetCode), "newPassword": .string(newPassword)]
@@ -357,8 +369,9 @@ package struct AccountApp: Sendable {
         return nil
     }
 
-    /// Creates a new anonymous ID, also at a logout, so that later purchases do not belong to the
-    /// previous user.
+    /// Creates a new anonymous App User ID.
+    ///
+    /// After a logout, later purchases therefore do not belong to the previous user.
     mutating func clearUserID() {
         callCount += 1
         var generator = SeededGenerator(seed: 0, text: "\(seed)/\(callCount)")

@@ -29,12 +29,12 @@ package struct AppBackend: Hashable, Sendable {
 
     /// Returns whether the contract plans the response to the next call of a route.
     package func hasPlannedResponse(for route: String) -> Bool {
-        plan.answers[route]?.isEmpty == false && plan.answers[route]?.first != .ok
+        plan.responses[route]?.isEmpty == false && plan.responses[route]?.first != .ok
     }
 
     /// Records that a RevenueCat webhook reported a purchase, unless the plan hides purchases from
     /// the backend.
-    package mutating func recordPurchase(_ product: String, of id: String) {
+    package mutating func recordPurchase(_ product: String, by id: String) {
         if plan.isNotifiedOfPurchases { productByID[id] = product }
     }
 
@@ -91,7 +91,7 @@ package struct AppBackend: Hashable, Sendable {
     /// - Parameters:
     ///   - route: One of `AppBackendPlan.routes`.
     ///   - request: The app's request.
-    ///   - ids: A function that returns the ID of a user name in the contract.
+    ///   - ids: A function that returns the user ID for a user name in the contract.
     /// - Returns: The response and its delay, or the way in which the call fails.
     package mutating func respond(
         _ route: String,
@@ -121,15 +121,15 @@ package struct AppBackend: Hashable, Sendable {
         _ ids: (String) -> String
     ) -> HTTPMessage.Response {
         let body = (try? JSONValue(parsing: request.body)) ?? .null
-        let templatePointers = profile.templatePointers(in: route)
+        let pointersByTemplateName = profile.pointersByTemplateName(in: route)
         func text(_ name: String) -> String {
-            templatePointers[name].flatMap { body[$0] }?.string ?? ""
+            pointersByTemplateName[name].flatMap { body[$0] }?.string ?? ""
         }
         switch route {
         case "register":
             guard !text("id").isEmpty, !text("device").isEmpty else {
                 let missingFields = ["id", "device"].filter { text($0).isEmpty }.map { name in
-                    templatePointers[name].map { "\($0) (the \(name))" } ?? "the \(name)"
+                    pointersByTemplateName[name].map { "\($0) (the \(name))" } ?? "the \(name)"
                 }
                 let members = body.object.map { $0.members.map(\.key).joined(separator: ", ") }
                 let problem =
@@ -144,8 +144,9 @@ package struct AppBackend: Hashable, Sendable {
             let id = plannedResponse == .otherID ? "another-" + text("id") : text("id")
             return HTTPMessage.Response(
                 200,
-                json: answer(
-                    at: profile.endpoints["register"]?.responseIDPointer ?? templatePointers["id"],
+                json: responseBody(
+                    withIDAt: profile.endpoints["register"]?.responseIDPointer
+                        ?? pointersByTemplateName["id"],
                     plannedResponse.unusableID ?? .string(id)
                 )
             )
@@ -162,8 +163,8 @@ package struct AppBackend: Hashable, Sendable {
                 action = "claimed"
             }
             idByAccount[account] = id
-            var body = answer(
-                at: profile.endpoints["login"]?.responseIDPointer,
+            var body = responseBody(
+                withIDAt: profile.endpoints["login"]?.responseIDPointer,
                 plannedResponse.unusableID ?? .string(id)
             )
             body.set(JSONPointer(tokens: ["action"]), to: .string(action))
@@ -180,7 +181,7 @@ package struct AppBackend: Hashable, Sendable {
         }
     }
 
-    private func answer(at idPointer: JSONPointer?, _ id: JSONValue?) -> JSONValue {
+    private func responseBody(withIDAt idPointer: JSONPointer?, _ id: JSONValue?) -> JSONValue {
         var body = JSONValue.object(["ok": true])
         if let id { body.set(idPointer ?? JSONPointer(tokens: ["appUserId"]), to: id) }
         return body

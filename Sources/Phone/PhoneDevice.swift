@@ -53,20 +53,22 @@ extension DespiaState {
         }
         if !change.vault.isEmpty {
             var values = TemplateValues(namespace: context.namespace, base: context.base)
-            var items: [String: String?] = [:]
-            for (role, text) in change.vault { items[context.key(role)] = values.fill(text) }
-            carryOut(.fillVault(items), on: phone, at: now)
+            var vaultItems: [String: String?] = [:]
+            for (role, text) in change.vault { vaultItems[context.key(role)] = values.fill(text) }
+            carryOut(.fillVault(vaultItems), on: phone, at: now)
         }
         if let history = change.history {
-            let list = history.enumerated().map { context.purchase($0.element, number: $0.offset) }
-            carryOut(.setHistory(list), on: phone, at: now)
+            let purchaseList = history.enumerated().map {
+                context.purchase($0.element, number: $0.offset)
+            }
+            carryOut(.setHistory(purchaseList), on: phone, at: now)
         }
         switch change.installID {
         case .missing: faults.uuidMissing = true
         case .late(let delay): settings.uuidDelay = delay.milliseconds
         case nil: break
         }
-        return change.act.map { carryOut($0, phone, product, context, at: now) } ?? []
+        return change.ownerAction.map { carryOut($0, phone, product, context, at: now) } ?? []
     }
 
     private mutating func carryOut(
@@ -80,18 +82,18 @@ extension DespiaState {
         case .reinstall: return carryOut(.reinstall, on: phone, at: now)
         case .secondPhone: return carryOut(.addDevice(phone), on: "phone", at: now)
         case .cloned:
-            let install = deviceStateJSON("phone")["installUuid"]?.string
-            return carryOut(.setInstallID(install), on: phone, at: now)
+            let installID = deviceStateJSON("phone")["installUuid"]?.string
+            return carryOut(.setInstallID(installID), on: phone, at: now)
         case .loseID: return carryOut(.fillVault([context.key(.id): nil]), on: phone, at: now)
-        case .complete: return close(.complete, phone, product, context, at: now)
-        case .cancel: return close(.cancel, phone, product, context, at: now)
-        case .fail: return close(.fail, phone, product, context, at: now)
+        case .complete: return closeSheet(.complete, phone, product, context, at: now)
+        case .cancel: return closeSheet(.cancel, phone, product, context, at: now)
+        case .fail: return closeSheet(.fail, phone, product, context, at: now)
         }
     }
 }
 
 extension DespiaState {
-    private mutating func close(
+    private mutating func closeSheet(
         _ ending: DespiaDevice.Paywall.PurchaseOutcome,
         _ phone: String,
         _ product: String?,
@@ -113,7 +115,7 @@ extension DespiaState.StepContext {
     }
 
     /// Returns an entry of the purchase history in the format of the Despia fact sheet, section 4.
-    fileprivate func purchase(_ entry: HistoryEntry, number: Int) -> JSONObject {
+    fileprivate func purchase(_ entry: PurchaseHistoryEntry, number: Int) -> JSONObject {
         let transaction = "20000000000\(1000 + number)"
         let purchased = base + entry.purchased
         let user = entry.user.map { namespace.id(of: $0) } ?? ""

@@ -53,7 +53,7 @@ package protocol PhoneEnvironment: Sendable {
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
-    ) async -> (sequence: Int, answer: AppBackend.CallResult)?
+    ) async -> (sequence: Int, response: AppBackend.CallResult)?
     /// Records in the journal that the response to a call has arrived.
     mutating func complete(_ sequence: Int, _ outcome: Exchange.Outcome, at time: Int64)
 
@@ -86,8 +86,9 @@ package struct PhoneLaunch: Hashable, Sendable {
 }
 
 extension PhoneEnvironment {
-    /// Returns the commands, calls and page contents in the journal, starting at the entry with an
-    /// index.
+    /// Returns the commands, calls and page contents in the journal.
+    ///
+    /// - Parameter index: The index of the first journal entry to read.
     package func timeline(from index: Int = 0) -> ClientTimeline {
         ClientTimeline(Array(recordedExchanges.dropFirst(index)), profile: profile)
     }

@@ -19,7 +19,8 @@ package protocol PhoneExecutor {
 
     /// Marks the start of a user action.
     ///
-    /// Kill points and the user's agreement apply until `end`.
+    /// The kill point and the user's agreement in `action` apply at least until `end`. With the
+    /// agreement, the user confirms when the app asks whether to continue.
     mutating func begin(_ action: AppAction)
     mutating func end(_ action: AppAction) async
 
@@ -57,10 +58,10 @@ package protocol PhoneExecutor {
 
 /// An element of the app's page that a user taps.
 ///
-/// The profile maps the name to a selector.
+/// The profile maps the name of the tap to a CSS selector.
 package enum Tap: Hashable, Sendable {
     case upgrade, restore, logout, status
-    case login(account: String, password: String, agrees: Bool)
+    case login(account: String, password: String, confirmsPrompts: Bool)
 
     package var name: String {
         switch self {
@@ -135,7 +136,7 @@ package enum PhoneExecution {
             await executor.settle(after: action)
             var change = PhoneChange()
             change.phone = phone
-            change.act = .complete
+            change.ownerAction = .complete
             await carryOut(change, product: action.product, by: &executor)
         case .restore: await executor.tap(.restore, on: phone)
         case .logout: await executor.tap(.logout, on: phone)
@@ -145,7 +146,7 @@ package enum PhoneExecution {
             // The runtime never calls `onRevenueCatResult` without an argument.
             let callbackNames =
                 ["onRevenueCatPurchase", "iapSuccess"]
-                + (action.argument == nil ? [] : ["onRevenueCatResult"])
+                + (action.callbackArgument == nil ? [] : ["onRevenueCatResult"])
             await call(callbackNames, action, by: &executor)
         // An app on Despia asks its backend for the current access whenever it is notified of a
         // purchase.
@@ -163,7 +164,7 @@ package enum PhoneExecution {
         return .login(
             account: namespace.accountID(of: account),
             password: (action.hasWrongPassword ? "wrong-" : "") + namespace.password(of: account),
-            agrees: action.agrees
+            confirmsPrompts: action.confirmsPrompts
         )
     }
 
@@ -174,7 +175,7 @@ package enum PhoneExecution {
         by executor: inout some PhoneExecutor
     ) async {
         executor.recordUserAction(UserAction(action.name.rawValue), on: action.phone)
-        let arguments = JSONValue.array(action.argument.map { [$0] } ?? [])
+        let arguments = JSONValue.array(action.callbackArgument.map { [$0] } ?? [])
         let calls = callbackNames.map { name -> JSONValue in
             ["kind": "callback", "name": .string(name), "arguments": arguments, "delay": 1]
         }
@@ -198,13 +199,13 @@ package enum PhoneExecution {
         product: String? = nil,
         by executor: inout some PhoneExecutor
     ) async {
-        if let act = change.act, act.closesSheet {
+        if let act = change.ownerAction, act.closesSheet {
             executor.recordUserAction(UserAction(act.rawValue), on: change.phone)
         }
         let replies = await executor.apply(change, product: product)
-        if change.act == .reinstall { await executor.removeApp(change.phone) }
+        if change.ownerAction == .reinstall { await executor.removeApp(change.phone) }
         await executor.reply(replies, on: change.phone)
-        if let act = change.act { await executor.settle(after: act) }
+        if let act = change.ownerAction { await executor.settle(after: act) }
     }
 }
 
@@ -220,17 +221,17 @@ extension PhoneChange.OwnerAction {
 
 /// Watches for the point within a user action at which the contract kills the page.
 package struct KillPointTracker: Hashable, Sendable {
-    package private(set) var point: AppAction.KillPoint?
+    package private(set) var killPoint: AppAction.KillPoint?
     /// The names of the phones whose page is killed before it sends anything else.
     private var phonesBeingKilled: Set<String> = []
 
     package init() {}
 
     /// Sets the kill point of a new user action; nil if the action has none.
-    package mutating func begin(_ action: AppAction) { point = action.killPoint }
+    package mutating func begin(_ action: AppAction) { killPoint = action.killPoint }
 
     package mutating func end(_ phone: String) {
-        point = nil
+        killPoint = nil
         phonesBeingKilled.remove(phone)
     }
 
@@ -240,7 +241,7 @@ package struct KillPointTracker: Hashable, Sendable {
     ///
     /// - Returns: Whether the page is killed before it receives the response.
     package mutating func answered(_ route: String, on phone: String) -> Bool {
-        switch point {
+        switch killPoint {
         case .loggedIn:
             if route == "login" { phonesBeingKilled.insert(phone) }
             return false
@@ -253,6 +254,6 @@ package struct KillPointTracker: Hashable, Sendable {
     ///
     /// - Returns: Whether the page is killed before it receives the reply to the command.
     package func killsAfter(_ command: BridgeCommand, idKey: String) -> Bool {
-        point == .idWritten && command.scheme == "setvault" && command["key"] == idKey
+        killPoint == .idWritten && command.scheme == "setvault" && command["key"] == idKey
     }
 }

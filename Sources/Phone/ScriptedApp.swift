@@ -20,7 +20,7 @@ package struct ScriptedApp: Sendable {
         /// A nil status means that no response arrived.
         case answered(Int, status: Int?, JSONValue)
         case upgrade, restore, logout, status
-        case login(account: String, password: String, agrees: Bool)
+        case login(account: String, password: String, agreesToReplacement: Bool)
         /// Time has passed without another input.
         case tick
     }
@@ -28,7 +28,7 @@ package struct ScriptedApp: Sendable {
     package enum Output: Hashable, Sendable {
         /// A command to send to the bridge at a time in milliseconds.
         ///
-        /// The package sends at most one command per millisecond.
+        /// The `despia-native` package sends at most one command per millisecond.
         case command(String, at: Int64)
         /// A call to send to the app's backend: the number of the call, the route, and the values
         /// for the route's templates.
@@ -49,7 +49,7 @@ package struct ScriptedApp: Sendable {
         var retiredIDs: Set<String> = []
         /// The user IDs whose registration failed and must be retried.
         var pendingRegistrationIDs: [String] = []
-        /// Flags that only the variants with faults use.
+        /// Flags that only deviating apps use.
         var behaviorFlags: Set<String> = []
 
         package init() {}
@@ -142,18 +142,18 @@ package struct ScriptedApp: Sendable {
         ]
     }
 
-    package mutating func handle(_ input: Input, at now: Int64) -> [Output] {
+    package mutating func handleInput(_ input: Input, at now: Int64) -> [Output] {
         switch input {
         case .globalAssigned(let name, let value): assign(name, value, at: now)
         case .called(let name, let arguments): called(name, arguments, at: now)
         case .answered(let number, let status, let body): responses[number] = (status, body)
         case .upgrade: upgrade(at: now)
-        case .restore: begin(.restore, at: now)
-        case .logout: begin(.logout, at: now)
+        case .restore: beginUserIDChange(.restore, at: now)
+        case .logout: beginUserIDChange(.logout, at: now)
         case .status:
             if isNativeApp { flows.append(Flow([.readPurchaseHistory, .showStatus], at: now)) }
-        case .login(let account, let password, let agrees):
-            begin(.login(account, password, agrees), at: now)
+        case .login(let account, let password, let agreesToReplacement):
+            beginUserIDChange(.login(account, password, agreesToReplacement), at: now)
         case .tick: break
         }
         return runFlows(at: now)
@@ -164,7 +164,7 @@ package struct ScriptedApp: Sendable {
         case login(String, String, Bool)
     }
 
-    private mutating func begin(_ change: UserIDChange, at now: Int64) {
+    private mutating func beginUserIDChange(_ change: UserIDChange, at now: Int64) {
         guard isNativeApp, hasFinishedStart, !isBusy else { return }
         var flow: Flow
         switch change {
@@ -174,12 +174,12 @@ package struct ScriptedApp: Sendable {
         case .logout:
             flow = Flow(policy.logout, at: now)
             flow.source = "logout"
-        case .login(let account, let password, let agrees):
+        case .login(let account, let password, let agreesToReplacement):
             flow = Flow(policy.login, at: now)
             flow.source = "login"
             flow.account = account
             flow.password = password
-            flow.agrees = agrees
+            flow.agreesToReplacement = agreesToReplacement
         }
         flows.append(flow)
     }
@@ -207,7 +207,7 @@ package struct ScriptedApp: Sendable {
         policy.handleUnexpectedValue(&self, name, value, now)
     }
 
-    func waits(for name: String) -> Bool {
+    func isFlowWaiting(for name: String) -> Bool {
         flows.contains { if case .global(name, _, _) = $0.wait { true } else { false } }
     }
 

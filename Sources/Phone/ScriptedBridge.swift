@@ -7,7 +7,7 @@ extension ScriptedApp {
 
     /// Returns the vault key for a role.
     ///
-    /// The key must not be the name of a window property (C-35).
+    /// The profile must not use the name of a window property as a vault key (C-35).
     static func key(
         _ role: PhoneChange.VaultRole,
         of keys: [PhoneChange.VaultRole: String]
@@ -28,24 +28,24 @@ extension ScriptedApp {
         return decodedText.percentEncoded == text ? decodedText : text
     }
 
-    func read(_ role: PhoneChange.VaultRole) -> String {
+    func readVaultCommand(_ role: PhoneChange.VaultRole) -> String {
         "readvault://?key=" + key(role).percentEncoded
     }
 
-    mutating func send(_ command: String, at now: Int64) {
+    mutating func sendCommand(_ command: String, at now: Int64) {
         lastCommandTime = max(now, lastCommandTime &+ 1)
         output.append(.command(command, at: lastCommandTime))
     }
 
     /// Sends a bridge command, clears the global variable of its reply and starts to poll the
     /// variable, in this order.
-    mutating func sendAndWait(
+    mutating func sendCommandAndWait(
         _ command: String,
         _ name: String,
         at now: Int64,
         for time: Int64
     ) -> Wait {
-        send(command, at: now)
+        sendCommand(command, at: now)
         globals[name] = nil
         return .global(name, since: now, until: now + time)
     }
@@ -56,7 +56,7 @@ extension ScriptedApp {
         at now: Int64
     ) {
         let key = key(role).percentEncoded
-        send("setvault://?key=\(key)&value=\(policy.encoded(value))&locked=false", at: now)
+        sendCommand("setvault://?key=\(key)&value=\(policy.encoded(value))&locked=false", at: now)
     }
 
     mutating func call(
@@ -66,6 +66,6 @@ extension ScriptedApp {
     ) -> Wait {
         callCount += 1
         output.append(.call(callCount, route: route, values: values))
-        return .answer(callCount, until: now + policy.callTimeoutMilliseconds)
+        return .response(callCount, until: now + policy.callTimeoutMilliseconds)
     }
 }

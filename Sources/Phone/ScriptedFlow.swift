@@ -17,7 +17,7 @@ extension ScriptedApp {
     /// Times are in milliseconds.
     enum Wait: Hashable {
         case global(String, since: Int64, until: Int64)
-        case answer(Int, until: Int64)
+        case response(Int, until: Int64)
         case time(Int64)
     }
 
@@ -33,7 +33,7 @@ extension ScriptedApp {
         var attemptCount = 0
         var account: String?
         var password = ""
-        var agrees = false
+        var agreesToReplacement = false
         var isIdentityLocked = false
         var startedAtMilliseconds: Int64 = 0
 
@@ -70,7 +70,7 @@ extension ScriptedApp {
         switch wait {
         case nil: true
         case .time(let wakeTime): now >= wakeTime
-        case .answer(let number, let until): responses[number] != nil || now >= until
+        case .response(let number, let until): responses[number] != nil || now >= until
         case .global(let name, let since, let until):
             now >= until
                 || Self.valueAvailableTime(globals[name], since: since).map { now >= $0 } ?? false
@@ -106,7 +106,7 @@ extension ScriptedApp {
         switch wait {
         case nil: nil
         case .time(let wakeTime): wakeTime
-        case .answer(_, let until): until
+        case .response(_, let until): until
         case .global(let name, let since, let until):
             min(until, valueAvailableTime(globals[name], since: since) ?? until)
         }
@@ -137,8 +137,8 @@ extension ScriptedApp {
             error = nil
         case .readLock:
             guard case .global(let name, _, _)? = wait else {
-                flow.wait = sendAndWait(
-                    read(.lock),
+                flow.wait = sendCommandAndWait(
+                    readVaultCommand(.lock),
                     key(.lock),
                     at: now,
                     for: policy.vaultReadTimeoutMilliseconds

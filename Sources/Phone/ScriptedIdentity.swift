@@ -4,7 +4,7 @@ internal import Providers
 /// The scripted app's changes of the user ID: login, logout and restore (C-26 to C-32).
 extension ScriptedApp {
     mutating func login(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
-        guard case .answer(let number, _)? = wait else {
+        guard case .response(let number, _)? = wait else {
             flow.wait = call(
                 "login",
                 [
@@ -15,9 +15,10 @@ extension ScriptedApp {
             )
             return false
         }
-        let answer = responses.removeValue(forKey: number)
-        let returnedID = answer?.body["appUserId"]?.string
-        if (200..<300).contains(answer?.status ?? 0), let returnedID, policy.isUsableID(returnedID)
+        let response = responses.removeValue(forKey: number)
+        let returnedID = response?.body["appUserId"]?.string
+        if (200..<300).contains(response?.status ?? 0), let returnedID,
+            policy.isUsableID(returnedID)
         {
             flow.id = returnedID
             flow.vaultID = returnedID == id ? id : nil
@@ -83,7 +84,7 @@ extension ScriptedApp {
     /// Returns whether a restore may replace the current user.
     ///
     /// A signed-in user must agree to it (C-26).
-    func mayReplaceUser(_ flow: Flow) -> Bool { storage.account == nil || flow.agrees }
+    func mayReplaceUser(_ flow: Flow) -> Bool { storage.account == nil || flow.agreesToReplacement }
 
     mutating func adoptID(_ flow: Flow) {
         if policy.resetsAccess(self, flow) { hasAccess = false }

@@ -6,8 +6,9 @@ extension ScriptedApp {
     ///
     /// Each default is the correct decision.
     ///
-    /// The methods that the defaults call document the decisions, with their clauses. The decisions
-    /// are stored as values so that a built-in fault can replace one of them.
+    /// Most defaults call a method of the app. The documentation of that method describes the
+    /// decision and names its clauses. The decisions are stored as values so that a deviation
+    /// can replace one of them.
     struct Policy: Sendable {
         typealias App = ScriptedApp
 
@@ -82,8 +83,8 @@ extension ScriptedApp {
         ///
         /// Every flow must (C-11, C-13).
         var needsRegistration: @Sendable (App, Flow) -> Bool = { _, _ in true }
-        var registration: @Sendable (App, String, String) -> [String: String] = {
-            $0.registration($1, source: $2)
+        var registrationValues: @Sendable (App, String, String) -> [String: String] = {
+            $0.registrationValues($1, source: $2)
         }
         var platform = App.platform
         var isConfirmed = App.isConfirmed
@@ -122,7 +123,7 @@ extension ScriptedApp {
         /// Returns whether a login may replace a locked user ID.
         ///
         /// It may when the user agrees (C-29).
-        var mayReplaceStoredID: @Sendable (Flow) -> Bool = { $0.agrees }
+        var mayReplaceStoredID: @Sendable (Flow) -> Bool = { $0.agreesToReplacement }
         var storePendingID: @Sendable (inout App, Flow) -> Void = { $0.storePendingID($1) }
         /// Removes the lock of the user ID at a logout (C-30).
         var unlock: @Sendable (inout App, Int64) -> Void = { $0.write(.lock, "false", at: $1) }
@@ -149,7 +150,9 @@ extension ScriptedApp {
         var purchaseCallbacks: @Sendable (App) -> Set<String> = { _ in App.purchaseCallbacks }
         var isPaywallOpening: @Sendable (App) -> Bool = { $0.isPaywallOpening }
         var mayOpenPaywall: @Sendable (App) -> Bool = { $0.mayOpenPaywall }
-        /// Returns the user ID for a paywall, which the backend and OneSignal also have (C-17).
+        /// Returns the user ID for a paywall.
+        ///
+        /// The backend and OneSignal use the same user ID (C-17).
         var paywallUserID: @Sendable (App) -> String = { $0.id ?? "null" }
         var handlePurchaseCallback: @Sendable (inout App, [JSONValue], Int64) -> Void = {
             $0.handlePurchaseCallback($1, at: $2)

@@ -4,7 +4,7 @@ internal import Conformance
 ///
 /// They are complete, and failed registrations are recognized and retried (C-12 to C-14).
 extension ScriptedApp {
-    func registration(_ id: String, source: String) -> [String: String] {
+    func registrationValues(_ id: String, source: String) -> [String: String] {
         ["id": id, "device": installID(), "platform": policy.platform(userAgent), "source": source]
     }
 
@@ -21,9 +21,9 @@ extension ScriptedApp {
 
     mutating func register(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         guard let id = flow.id else { return true }
-        guard case .answer(let number, _)? = wait else {
+        guard case .response(let number, _)? = wait else {
             guard policy.needsRegistration(self, flow) else { return true }
-            flow.wait = call("register", policy.registration(self, id, flow.source), at: now)
+            flow.wait = call("register", policy.registrationValues(self, id, flow.source), at: now)
             return false
         }
         recordRegistrationResult(number, id, at: now)
@@ -33,8 +33,8 @@ extension ScriptedApp {
     /// Records the result of a registration, and schedules a retry if the backend did not confirm
     /// the registration.
     mutating func recordRegistrationResult(_ number: Int, _ id: String, at now: Int64) {
-        let answer = responses.removeValue(forKey: number)
-        if policy.isConfirmed(answer?.status, answer?.body["appUserId"]?.string, id) {
+        let response = responses.removeValue(forKey: number)
+        if policy.isConfirmed(response?.status, response?.body["appUserId"]?.string, id) {
             // The registration of a previous user ID does not confirm the current user ID.
             guard policy.isCurrentUserID(self, id) else {
                 storage.pendingRegistrationIDs.removeAll { $0 == id }
@@ -53,9 +53,9 @@ extension ScriptedApp {
     /// Returns whether another flow is registering a user ID.
     ///
     /// Each user ID has at most one registration in progress (C-13).
-    private func isRegistering(of id: String) -> Bool {
+    private func isRegistrationInFlight(of id: String) -> Bool {
         flows.contains { flow in
-            guard case .answer? = flow.wait else { return false }
+            guard case .response? = flow.wait else { return false }
             return flow.actions.first == .register && flow.id == id
         }
     }
@@ -88,7 +88,7 @@ extension ScriptedApp {
         guard let registrationID = flow.id ?? storage.pendingRegistrationIDs.last else {
             return true
         }
-        guard case .answer(let number, _)? = wait else {
+        guard case .response(let number, _)? = wait else {
             guard policy.isCurrentUserID(self, registrationID),
                 policy.needsRetry(self, registrationID)
             else {
@@ -100,13 +100,13 @@ extension ScriptedApp {
                 return true
             }
             flow.id = registrationID
-            guard !isRegistering(of: registrationID) else {
+            guard !isRegistrationInFlight(of: registrationID) else {
                 flow.actions = [.retry, .retryPause, .retry]
                 return true
             }
             flow.wait = call(
                 "register",
-                policy.registration(self, registrationID, "retry"),
+                policy.registrationValues(self, registrationID, "retry"),
                 at: now
             )
             return false

@@ -21,7 +21,10 @@ extension ScriptedApp {
     mutating func openPaywall(_ flow: Flow, at now: Int64) {
         isPaywallOpen = true
         let paywallUserID = policy.encoded(policy.paywallUserID(self))
-        send("revenuecat://launchPaywall?external_id=\(paywallUserID)&offering=default", at: now)
+        sendCommand(
+            "revenuecat://launchPaywall?external_id=\(paywallUserID)&offering=default",
+            at: now
+        )
     }
 
     /// Whether a paywall may open: the app has started, no change of the user ID is in progress,
@@ -44,9 +47,9 @@ extension ScriptedApp {
     mutating func requestAccessStatus(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool
     {
         switch wait {
-        case .answer(let number, _)?:
-            let answer = responses.removeValue(forKey: number)
-            if answer?.body["access"] == true {
+        case .response(let number, _)?:
+            let response = responses.removeValue(forKey: number)
+            if response?.body["access"] == true {
                 hasAccess = true
                 return true
             }
@@ -61,7 +64,8 @@ extension ScriptedApp {
 
     /// Shows the subscription status from the purchase history on the page.
     ///
-    /// The native side sends no reply for an empty history (Despia fact sheet, section 1.4).
+    /// The native side sends no reply for an empty history, so the status is then unknown (Despia
+    /// fact sheet, section 1.4).
     mutating func showStatus(_ flow: Flow) {
         let entry = flow.history?.first { $0["isActive"] == true }
         guard let entry else {

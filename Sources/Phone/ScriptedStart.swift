@@ -20,7 +20,12 @@ extension ScriptedApp {
         // arrived by itself.
         flow.wait =
             flow.attemptCount.isMultiple(of: 2)
-            ? sendAndWait("get-uuid://", "uuid", at: now, for: policy.installIDTimeoutMilliseconds)
+            ? sendCommandAndWait(
+                "get-uuid://",
+                "uuid",
+                at: now,
+                for: policy.installIDTimeoutMilliseconds
+            )
             : .global("uuid", since: now, until: now + 700)
         return false
     }
@@ -35,8 +40,8 @@ extension ScriptedApp {
     mutating func readVault(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         flow.attemptCount = 0
         guard case .global(let name, _, _)? = wait else {
-            flow.wait = sendAndWait(
-                read(.id),
+            flow.wait = sendCommandAndWait(
+                readVaultCommand(.id),
                 key(.id),
                 at: now,
                 for: policy.vaultReadTimeoutMilliseconds
@@ -70,7 +75,7 @@ extension ScriptedApp {
     ) -> Bool {
         guard case .global(let name, _, _)? = wait else {
             guard policy.needsHistory(flow) else { return true }
-            flow.wait = sendAndWait(
+            flow.wait = sendCommandAndWait(
                 "getpurchasehistory://",
                 "restoredData",
                 at: now,
@@ -146,8 +151,8 @@ extension ScriptedApp {
     mutating func confirmWrite(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.isIDStoredInVault(flow) { return true }
         guard case .global(let name, _, _)? = wait else {
-            flow.wait = sendAndWait(
-                read(.id),
+            flow.wait = sendCommandAndWait(
+                readVaultCommand(.id),
                 key(.id),
                 at: now,
                 for: policy.vaultReadTimeoutMilliseconds
@@ -161,8 +166,8 @@ extension ScriptedApp {
         flow.attemptCount += 1
         if flow.attemptCount > 3 { return true }
         if let id = flow.id { write(.id, id, at: now) }
-        flow.wait = sendAndWait(
-            read(.id),
+        flow.wait = sendCommandAndWait(
+            readVaultCommand(.id),
             key(.id),
             at: now,
             for: policy.vaultReadTimeoutMilliseconds
@@ -179,7 +184,7 @@ extension ScriptedApp {
 
     /// Sets the OneSignal alias to the user ID (C-10).
     mutating func sendAlias(_ id: String?, at now: Int64) {
-        send("setonesignalplayerid://?user_id=\(policy.encoded(id ?? ""))", at: now)
+        sendCommand("setonesignalplayerid://?user_id=\(policy.encoded(id ?? ""))", at: now)
     }
 
     mutating func finishStart(_ flow: Flow) {

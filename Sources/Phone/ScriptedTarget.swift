@@ -8,10 +8,10 @@ internal import Providers
 /// Waiting takes no real time, so a test of a timeout of thirty seconds is fast.
 package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     private enum Event: Sendable {
-        case dispatch(String)
+        case dispatchCommand(String)
         case assign(String, JSONValue)
         case call(String, [JSONValue])
-        case answer(Int, route: String, sequence: Int, Exchange.Outcome)
+        case response(Int, route: String, sequence: Int, Exchange.Outcome)
         case wake
         case input(ScriptedApp.Input)
     }
@@ -32,12 +32,12 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         var scheduledWakeTimes: Set<Int64> = []
     }
 
-    package var world: Environment
+    package var environment: Environment
     /// The reason why the run is inconclusive; nil when it is conclusive so far.
     package private(set) var runProblem: String?
     private let defects: Set<ClientDefect>
     private let seed: UInt64
-    private var queue: [ScheduledEvent] = []
+    private var eventQueue: [ScheduledEvent] = []
     private var lastEventOrder = 0
     /// The virtual time, in milliseconds since the contract's first step.
     private var nowMilliseconds: Int64 = 0
@@ -55,11 +55,11 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     /// Creates an executor of phone steps.
     ///
     /// - Parameters:
-    ///   - world: The environment of the phones: bridge, backend and journal.
+    ///   - environment: The environment of the phones: bridge, backend and journal.
     ///   - defects: The built-in defects that the scripted app has; empty for a correct app.
     ///   - seed: The seed of the random values of all pages.
-    package init(_ world: Environment, defects: Set<ClientDefect>, seed: UInt64) {
-        self.world = world
+    package init(_ environment: Environment, defects: Set<ClientDefect>, seed: UInt64) {
+        self.environment = environment
         self.defects = defects
         self.seed = seed
     }
@@ -72,15 +72,15 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     package mutating func finish() async {
         await settle()
         for phone in pages.keys.sorted() {
-            world.recordScreen(pages[phone]?.last?.app.screen ?? .null, of: phone, at: time)
+            environment.recordScreen(pages[phone]?.last?.app.screen ?? .null, of: phone, at: time)
         }
-        for phone in world.phones { world.recordPhoneData(phone, at: time) }
+        for phone in environment.phones { environment.recordPhoneData(phone, at: time) }
     }
 
     // MARK: Pages
 
     private mutating func openPage(on phone: String, isReload: Bool) async {
-        let launch = world.launch(phone, isReload: isReload, at: time)
+        let launch = environment.launch(phone, isReload: isReload, at: time)
         pageCount += 1
         let number = pageCount
         var globals = launch.device["globals"]?.object ?? JSONObject()
@@ -88,13 +88,13 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
             let (name, delay) = (member.key, member.value.int64 ?? 0)
             guard delay > 0, let value = globals[name] else { continue }
             globals[name] = nil
-            add(nowMilliseconds + delay, phone, number, .assign(name, value))
+            scheduleEvent(nowMilliseconds + delay, phone, number, .assign(name, value))
         }
         var generator = SeededGenerator(seed: seed, text: "\(phone)/\(number)")
         let app = ScriptedApp(
             globals: globals,
             userAgent: launch.userAgent,
-            keys: world.profile.app.vaultKeys,
+            keys: environment.profile.app.vaultKeys,
             storage: storages[phone] ?? ScriptedApp.Storage(),
             defects: defects,
             seed: generator.next()
@@ -111,15 +111,16 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
 
     private mutating func kill(_ phone: String) {
         killPointTracker.end(phone)
-        world.write(UserAction("kill"), on: phone, at: time)
+        environment.write(UserAction("kill"), on: phone, at: time)
         pages[phone] = nil
     }
 
     // MARK: Events
 
-    private mutating func add(_ time: Int64, _ phone: String, _ page: Int, _ event: Event) {
+    private mutating func scheduleEvent(_ time: Int64, _ phone: String, _ page: Int, _ event: Event)
+    {
         lastEventOrder += 1
-        queue.append(
+        eventQueue.append(
             ScheduledEvent(
                 time: time,
                 order: lastEventOrder,
@@ -137,41 +138,47 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
 
     private mutating func run(until end: Int64) async {
         while !Task.isCancelled,
-            let next = queue.indices.min(by: {
-                (queue[$0].time, queue[$0].order) < (queue[$1].time, queue[$1].order)
-            }), queue[next].time <= end
+            let next = eventQueue.indices.min(by: {
+                (eventQueue[$0].time, eventQueue[$0].order) < (
+                    eventQueue[$1].time, eventQueue[$1].order
+                )
+            }), eventQueue[next].time <= end
         {
-            let nextEvent = queue.remove(at: next)
+            let nextEvent = eventQueue.remove(at: next)
             nowMilliseconds = max(nowMilliseconds, nextEvent.time)
-            await deliver(nextEvent.event, nextEvent.phone, nextEvent.page)
+            await deliverEvent(nextEvent.event, nextEvent.phone, nextEvent.page)
         }
     }
 
-    private mutating func deliver(_ event: Event, _ phone: String, _ number: Int) async {
+    private mutating func deliverEvent(_ event: Event, _ phone: String, _ number: Int) async {
         guard let page = pages[phone]?.first(where: { $0.number == number }) else {
             // The page is closed and does not receive the event. The journal still records the
             // backend's response.
-            if case .answer(_, _, let sequence, let outcome) = event {
-                world.complete(sequence, outcome, at: time)
+            if case .response(_, _, let sequence, let outcome) = event {
+                environment.complete(sequence, outcome, at: time)
             }
             return
         }
         switch event {
-        case .dispatch(let text): await dispatch(text, page)
+        case .dispatchCommand(let text): await dispatchCommand(text, page)
         case .assign(let name, let value):
-            await change(phone, number) { $0.handle(.globalAssigned(name, value), at: $1) }
+            await change(phone, number) { $0.handleInput(.globalAssigned(name, value), at: $1) }
         case .call(let name, let arguments):
-            world.write(.called(name, exists: page.app.hasCallback(name)), on: phone, at: time)
-            await change(phone, number) { $0.handle(.called(name, arguments), at: $1) }
-        case .answer(let call, let route, let sequence, let outcome):
-            world.complete(sequence, outcome, at: time)
+            environment.write(
+                .called(name, exists: page.app.hasCallback(name)),
+                on: phone,
+                at: time
+            )
+            await change(phone, number) { $0.handleInput(.called(name, arguments), at: $1) }
+        case .response(let call, let route, let sequence, let outcome):
+            environment.complete(sequence, outcome, at: time)
             if killPointTracker.answered(route, on: phone) { return kill(phone) }
             let (status, body) = Self.statusAndBody(outcome)
             await change(phone, number) {
-                $0.handle(.answered(call, status: status, body), at: $1)
+                $0.handleInput(.answered(call, status: status, body), at: $1)
             }
-        case .wake: await change(phone, number) { $0.handle(.tick, at: $1) }
-        case .input(let input): await change(phone, number) { $0.handle(input, at: $1) }
+        case .wake: await change(phone, number) { $0.handleInput(.tick, at: $1) }
+        case .input(let input): await change(phone, number) { $0.handleInput(input, at: $1) }
         }
     }
 
@@ -184,22 +191,24 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
     }
 
-    private mutating func dispatch(_ text: String, _ page: Page) async {
+    private mutating func dispatchCommand(_ text: String, _ page: Page) async {
         let phone = page.launch.page.name
         if killPointTracker.isBeingKilled(phone) { return kill(phone) }
-        let reply = world.command(
+        let reply = environment.command(
             text,
             from: page.launch.page,
             pageTime: nowMilliseconds - page.openedAtMilliseconds,
             at: time
         )
-        schedule(reply["replies"]?.array ?? [], on: phone, pages: [page.number])
-        if killPointTracker.killsAfter(BridgeCommand(text), idKey: world.key(.id)) { kill(phone) }
+        scheduleReplies(reply["replies"]?.array ?? [], on: phone, pages: [page.number])
+        if killPointTracker.killsAfter(BridgeCommand(text), idKey: environment.key(.id)) {
+            kill(phone)
+        }
     }
 
     /// Schedules the replies of the native side, which set global variables or call functions of
     /// the page, after their delays.
-    private mutating func schedule(_ replies: [JSONValue], on phone: String, pages: [Int]) {
+    private mutating func scheduleReplies(_ replies: [JSONValue], on phone: String, pages: [Int]) {
         for reply in replies {
             let name = reply["name"]?.string ?? ""
             let delay = max(1, reply["delay"]?.int64 ?? 0)
@@ -207,7 +216,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
                 reply["kind"] == "callback"
                 ? .call(name, reply["arguments"]?.array ?? [])
                 : .assign(name, reply["value"] ?? .null)
-            for number in pages { add(nowMilliseconds + delay, phone, number, event) }
+            for number in pages { scheduleEvent(nowMilliseconds + delay, phone, number, event) }
         }
     }
 
@@ -230,20 +239,20 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         let page = phonePages[index]
         if let wake = page.app.nextWakeTime, !page.scheduledWakeTimes.contains(wake) {
             phonePages[index].scheduledWakeTimes.insert(wake)
-            add(max(nowMilliseconds, wake), phone, number, .wake)
+            scheduleEvent(max(nowMilliseconds, wake), phone, number, .wake)
         }
         pages[phone] = phonePages
         for output in outputs {
             switch output {
             case .command(let text, let at):
-                add(max(nowMilliseconds, at), phone, number, .dispatch(text))
-            case .call(let call, let route, let values): await send(call, route, values, page)
-            case .error(let text): world.write(.pageError(text), on: phone, at: time)
+                scheduleEvent(max(nowMilliseconds, at), phone, number, .dispatchCommand(text))
+            case .call(let call, let route, let values): await sendCall(call, route, values, page)
+            case .error(let text): environment.write(.pageError(text), on: phone, at: time)
             }
         }
     }
 
-    private mutating func send(
+    private mutating func sendCall(
         _ call: Int,
         _ route: String,
         _ values: [String: String],
@@ -251,22 +260,22 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     ) async {
         let phone = page.launch.page.name
         if killPointTracker.isBeingKilled(phone) { return kill(phone) }
-        let callResult = await world.call(route, values, from: page.launch.page, at: time)
-        guard let (sequence, answer) = callResult else { return }
-        switch answer {
+        let callResult = await environment.call(route, values, from: page.launch.page, at: time)
+        guard let (sequence, response) = callResult else { return }
+        switch response {
         case .answered(let response, let delay):
-            add(
+            scheduleEvent(
                 nowMilliseconds + Self.callDurationMilliseconds + delay.milliseconds,
                 phone,
                 page.number,
-                .answer(call, route: route, sequence: sequence, .answered(response))
+                .response(call, route: route, sequence: sequence, .answered(response))
             )
         case .reset:
-            add(
+            scheduleEvent(
                 nowMilliseconds + Self.callDurationMilliseconds,
                 phone,
                 page.number,
-                .answer(call, route: route, sequence: sequence, .failed(.closed, "planned reset"))
+                .response(call, route: route, sequence: sequence, .failed(.closed, "planned reset"))
             )
         case .never: break
         }
@@ -274,27 +283,28 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
 }
 
 extension ScriptedTarget: PhoneExecutor {
-    package var namespace: Namespace { world.namespace }
-    package var timeline: ClientTimeline { world.timeline() }
+    package var namespace: Namespace { environment.namespace }
+    package var timeline: ClientTimeline { environment.timeline() }
 
-    package mutating func assign(_ id: String, to user: String) { world.assign(id, to: user) }
+    package mutating func assign(_ id: String, to user: String) { environment.assign(id, to: user) }
 
     package mutating func fail(_ text: String) { runProblem = runProblem ?? text }
 
     package mutating func recordUserAction(_ userAction: UserAction, on phone: String) {
-        world.write(userAction, on: phone, at: time)
+        environment.write(userAction, on: phone, at: time)
     }
 
     package mutating func begin(_ action: AppAction) { killPointTracker.begin(action) }
 
-    /// Does not clear the kill point, because the app may reach the kill point of an action during
-    /// the next action.
+    /// Does nothing, so that the kill point of the action stays set.
+    ///
+    /// The app may reach this kill point only during the next action.
     package mutating func end(_ action: AppAction) {}
 
-    package func app(for action: AppAction) -> AppAction.App { world.app(for: action) }
+    package func app(for action: AppAction) -> AppAction.App { environment.app(for: action) }
 
     package mutating func performAccountAction(_ action: AppAction) async {
-        if let text = await world.performAccountAction(action) { fail(text) }
+        if let text = await environment.performAccountAction(action) { fail(text) }
     }
 
     package mutating func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
@@ -311,7 +321,7 @@ extension ScriptedTarget: PhoneExecutor {
     package mutating func tap(_ tap: Tap, on phone: String) async {
         recordUserAction(UserAction(tap.name), on: phone)
         for page in pages[phone] ?? [] {
-            await deliver(.input(Self.input(tap)), phone, page.number)
+            await deliverEvent(.input(Self.input(tap)), phone, page.number)
         }
     }
 
@@ -321,13 +331,13 @@ extension ScriptedTarget: PhoneExecutor {
         case .restore: .restore
         case .logout: .logout
         case .status: .status
-        case .login(let account, let password, let agrees):
-            .login(account: account, password: password, agrees: agrees)
+        case .login(let account, let password, let agreesToReplacement):
+            .login(account: account, password: password, agreesToReplacement: agreesToReplacement)
         }
     }
 
     package mutating func reply(_ replies: [JSONValue], on phone: String) {
-        schedule(replies, on: phone, pages: (pages[phone] ?? []).map(\.number))
+        scheduleReplies(replies, on: phone, pages: (pages[phone] ?? []).map(\.number))
     }
 
     package mutating func advanceTime(_ time: Duration) async {
@@ -339,15 +349,15 @@ extension ScriptedTarget: PhoneExecutor {
     package mutating func waitBetweenTaps() async { await advanceTime(.milliseconds(50)) }
 
     package mutating func apply(_ change: PhoneChange, product: String?) -> [JSONValue] {
-        world.apply(change, product: product, at: time)
+        environment.apply(change, product: product, at: time)
     }
 
-    package mutating func take(_ plan: BridgePlan) { world.take(plan) }
+    package mutating func take(_ plan: BridgePlan) { environment.take(plan) }
 
-    package mutating func take(_ plan: AppBackendPlan) { world.take(plan) }
+    package mutating func take(_ plan: AppBackendPlan) { environment.take(plan) }
 
     package mutating func carryOut(_ act: FakeStoreAction) {
-        if let refusal = world.carryOut(act) { fail(refusal) }
+        if let refusal = environment.carryOut(act) { fail(refusal) }
     }
 
     /// Waits after a user action.
@@ -356,7 +366,9 @@ extension ScriptedTarget: PhoneExecutor {
     /// wait for the last retry.
     package mutating func settle(after action: AppAction) async {
         guard action.name.isLaunch || action.name == .reload else { return await settle() }
-        await run(until: nowMilliseconds + world.profile.app.startupTimeout.milliseconds + 500)
+        await run(
+            until: nowMilliseconds + environment.profile.app.startupTimeout.milliseconds + 500
+        )
     }
 
     package mutating func settle(after act: PhoneChange.OwnerAction) async { await settle() }

@@ -22,7 +22,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     ///   - profile: The profile with the endpoints, vault keys and time budgets.
     ///   - base: The time to which the relative times of a contract refer.
     ///   - seed: The seed of the random IDs of the phones.
-    ///   - late: The delay of replies that the contract makes late.
+    ///   - late: The delay of the replies that a contract plans to arrive late.
     package init(
         name: String,
         profile: Profile,
@@ -54,7 +54,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         let context = DespiaState.StepContext(namespace: namespace, base: base, profile: profile)
         let replies = despia.apply(change, product: product, in: context, at: instant(time))
         for action in despia.takePendingStoreActions() where action.kind == .purchase {
-            backend.recordPurchase(action.product, of: action.user)
+            backend.recordPurchase(action.product, by: action.user)
         }
         return replies
     }
@@ -95,16 +95,25 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     }
 
     package mutating func write(_ userAction: UserAction, on phone: String, at time: Int64) {
-        add(.userAction(userAction, on: phone, namespace: namespace.name, at: instant(time)), time)
+        addExchange(
+            .userAction(userAction, on: phone, namespace: namespace.name, at: instant(time)),
+            time
+        )
     }
 
     package mutating func recordScreen(_ stateJSON: JSONValue, of phone: String, at time: Int64) {
-        add(.screen(stateJSON, on: phone, namespace: namespace.name, at: instant(time)), time)
+        addExchange(
+            .screen(stateJSON, on: phone, namespace: namespace.name, at: instant(time)),
+            time
+        )
     }
 
     package mutating func recordPhoneData(_ phone: String, at time: Int64) {
         let stateJSON = despia.deviceStateJSON(phone)
-        add(.observation(of: phone, stateJSON, namespace: namespace.name, at: instant(time)), time)
+        addExchange(
+            .observation(of: phone, stateJSON, namespace: namespace.name, at: instant(time)),
+            time
+        )
     }
 
     /// Returns whether the phone has the native side of Despia; a browser has none.
@@ -129,11 +138,11 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
             namespace: namespace.name,
             at: instant(time)
         )
-        let sequence = begin(exchange, at: time)
+        let sequence = beginExchange(exchange, at: time)
         let body = (try? exchange.request.json())?.object ?? JSONObject()
         let reply = despia.take(body, at: instant(time))
-        // Discards calls of the RevenueCat SDK other than a purchase, because they are not calls of
-        // the app.
+        // Discards the pending store actions. These are calls of the RevenueCat SDK other than
+        // purchases, and not calls of the app.
         _ = despia.takePendingStoreActions()
         complete(sequence, .answered(HTTPMessage.Response(200, json: reply)), at: time)
         return reply
@@ -144,7 +153,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
-    ) async -> (sequence: Int, answer: AppBackend.CallResult)? {
+    ) async -> (sequence: Int, response: AppBackend.CallResult)? {
         guard let endpoint = profile.appEndpoint(route) else { return nil }
         let request = endpoint.request(values, idForm: .string)
         return call(route, request, from: page, at: time)
@@ -157,11 +166,11 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         _ request: HTTPMessage.Request,
         from page: PhoneRef,
         at time: Int64
-    ) -> (sequence: Int, answer: AppBackend.CallResult) {
+    ) -> (sequence: Int, response: AppBackend.CallResult) {
         let sequence = beginCall(route, request, from: page, at: time)
         let namespace = namespace
-        let answer = backend.respond(route, to: request) { namespace.id(of: $0) }
-        return (sequence, answer)
+        let response = backend.respond(route, to: request) { namespace.id(of: $0) }
+        return (sequence, response)
     }
 
     /// Records a page's call to the app's real backend.
@@ -180,10 +189,10 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         _ request: HTTPMessage.Request,
         from page: PhoneRef,
         at time: Int64
-    ) -> (sequence: Int, answer: AppBackend.CallResult?) {
+    ) -> (sequence: Int, response: AppBackend.CallResult?) {
         if backend.hasPlannedResponse(for: route) {
-            let (sequence, answer) = call(route, request, from: page, at: time)
-            return (sequence, answer)
+            let (sequence, response) = call(route, request, from: page, at: time)
+            return (sequence, response)
         }
         return (beginCall(route, request, from: page, at: time), nil)
     }
@@ -203,7 +212,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
             request: request,
             phone: page
         )
-        return begin(exchange, at: time)
+        return beginExchange(exchange, at: time)
     }
 
     package mutating func complete(_ sequence: Int, _ outcome: Exchange.Outcome, at time: Int64) {
@@ -211,7 +220,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         exchanges[sequence].completed = time
     }
 
-    private mutating func begin(_ exchange: Exchange, at time: Int64) -> Int {
+    private mutating func beginExchange(_ exchange: Exchange, at time: Int64) -> Int {
         var exchange = exchange
         exchange.sequence = exchanges.count
         exchange.invoked = time
@@ -220,8 +229,8 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     }
 
     /// Adds a journal entry that has no duration, such as a user action.
-    private mutating func add(_ exchange: Exchange, _ time: Int64) {
-        exchanges[begin(exchange, at: time)].completed = time
+    private mutating func addExchange(_ exchange: Exchange, _ time: Int64) {
+        exchanges[beginExchange(exchange, at: time)].completed = time
     }
 
     package func instant(_ time: Int64) -> Instant { base + .microseconds(time) }

@@ -21,8 +21,8 @@ package enum Simulation {
     ) async -> RunRecord {
         var generator = SeededGenerator(seed: 0, text: name)
         let seed = generator.next()
-        let world = SimulatedPhones(name: name, profile: profile, base: base, seed: seed)
-        var target = ScriptedTarget(world, defects: defects, seed: seed)
+        let environment = SimulatedPhones(name: name, profile: profile, base: base, seed: seed)
+        var target = ScriptedTarget(environment, defects: defects, seed: seed)
         for step in plan.steps where target.runProblem == nil {
             await PhoneExecution.carryOut(step, by: &target)
         }
@@ -32,8 +32,8 @@ package enum Simulation {
             namespace: target.namespace,
             base: base,
             began: base,
-            ended: target.world.instant(target.time),
-            exchanges: target.world.exchanges,
+            ended: target.environment.instant(target.time),
+            exchanges: target.environment.exchanges,
             settleEvidence: .notNeeded,
             runProblem: target.runProblem.map { .faultNotApplied($0) }
         )
@@ -58,12 +58,12 @@ extension PhoneExecution {
             await carryOut(step, by: &executor)
         } else {
             executor.fail(
-                "a contract without a backend cannot contain the step '\(step.kindText)'"
+                "a contract without a backend cannot contain the step '\(step.stepKindName)'"
             )
         }
     }
 }
 
 extension Step {
-    fileprivate var kindText: String { traits.kind.map(\.rawValue) ?? "phone" }
+    fileprivate var stepKindName: String { traits.kind.map(\.rawValue) ?? "phone" }
 }

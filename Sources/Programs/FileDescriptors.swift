@@ -19,7 +19,8 @@ package enum FileDescriptors {
     package static func openStandardStreams() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(number, F_GETFD) < 0 {
-            // `open` returns the lowest free number, which is this one.
+            // `open` returns the lowest free descriptor number, which is the number of this
+            // standard stream.
             _ = open("/dev/null", number == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
@@ -27,17 +28,19 @@ package enum FileDescriptors {
     /// Raises the soft limit on open descriptors to the hard limit, but not beyond the number that
     /// a run needs.
     package static func raiseLimit() {
-        guard var limits = limits(), limits.rlim_cur < min(limits.rlim_max, requestedCount) else {
+        guard var openFileLimits = openFileLimits(),
+            openFileLimits.rlim_cur < min(openFileLimits.rlim_max, requestedCount)
+        else {
             return
         }
-        limits.rlim_cur = min(limits.rlim_max, requestedCount)
+        openFileLimits.rlim_cur = min(openFileLimits.rlim_max, requestedCount)
         // If the system refuses, the old limit stays in use.
-        setLimits(&limits)
+        setLimits(&openFileLimits)
     }
 
     /// The soft limit on open descriptors; nil when the system does not report it.
     package static var limit: Int? {
-        limits().map { Int(min($0.rlim_cur, requestedCount)) }
+        openFileLimits().map { Int(min($0.rlim_cur, requestedCount)) }
     }
 
     /// Returns the number of cases that may run at once within a limit on open descriptors.
@@ -47,9 +50,9 @@ package enum FileDescriptors {
     /// several times as many.
     ///
     /// - Parameters:
-    ///   - requestedCount: The requested number to run at once.
+    ///   - requestedCount: The requested number of cases to run at once.
     ///   - limit: The soft limit on open descriptors.
-    /// - Returns: The number that may run at once, at least 1.
+    /// - Returns: The number of cases that may run at once, at least 1.
     package static func caseCountMax(_ requestedCount: Int, limit: Int) -> Int {
         min(requestedCount, max(1, (limit - 56) / 12))
     }
@@ -59,28 +62,28 @@ package enum FileDescriptors {
     /// For each backend, this process has separate fakes and connections.
     ///
     /// - Parameters:
-    ///   - requestedCount: The requested number to run at once.
+    ///   - requestedCount: The requested number of backends to run at once.
     ///   - limit: The soft limit on open descriptors.
-    /// - Returns: The number that may run at once, at least 1.
+    /// - Returns: The number of backends that may run at once, at least 1.
     package static func backendCountMax(_ requestedCount: Int, limit: Int) -> Int {
         min(requestedCount, max(1, (limit - 128) / 48))
     }
 
-    private static func limits() -> rlimit? {
-        var limits = rlimit()
+    private static func openFileLimits() -> rlimit? {
+        var openFileLimits = rlimit()
         #if canImport(Glibc)
-        let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &openFileLimits)
         #else
-        let result = getrlimit(RLIMIT_NOFILE, &limits)
+        let result = getrlimit(RLIMIT_NOFILE, &openFileLimits)
         #endif
-        return result == 0 ? limits : nil
+        return result == 0 ? openFileLimits : nil
     }
 
-    private static func setLimits(_ limits: inout rlimit) {
+    private static func setLimits(_ openFileLimits: inout rlimit) {
         #if canImport(Glibc)
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &openFileLimits)
         #else
-        _ = setrlimit(RLIMIT_NOFILE, &limits)
+        _ = setrlimit(RLIMIT_NOFILE, &openFileLimits)
         #endif
     }
 }

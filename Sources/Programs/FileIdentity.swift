@@ -9,7 +9,7 @@ package enum FileIdentity {
     /// Returns the inode number of the file to which a descriptor refers; nil when the descriptor
     /// is closed.
     package static func inode(of descriptor: Int32) -> UInt64? {
-        var state = stat()
-        return fstat(descriptor, &state) == 0 ? UInt64(state.st_ino) : nil
+        var fileStatus = stat()
+        return fstat(descriptor, &fileStatus) == 0 ? UInt64(fileStatus.st_ino) : nil
     }
 }

@@ -19,10 +19,10 @@ package enum LoopbackPort {
         ipv6Address.sin6_family = sa_family_t(AF_INET6)
         ipv6Address.sin6_addr = in6addr_loopback
         ipv6Address.sin6_port = port.bigEndian
-        return isTaken(&ipv4Address, AF_INET) || isTaken(&ipv6Address, AF_INET6)
+        return isAddressInUse(&ipv4Address, AF_INET) || isAddressInUse(&ipv6Address, AF_INET6)
     }
 
-    private static func isTaken<Address>(_ address: inout Address, _ family: Int32) -> Bool {
+    private static func isAddressInUse<Address>(_ address: inout Address, _ family: Int32) -> Bool {
         #if canImport(Glibc)
         let descriptor = socket(
             family,

@@ -61,26 +61,26 @@ package struct OutputFile: Hashable, Sendable {
 
     /// Replaces the content of the file.
     ///
-    /// A pipe whose reader has closed it is not an error.
+    /// If the file is a pipe, the call also succeeds when the reader has closed the pipe.
     ///
     /// - Throws: `WriteError`, after the temporary file was removed.
     package func write(_ bytes: [UInt8]) throws(WriteError) {
         switch try target() {
         case .descriptor(let descriptorNumber):
             try throwIfFailed(SystemWrite.writeAll(bytes, to: descriptorNumber))
-        case .special(let path): try throwIfFailed(overwrite(path, isRegular: false, bytes))
-        case .missing(let path):
+        case .specialFile(let path): try throwIfFailed(overwriteFile(path, isRegular: false, bytes))
+        case .missingFile(let path):
             try makeFolder(of: path)
-            try throwIfFailed(replace(path, nil, bytes))
-        case .regular(let path, let state):
+            try throwIfFailed(replaceFile(path, nil, bytes))
+        case .regularFile(let path, let fileStatus):
             guard access(path, W_OK) == 0 else { throw error(errno) }
-            if !Self.isWrittenInPlace(state) {
-                let errorCode = replace(path, state, bytes)
+            if !Self.isWrittenInPlace(fileStatus) {
+                let errorCode = replaceFile(path, fileStatus, bytes)
                 guard [EACCES, EPERM, EROFS, EBUSY].contains(errorCode) else {
                     return try throwIfFailed(errorCode)
                 }
             }
-            try throwIfFailed(overwrite(path, isRegular: true, bytes))
+            try throwIfFailed(overwriteFile(path, isRegular: true, bytes))
         }
     }
 
@@ -101,8 +101,8 @@ package struct OutputFile: Hashable, Sendable {
         switch try target() {
         case .descriptor(let descriptorNumber):
             return try throwIfFailed(SystemWrite.writeAll(Array(text.utf8), to: descriptorNumber))
-        case .special(let targetPath), .regular(let targetPath, _): path = targetPath
-        case .missing(let targetPath):
+        case .specialFile(let targetPath), .regularFile(let targetPath, _): path = targetPath
+        case .missingFile(let targetPath):
             try makeFolder(of: targetPath)
             path = targetPath
         }
@@ -122,17 +122,19 @@ package struct OutputFile: Hashable, Sendable {
     /// Writes a temporary file in the same folder, and renames it to the path.
     ///
     /// - Returns: The error number of the system; 0 on success.
-    private func replace(_ path: String, _ oldState: stat?, _ bytes: [UInt8]) -> Int32 {
+    private func replaceFile(_ path: String, _ oldFileStatus: stat?, _ bytes: [UInt8]) -> Int32 {
         let name = ".assay-\(getpid())-\(UInt32.random(in: .min ... .max)).tmp"
         let temporaryPath = PathName(PathName(path).folder).appending(name)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         let fileDescriptor = open(temporaryPath, flags, permissions.fileMode)
         guard fileDescriptor >= 0 else { return errno }
         var errorCode = SystemWrite.writeAll(bytes, to: fileDescriptor)
-        if let oldState {
-            // This fails without harm for a group to which the owner does not belong.
-            _ = fchown(fileDescriptor, uid_t.max, oldState.st_gid)
-            if permissions == .umaskDefault { _ = fchmod(fileDescriptor, oldState.st_mode & 0o777) }
+        if let oldFileStatus {
+            // `fchown` fails without harm if the owner does not belong to the group.
+            _ = fchown(fileDescriptor, uid_t.max, oldFileStatus.st_gid)
+            if permissions == .umaskDefault {
+                _ = fchmod(fileDescriptor, oldFileStatus.st_mode & 0o777)
+            }
         }
         if close(fileDescriptor) != 0, errorCode == 0 { errorCode = errno }
         if errorCode == 0, rename(temporaryPath, path) != 0 { errorCode = errno }
@@ -145,7 +147,7 @@ package struct OutputFile: Hashable, Sendable {
     /// After a failure, a regular file is empty.
     ///
     /// - Returns: The error number of the system; 0 on success.
-    private func overwrite(_ path: String, isRegular: Bool, _ bytes: [UInt8]) -> Int32 {
+    private func overwriteFile(_ path: String, isRegular: Bool, _ bytes: [UInt8]) -> Int32 {
         let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isRegular ? O_TRUNC : 0)
         let fileDescriptor = open(path, flags)
         guard fileDescriptor >= 0 else { return errno }
@@ -160,8 +162,8 @@ package struct OutputFile: Hashable, Sendable {
     /// to another user.
     ///
     /// A new file of the same name would not keep these links or this owner.
-    private static func isWrittenInPlace(_ state: stat) -> Bool {
-        state.st_nlink > 1 || state.st_uid != geteuid()
+    private static func isWrittenInPlace(_ fileStatus: stat) -> Bool {
+        fileStatus.st_nlink > 1 || fileStatus.st_uid != geteuid()
     }
 
     // MARK: Before a run
@@ -177,9 +179,9 @@ package struct OutputFile: Hashable, Sendable {
             let flags = fcntl(descriptorNumber, F_GETFL)
             guard flags >= 0 else { throw error(errno) }
             guard flags & O_ACCMODE != O_RDONLY else { throw error(EBADF) }
-        case .special(let path), .regular(let path, _):
+        case .specialFile(let path), .regularFile(let path, _):
             guard access(path, W_OK) == 0 else { throw error(errno) }
-        case .missing(let path):
+        case .missingFile(let path):
             try makeFolder(of: path)
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
             let fileDescriptor = open(path, flags, permissions.fileMode)
@@ -193,8 +195,8 @@ package struct OutputFile: Hashable, Sendable {
     ///
     /// Devices, FIFOs and descriptors stay unchanged.
     package func removeExisting() {
-        guard case .regular(let path, let state)? = try? target() else { return }
-        if Self.isWrittenInPlace(state) || unlink(path) != 0 { _ = truncate(path, 0) }
+        guard case .regularFile(let path, let fileStatus)? = try? target() else { return }
+        if Self.isWrittenInPlace(fileStatus) || unlink(path) != 0 { _ = truncate(path, 0) }
     }
 
     // MARK: Folders
@@ -215,8 +217,8 @@ package struct OutputFile: Hashable, Sendable {
     }
 
     private static func isFolder(_ path: String) -> Bool {
-        var state = stat()
-        return stat(path, &state) == 0 && state.st_mode & S_IFMT == S_IFDIR
+        var fileStatus = stat()
+        return stat(path, &fileStatus) == 0 && fileStatus.st_mode & S_IFMT == S_IFDIR
     }
 
     private func makeFolder(of path: String) throws(WriteError) {
@@ -231,34 +233,34 @@ package struct OutputFile: Hashable, Sendable {
     // MARK: Targets
 
     /// The file, descriptor or device to which a path leads.
-    private enum Target {
+    private enum WriteTarget {
         /// A descriptor of this process, such as standard output. It is used directly, because a
         /// file that is opened again by its path is written at another position.
         case descriptor(Int32)
-        case missing(String)
-        case regular(String, stat)
-        case special(String)
+        case missingFile(String)
+        case regularFile(String, stat)
+        case specialFile(String)
     }
 
     /// The number of symbolic links after which a path counts as a cycle.
     private static let symbolicLinksMax = 40
 
-    private func target() throws(WriteError) -> Target {
+    private func target() throws(WriteError) -> WriteTarget {
         var path = path
         for _ in 0..<Self.symbolicLinksMax {
             if let descriptorNumber = Self.descriptor(path) { return .descriptor(descriptorNumber) }
-            var state = stat()
-            guard lstat(path, &state) == 0 else {
+            var fileStatus = stat()
+            guard lstat(path, &fileStatus) == 0 else {
                 guard errno == ENOENT else { throw error(errno) }
-                return .missing(path)
+                return .missingFile(path)
             }
-            switch state.st_mode & S_IFMT {
-            case S_IFREG: return .regular(path, state)
+            switch fileStatus.st_mode & S_IFMT {
+            case S_IFREG: return .regularFile(path, fileStatus)
             case S_IFDIR: throw error(EISDIR)
             // Links below /proc may lead to objects without a path, such as a pipe.
             case S_IFLNK where !path.hasPrefix("/proc/"):
                 path = PathName(PathName(path).folder).appending(try symbolicLinkTarget(path))
-            default: return .special(path)
+            default: return .specialFile(path)
             }
         }
         throw error(ELOOP)

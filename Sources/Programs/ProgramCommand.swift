@@ -61,16 +61,18 @@ package struct ProgramCommand: Sendable {
     ///   - name: A path, or a name to look up in the search path.
     ///   - searchPath: The folders to search, separated by colons.
     /// - Returns: The path; nil when no executable file exists.
-    package static func find(_ name: String, searchPath: String) -> String? {
-        if name.contains("/") { return isProgram(name) ? name : nil }
+    package static func findExecutable(_ name: String, searchPath: String) -> String? {
+        if name.contains("/") { return isExecutableFile(name) ? name : nil }
         guard !name.isEmpty else { return nil }
-        return searchPath.split(separator: ":").lazy.map { "\($0)/\(name)" }.first(where: isProgram)
+        return searchPath.split(separator: ":").lazy.map { "\($0)/\(name)" }.first(
+            where: isExecutableFile
+        )
     }
 
     /// Returns whether the path is an executable file and not a folder.
-    static func isProgram(_ path: String) -> Bool {
-        var info = stat()
-        return access(path, X_OK) == 0 && stat(path, &info) == 0
-            && info.st_mode & S_IFMT == S_IFREG
+    static func isExecutableFile(_ path: String) -> Bool {
+        var fileStatus = stat()
+        return access(path, X_OK) == 0 && stat(path, &fileStatus) == 0
+            && fileStatus.st_mode & S_IFMT == S_IFREG
     }
 }

@@ -34,19 +34,19 @@ enum Spawn {
         // If the program is missing, the guarding shell would report it only in the standard error
         // of the program.
         guard access(command.path, X_OK) == 0 else { throw startError(errno) }
-        guard ProgramCommand.isProgram(command.path) else { throw startError(EACCES) }
+        guard ProgramCommand.isExecutableFile(command.path) else { throw startError(EACCES) }
         if let folder = command.folder {
-            var info = stat()
-            guard stat(folder, &info) == 0 else {
+            var folderStatus = stat()
+            guard stat(folder, &folderStatus) == 0 else {
                 throw .init(program: command.path, reason: "the folder '\(folder)' does not exist")
             }
-            guard info.st_mode & S_IFMT == S_IFDIR else {
+            guard folderStatus.st_mode & S_IFMT == S_IFDIR else {
                 throw .init(program: command.path, reason: "'\(folder)' is not a folder")
             }
         }
-        var files = FileActions()
-        defer { files.destroy() }
-        guard files.add(command, lifeline: lifeline, number: lifelineNumber) else {
+        var fileActions = FileActions()
+        defer { fileActions.destroy() }
+        guard fileActions.addFileActions(command, lifeline: lifeline, number: lifelineNumber) else {
             throw .init(program: command.path, reason: "no file descriptor is left")
         }
         var attributes = attributes()
@@ -58,19 +58,19 @@ enum Spawn {
         let environment = command.environment ?? ProgramCommand.inheritedEnvironment
         let environmentEntries = environment.map { "\($0.key)=\($0.value)" }
         var arguments: [UnsafeMutablePointer<CChar>?] = commandLine.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] =
+        var environmentVariables: [UnsafeMutablePointer<CChar>?] =
             environmentEntries.map { strdup($0) } + [nil]
-        defer { for pointer in arguments + variables { free(pointer) } }
+        defer { for pointer in arguments + environmentVariables { free(pointer) } }
         var process: pid_t = 0
-        let result = posix_spawn(
+        let spawnErrorCode = posix_spawn(
             &process,
             commandLine[0],
-            &files.actions,
+            &fileActions.actions,
             &attributes,
             &arguments,
-            &variables
+            &environmentVariables
         )
-        guard result == 0 else { throw startError(result) }
+        guard spawnErrorCode == 0 else { throw startError(spawnErrorCode) }
         return process
     }
 
@@ -82,8 +82,9 @@ enum Spawn {
     private static var noAttributes: Attributes { nil }
     #endif
 
-    /// Returns the attributes of the new process: default signals, and a new process group, so that
-    /// its children end with it.
+    /// Returns the attributes of the new process: default signals, and a new process group.
+    ///
+    /// With the process group, Assay can end the program together with its child processes.
     private static func attributes() -> Attributes {
         var attributes = noAttributes
         posix_spawnattr_init(&attributes)
@@ -130,24 +131,25 @@ private struct FileActions {
 
     mutating func destroy() {
         posix_spawn_file_actions_destroy(&actions)
-        for copy in copiedDescriptors { close(copy) }
+        for copiedDescriptor in copiedDescriptors { close(copiedDescriptor) }
     }
 
     /// Adds the descriptors of a command; returns false when no descriptor is left.
-    mutating func add(_ command: ProgramCommand, lifeline: Int32?, number: Int32) -> Bool {
+    mutating func addFileActions(_ command: ProgramCommand, lifeline: Int32?, number: Int32) -> Bool
+    {
         var descriptorCopies = command.descriptors.sorted { $0.key < $1.key }.map {
             (target: $0.key, source: $0.value)
         }
         if let lifeline { descriptorCopies.append((number, lifeline)) }
         let streams = [command.input, command.output, command.errorOutput]
         for (target, stream) in zip(Int32(0)..., streams) {
-            guard add(stream, target, isInput: target == 0) else { return false }
+            guard addFileActions(stream, target, isInput: target == 0) else { return false }
         }
         for (target, source) in descriptorCopies {
-            guard let copy = copy(source) else { return false }
-            posix_spawn_file_actions_adddup2(&actions, copy, target)
+            guard let copiedDescriptor = copiedDescriptor(source) else { return false }
+            posix_spawn_file_actions_adddup2(&actions, copiedDescriptor, target)
         }
-        closeAll(but: Set(descriptorCopies.map(\.target)))
+        closeAllDescriptors(but: Set(descriptorCopies.map(\.target)))
         return true
     }
 
@@ -156,18 +158,19 @@ private struct FileActions {
     /// With inherited descriptors, the program would keep connections open after this process ends.
     /// Some libraries do not set the flag (`FD_CLOEXEC`) that closes a socket when a program
     /// starts.
-    private mutating func closeAll(but keptDescriptors: Set<Int32>) {
+    private mutating func closeAllDescriptors(but keptDescriptors: Set<Int32>) {
         #if canImport(Glibc)
-        let last = max(2, keptDescriptors.max() ?? 0)
-        for number in 3..<max(3, last) where !keptDescriptors.contains(number) {
+        let lastKeptDescriptor = max(2, keptDescriptors.max() ?? 0)
+        for number in 3..<max(3, lastKeptDescriptor) where !keptDescriptors.contains(number) {
             posix_spawn_file_actions_addclose(&actions, number)
         }
         if let closeFrom = Self.closeFrom {
-            _ = closeFrom(&actions, last + 1)
+            _ = closeFrom(&actions, lastKeptDescriptor + 1)
         } else {
             let openDescriptorNames =
                 (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
-            for number in openDescriptorNames.compactMap(Int32.init) where number > last {
+            for number in openDescriptorNames.compactMap(Int32.init)
+            where number > lastKeptDescriptor {
                 posix_spawn_file_actions_addclose(&actions, number)
             }
         }
@@ -186,7 +189,7 @@ private struct FileActions {
     }
     #endif
 
-    private mutating func add(
+    private mutating func addFileActions(
         _ stream: ProgramCommand.Stream,
         _ target: Int32,
         isInput: Bool
@@ -200,16 +203,16 @@ private struct FileActions {
             posix_spawn_file_actions_addopen(&actions, target, path, mode, 0o600)
         case .sameAsOutput: posix_spawn_file_actions_adddup2(&actions, 1, target)
         case .descriptor(let source):
-            guard let copy = copy(source) else { return false }
-            posix_spawn_file_actions_adddup2(&actions, copy, target)
+            guard let copiedDescriptor = copiedDescriptor(source) else { return false }
+            posix_spawn_file_actions_adddup2(&actions, copiedDescriptor, target)
         }
         return true
     }
 
-    private mutating func copy(_ descriptor: Int32) -> Int32? {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 10)
-        guard copy >= 0 else { return nil }
-        copiedDescriptors.append(copy)
-        return copy
+    private mutating func copiedDescriptor(_ descriptor: Int32) -> Int32? {
+        let copiedDescriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 10)
+        guard copiedDescriptor >= 0 else { return nil }
+        copiedDescriptors.append(copiedDescriptor)
+        return copiedDescriptor
     }
 }

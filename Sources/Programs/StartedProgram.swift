@@ -49,18 +49,18 @@ package final class StartedProgram: Sendable {
     /// The state that a started program shares with the thread that waits for its process.
     ///
     /// The thread may outlive the program's object.
-    private final class Record: Sendable {
+    private final class ProcessRecord: Sendable {
         private let lock = NSLock()
         private nonisolated(unsafe) var state = State()
 
-        func locked<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        func withLockedState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
             lock.lock()
             defer { lock.unlock() }
             return try body(&state)
         }
 
         func ended(_ end: ProgramEnd) {
-            let endContinuations = locked { state in
+            let endContinuations = withLockedState { state in
                 state.end = state.end ?? end
                 defer { state.endContinuations = [] }
                 return state.endContinuations
@@ -71,7 +71,7 @@ package final class StartedProgram: Sendable {
 
     /// The ID of the process, which is also the ID of its process group.
     package let processID: Int32
-    private let record = Record()
+    private let record = ProcessRecord()
 
     /// Starts a program.
     ///
@@ -88,8 +88,8 @@ package final class StartedProgram: Sendable {
             if let lifeline { close(lifeline.writeEnd) }
             throw error
         }
-        record.locked { $0.lifeline = lifeline?.writeEnd ?? -1 }
-        Self.watch(processID, record)
+        record.withLockedState { $0.lifeline = lifeline?.writeEnd ?? -1 }
+        Self.watchProcess(processID, record)
     }
 
     deinit { finish() }
@@ -97,42 +97,42 @@ package final class StartedProgram: Sendable {
     /// Starts a thread that waits for the end of the process.
     ///
     /// The thread does not reap the process; `finish` does that.
-    private static func watch(_ process: pid_t, _ record: Record) {
+    private static func watchProcess(_ process: pid_t, _ record: ProcessRecord) {
         let thread = Thread {
-            var info = siginfo_t()
+            var exitInfo = siginfo_t()
             while true {
-                let status = waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT)
+                let status = waitid(P_PID, id_t(process), &exitInfo, WEXITED | WNOWAIT)
                 if status == 0 { break }
                 // `finish` has reaped the process, and reports its end.
                 guard errno == EINTR else { return }
             }
-            record.ended(end(info))
+            record.ended(end(exitInfo))
         }
         thread.name = "assay.program"
         thread.stackSize = 1 << 17
         thread.start()
     }
 
-    private static func end(_ info: siginfo_t) -> ProgramEnd {
+    private static func end(_ exitInfo: siginfo_t) -> ProgramEnd {
         #if canImport(Glibc)
-        let status = info._sifields._sigchld.si_status
+        let status = exitInfo._sifields._sigchld.si_status
         #else
-        let status = info.si_status
+        let status = exitInfo.si_status
         #endif
-        return Int(info.si_code) == Int(CLD_EXITED)
+        return Int(exitInfo.si_code) == Int(CLD_EXITED)
             ? .exited(status: status) : .killed(signal: status)
     }
 
     // MARK: Its end
 
     /// The way in which the process ended; nil while it runs.
-    package var end: ProgramEnd? { record.locked { $0.end } }
+    package var end: ProgramEnd? { record.withLockedState { $0.end } }
 
     /// Waits until the process has ended, by itself or by a signal.
     @discardableResult
     package func ended() async -> ProgramEnd {
         await withCheckedContinuation { continuation in
-            let end = record.locked { state in
+            let end = record.withLockedState { state in
                 if state.end == nil { state.endContinuations.append(continuation) }
                 return state.end
             }
@@ -142,7 +142,7 @@ package final class StartedProgram: Sendable {
 
     /// Sends a signal to all remaining processes of the program's group.
     package func signal(_ number: Int32) {
-        record.locked { state in
+        record.withLockedState { state in
             if !state.isReaped { kill(-processID, number) }
         }
     }
@@ -152,7 +152,7 @@ package final class StartedProgram: Sendable {
     /// Ended processes that wait for their parent do not count on systems with `/proc`.
     package var hasProcessGroup: Bool {
         guard kill(-processID, 0) == 0 || errno == EPERM else { return false }
-        return Self.hasRunningProcess(inGroup: processID) ?? !record.locked { $0.isReaped }
+        return Self.hasRunningProcess(inGroup: processID) ?? !record.withLockedState { $0.isReaped }
     }
 
     /// Returns whether `/proc` lists a running process of a process group; nil on systems without
@@ -179,7 +179,7 @@ package final class StartedProgram: Sendable {
     /// Closes the lifeline pipe, as the system does when Assay ends, so that the program's group is
     /// killed.
     package func releaseLifeline() {
-        record.locked { state in
+        record.withLockedState { state in
             if state.lifeline >= 0 { close(state.lifeline) }
             state.lifeline = -1
         }
@@ -189,7 +189,7 @@ package final class StartedProgram: Sendable {
     ///
     /// The call waits only until the kernel has ended the process.
     package func finish() {
-        let end: ProgramEnd? = record.locked { state in
+        let end: ProgramEnd? = record.withLockedState { state in
             guard !state.isReaped else { return nil }
             kill(-processID, SIGKILL)
             var status: Int32 = 0

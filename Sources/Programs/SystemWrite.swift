@@ -13,11 +13,13 @@ package enum SystemWrite {
     ///   - descriptor: An open descriptor.
     /// - Returns: The error number of the system; 0 when all bytes were written.
     package static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        var unwrittenBytes = bytes[...]
+        while !unwrittenBytes.isEmpty {
+            let count = unwrittenBytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress, $0.count)
+            }
             if count > 0 {
-                rest = rest.dropFirst(count)
+                unwrittenBytes = unwrittenBytes.dropFirst(count)
                 continue
             }
             switch count == 0 ? EIO : errno {

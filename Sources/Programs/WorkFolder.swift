@@ -13,7 +13,7 @@ internal import Darwin
 /// when the process is killed. A folder without a locked file is left over from a killed process,
 /// and the next process removes it.
 package final class WorkFolder: Sendable {
-    package struct MakeError: Error, CustomStringConvertible {
+    package struct CreationError: Error, CustomStringConvertible {
         package let description: String
     }
 
@@ -32,7 +32,7 @@ package final class WorkFolder: Sendable {
     ///
     /// - Parameter label: A part of the folder's name, for people who list the temporary folder.
     /// - Throws: An error with the reason.
-    package init(_ label: String = "run") throws(MakeError) {
+    package init(_ label: String = "run") throws(CreationError) {
         _ = Self.sweepOnce
         let name = Self.prefix + label + "-" + UUID().uuidString
         let path = NSTemporaryDirectory() + name
@@ -40,7 +40,7 @@ package final class WorkFolder: Sendable {
         // certificate authority.
         guard mkdir(path, 0o700) == 0 else {
             let reason = String(cString: strerror(errno))
-            throw MakeError(description: "cannot create the folder '\(path)': \(reason)")
+            throw CreationError(description: "cannot create the folder '\(path)': \(reason)")
         }
         // The file is locked before it gets its final name, so that it is never found without a
         // lock.
@@ -52,7 +52,7 @@ package final class WorkFolder: Sendable {
             let reason = String(cString: strerror(errno))
             if lockDescriptor >= 0 { close(lockDescriptor) }
             try? FileManager.default.removeItem(atPath: path)
-            throw MakeError(description: "cannot write into the folder '\(path)': \(reason)")
+            throw CreationError(description: "cannot write into the folder '\(path)': \(reason)")
         }
         self.path = path
         self.lockDescriptor = lockDescriptor
@@ -79,16 +79,17 @@ package final class WorkFolder: Sendable {
     // MARK: Folders of killed processes
 
     /// The content of the lock file, which no other program writes by accident.
-    private static let signature = Array("assay work folder\n".utf8)
+    private static let ownerFileSignature = Array("assay work folder\n".utf8)
 
     private static func writeSignature(_ file: Int32) -> Bool {
-        write(file, signature, signature.count) == signature.count
+        write(file, ownerFileSignature, ownerFileSignature.count) == ownerFileSignature.count
     }
 
-    private static func isSigned(_ file: Int32) -> Bool {
-        var bytes = [UInt8](repeating: 0, count: signature.count + 1)
+    private static func hasOwnerSignature(_ file: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: ownerFileSignature.count + 1)
         let count = read(file, &bytes, bytes.count)
-        return count == signature.count && bytes.prefix(count).elementsEqual(signature)
+        return count == ownerFileSignature.count
+            && bytes.prefix(count).elementsEqual(ownerFileSignature)
     }
 
     /// Returns whether the name has the form of a work folder: `assay-`, a label and a unique ID.
@@ -110,7 +111,7 @@ package final class WorkFolder: Sendable {
             else { continue }
             let ownerDescriptor = openFile(path + ownerFileName, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard ownerDescriptor >= 0 else { continue }
-            if flock(ownerDescriptor, LOCK_EX | LOCK_NB) == 0, isSigned(ownerDescriptor) {
+            if flock(ownerDescriptor, LOCK_EX | LOCK_NB) == 0, hasOwnerSignature(ownerDescriptor) {
                 try? FileManager.default.removeItem(atPath: path)
             }
             close(ownerDescriptor)

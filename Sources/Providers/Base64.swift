@@ -50,16 +50,16 @@ package enum Base64 {
         var bufferedBitCount = 0
         var count = 0
         for byte in text.utf8 where byte != UInt8(ascii: "=") {
-            let value: UInt8
+            let sixBitValue: UInt8
             switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = byte - 65
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = byte - 71
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = byte + 4
-            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
-            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): sixBitValue = byte - 65
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): sixBitValue = byte - 71
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): sixBitValue = byte + 4
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): sixBitValue = 62
+            case UInt8(ascii: "/"), UInt8(ascii: "_"): sixBitValue = 63
             default: return nil
             }
-            bitBuffer = bitBuffer << 6 | UInt32(value)
+            bitBuffer = bitBuffer << 6 | UInt32(sixBitValue)
             bufferedBitCount += 6
             count += 1
             if bufferedBitCount >= 8 {

@@ -33,6 +33,8 @@ package struct CertificateAuthority: Sendable {
     /// of a profile).
     private static let validityInSeconds: TimeInterval = 5 * 365 * 86_400
 
+    /// Creates a certificate authority with new private keys.
+    ///
     /// - Parameter now: The time at which the authority is created; its certificates are valid from
     ///   one day earlier.
     /// - Throws: An error when the system provides no random numbers.
@@ -61,9 +63,9 @@ package struct CertificateAuthority: Sendable {
             extensions: extensions,
             issuerPrivateKey: Certificate.PrivateKey(authorityKey)
         )
-        let document = try authorityCertificate.serializeAsPEM()
-        certificate = document.pemString + "\n"
-        certificateBytes = document.derBytes
+        let encodedCertificate = try authorityCertificate.serializeAsPEM()
+        certificate = encodedCertificate.pemString + "\n"
+        certificateBytes = encodedCertificate.derBytes
     }
 
     /// Issues a certificate for a host name and returns it in PEM format.

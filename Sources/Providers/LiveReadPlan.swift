@@ -14,10 +14,10 @@ package struct LiveReadPlan: Sendable {
         /// JSON pointers into the response.
         ///
         /// The first pointer that leads to a string supplies the value.
-        package let pointers: [String]
+        package let responsePointers: [String]
 
-        init(_ name: String, _ path: String, _ pointers: String...) {
-            (self.name, self.path, self.pointers) = (name, path, pointers)
+        init(_ name: String, _ path: String, _ responsePointers: String...) {
+            (self.name, self.path, self.responsePointers) = (name, path, responsePointers)
         }
     }
 
@@ -25,7 +25,9 @@ package struct LiveReadPlan: Sendable {
     package let scheme: String
     /// The names of the path parameters whose values the user must supply.
     package let suppliedParameters: [String]
-    /// Values for the fake of the path parameters that the user supplies for the live service.
+    /// The values of the supplied path parameters for requests to the fake.
+    ///
+    /// For the live service, the user supplies these values.
     package let fakeParameterValues: [String: String]
     /// The requests that supply path parameters.
     ///

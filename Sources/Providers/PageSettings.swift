@@ -25,7 +25,7 @@ extension Services {
     ) -> Reply? {
         guard pages?.allowForeignOrigins != true, request.method != "OPTIONS",
             request.isFromForeignPage,
-            table[party]?.isClosedToForeignPages(self, request) == true
+            providerTable[party]?.isClosedToForeignPages(self, request) == true
         else { return nil }
         let page = request[field: "origin"] ?? "another origin"
         return Reply(

@@ -1,8 +1,9 @@
 package import Conformance
 
-/// A service around the backend that Assay imitates with a fake.
+/// An external service that backends use and that Assay imitates with a fake.
 ///
-/// It contains all information about the service that the rest of the program needs.
+/// The provider's type contains all information about the service that the rest of the program
+/// needs.
 ///
 /// A provider is a value that responds to requests, so that a test needs no socket. To add a
 /// provider, add a folder with its type, a field in `Services`, and a line in `ProviderTable.all`.
@@ -66,8 +67,10 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// Returns the service's own response to a call that came too soon.
     ///
-    /// The response asks the caller to wait for the given time, rounded down to whole seconds.
-    func busy(_ milliseconds: Int64, of request: HTTPMessage.Request) -> HTTPMessage.Response
+    /// The response asks the caller to wait for this number of milliseconds. In the default
+    /// implementation, the header `Retry-After` contains the pause rounded down to whole seconds.
+    func tooManyRequests(_ milliseconds: Int64, of request: HTTPMessage.Request)
+        -> HTTPMessage.Response
 
     /// Returns the service's own error response with this error code; nil when the service has no
     /// such code.
@@ -110,7 +113,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// Passes this fake's pending events and calls to their destinations, such as the delivery
     /// queue or another fake.
     ///
-    /// - Returns: The calls that this fake made to other fakes.
+    /// - Returns: The calls that this fake makes to other fakes.
     static func settle(_ services: inout Services, at now: Instant) -> [Services.InternalCall]
 
     /// The next time at which the fake's state changes without a call; nil when there is no such
@@ -133,7 +136,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     ///   - request: A delivery that reached a backend.
     ///   - target: The webhook's destination, with the secrets that the backend knows. A proof
     ///     whose secret is missing is not checked.
-    ///   - now: The time of sending on the sender's real clock.
+    ///   - now: The real time at which the delivery was sent.
     /// - Returns: The result of the check; empty for a provider that sends no events.
     static func proof(
         of request: HTTPMessage.Request,
@@ -154,8 +157,8 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// Returns the URL and the request for an attempt at a delivery; nil when the webhook no longer
     /// exists.
     ///
-    /// `now` is the real time, and signatures are dated with it: a receiver compares the date with
-    /// its own clock, however far the virtual clock was moved.
+    /// `now` is the real time, with which the request's signature is dated. A receiver compares
+    /// that date with its own clock, which does not follow the virtual clock.
     func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
 
     /// Returns the retry schedule that the service uses for this delivery.
@@ -252,7 +255,7 @@ extension Provider {
         HTTPMessage.Response(status, json: ["error": "planned failure"])
     }
 
-    package func busy(
+    package func tooManyRequests(
         _ milliseconds: Int64,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {

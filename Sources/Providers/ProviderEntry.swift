@@ -31,7 +31,7 @@ package final class ProviderEntry: Sendable {
 
     /// The hosts that belong to this service alone.
     ///
-    /// A backend's file that names one of them means this service.
+    /// If a file of a backend names one of these hosts, the backend uses this service.
     package var exclusiveHosts: [String] { hosts.filter(\.isExclusive).map(\.name) }
 
     /// Responds to one request to the provider's fake.
@@ -43,7 +43,7 @@ package final class ProviderEntry: Sendable {
     /// Returns the service's response to a call that came too soon.
     ///
     /// The number is the requested pause in milliseconds.
-    let busy: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
+    let tooManyRequests: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
     let plannedRefusal: @Sendable (Services, String) -> HTTPMessage.Response?
     let copyDataFromOtherFakes: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
@@ -83,7 +83,7 @@ package final class ProviderEntry: Sendable {
         respond = { $0[keyPath: stateKeyPath].respond(to: $1, at: $2, plannedResponse: $3) }
         isClosedToForeignPages = { $0[keyPath: stateKeyPath].isClosedToForeignPages($1) }
         failureResponse = { $0[keyPath: stateKeyPath].failureResponse($1, of: $2) }
-        busy = { $0[keyPath: stateKeyPath].busy($1, of: $2) }
+        tooManyRequests = { $0[keyPath: stateKeyPath].tooManyRequests($1, of: $2) }
         plannedRefusal = { $0[keyPath: stateKeyPath].failureResponse(code: $1) }
         copyDataFromOtherFakes = { Kind.copyDataFromOtherFakes(&$0, for: $1, at: $2) }
         settle = { Kind.settle(&$0, at: $1) }

@@ -4,7 +4,7 @@ package struct ProviderHints: Sendable {
     /// `ONESIGNAL`.
     ///
     /// Underscores separate the parts of a name.
-    package var environmentNameParts: [String]
+    package var environmentVariableNameParts: [String]
     /// Values for environment variables that contain neither an address nor a secret, by a part of
     /// the variable's name, such as `APP_ID`.
     package var values: [String: String]
@@ -16,12 +16,12 @@ package struct ProviderHints: Sendable {
     package var keyURLVariables: [String]
 
     package init(
-        environmentNameParts: [String] = [],
+        environmentVariableNameParts: [String] = [],
         values: [String: String] = [:],
         packages: [String] = [],
         keyURLVariables: [String] = []
     ) {
-        self.environmentNameParts = environmentNameParts
+        self.environmentVariableNameParts = environmentVariableNameParts
         self.values = values
         self.packages = packages
         self.keyURLVariables = keyURLVariables

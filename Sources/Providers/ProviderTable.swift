@@ -6,7 +6,7 @@ package import Conformance
 package struct ProviderTable: Sendable {
     /// The entries of the table.
     ///
-    /// The fakes pass on their pending events in this order.
+    /// The order of the entries is the order in which their fakes pass on pending events.
     package let entries: [ProviderEntry]
     private let entriesByParty: [Exchange.Party: ProviderEntry]
 
@@ -44,8 +44,9 @@ package struct ProviderTable: Sendable {
     /// The names of all providers as flags and URLs spell them.
     package var names: [String] { sortedEntries.map(\.party.description) }
 
-    /// Returns the exchange (request and response) with its member `call` set: the meaning of the
-    /// request for the provider that received it.
+    /// Returns the exchange (request and response) with its member `call` set.
+    ///
+    /// This member describes the request as a call to the provider that received it.
     package func recognizingCall(_ exchange: Exchange) -> Exchange {
         var exchange = exchange
         exchange.call = entriesByParty[exchange.to]?.call(exchange)

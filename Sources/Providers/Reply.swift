@@ -11,11 +11,11 @@ package struct Reply: Hashable, Sendable {
         /// The fake holds the connection open and sends nothing.
         case never
         /// The fake cuts the connection in the middle of the response's body.
-        case half
+        case truncatedResponse
         /// The fake sends the response after this many milliseconds.
         case slow(Int64)
         /// The fake resets the connection after this many milliseconds, without a response.
-        case hang(Int64)
+        case hangThenReset(Int64)
     }
 
     /// The evidence for a fake's behavior: documentation, a captured response of the service, or

@@ -74,17 +74,21 @@ extension HTTPMessage.Request {
     /// Nil unless the header's value has two words.
     package var authorization: (scheme: String, credential: String)? {
         guard let value = self[field: "authorization"] else { return nil }
-        let words = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
-        guard words.count == 2 else { return nil }
-        return (words[0].lowercased(), String(words[1]))
+        let authorizationParts = value.split(
+            separator: " ",
+            maxSplits: 1,
+            omittingEmptySubsequences: true
+        )
+        guard authorizationParts.count == 2 else { return nil }
+        return (authorizationParts[0].lowercased(), String(authorizationParts[1]))
     }
 }
 
 extension JSONValue {
-    /// The value of a string, or the digits of a number, because the imitated services accept one
-    /// in place of the other.
+    /// The value of a string, or the digits of a number; nil for any other JSON value.
     ///
-    /// Nil for any other JSON value.
+    /// The imitated services accept a number in place of a string, and a string in place of a
+    /// number.
     var scalarText: String? {
         switch self {
         case .string(let text): text

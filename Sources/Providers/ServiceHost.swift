@@ -10,10 +10,10 @@ package struct ServiceHost: Hashable, Sendable {
     ///
     /// If nil, all paths belong to it.
     package let pathPrefixes: [String]?
-    /// Whether the host belongs to this service alone, so that a backend's file that names the host
-    /// means this service.
+    /// Whether the host belongs to this service alone.
     ///
-    /// False for a host that several services share.
+    /// If a file of a backend names such a host, the backend uses this service. False for a host
+    /// that several services share.
     package let isExclusive: Bool
 
     /// - Parameters:

@@ -13,10 +13,11 @@ package struct ServiceOperation: Hashable, Sendable {
         case absent
     }
 
-    /// The name of the part of the service's API to which the operation belongs: `REST v2`.
+    /// The name of the part of the service's API to which the operation belongs, for example `REST
+    /// v2`.
     package let interface: String
     package let method: String
-    /// The operation's path after the host name, with parameters in braces:
+    /// The operation's path after the host name, with parameters in braces, for example
     /// `/v2/projects/{project_id}/customers`.
     package let path: String
     package let supportStatus: SupportStatus
@@ -59,12 +60,12 @@ private enum PathPart: Sendable {
 
 /// The values of an operation's path parameters in one request.
 struct PathParameterValues: Sendable {
-    fileprivate let parts: [PathPart]
+    fileprivate let pathParts: [PathPart]
     fileprivate let segments: [String]
 
     /// Returns the value of a path parameter; nil when the operation's path has no such parameter.
     subscript(parameterName: String) -> String? {
-        for (part, segment) in zip(parts, segments) {
+        for (part, segment) in zip(pathParts, segments) {
             guard case .name(let name, let verb) = part, name == parameterName else { continue }
             return verb.isEmpty ? segment : String(segment.dropLast(verb.count))
         }
@@ -93,7 +94,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         let supportStatus: ServiceOperation.SupportStatus
         let isInAPIDescription: Bool
         let deviation: String?
-        fileprivate let parts: [PathPart]
+        fileprivate let pathParts: [PathPart]
 
         init(
             _ method: String,
@@ -109,7 +110,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             self.supportStatus = supportStatus ?? (call == nil ? .refused : .served)
             self.isInAPIDescription = isInAPIDescription
             self.deviation = deviation
-            parts = path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
+            pathParts = path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
         }
 
         /// Returns a row for an operation that the service's API description does not list.
@@ -118,8 +119,8 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         }
 
         fileprivate func matches(_ segments: [String]) -> Bool {
-            guard parts.count == segments.count else { return false }
-            return zip(parts, segments).allSatisfy { part, segment in
+            guard pathParts.count == segments.count else { return false }
+            return zip(pathParts, segments).allSatisfy { part, segment in
                 switch part {
                 case .text(let text): text == segment
                 case .name(_, let verb):
@@ -130,7 +131,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     }
 
     let interface: String
-    /// The common prefix of the paths of all operations: `/v2`.
+    /// The common prefix of the paths of all operations, for example `/v2`.
     let root: String
     /// Whether the service publishes an API description against which CI can validate responses.
     let hasDescription: Bool
@@ -152,16 +153,16 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         self.rows = rows
         var rowsByLastSegment: [String: [Row]] = [:]
         var rowsBySegmentCount: [Int: [Row]] = [:]
-        func parameterCount(_ row: Row) -> Int { row.parts.count { $0.text == nil } }
+        func parameterCount(_ row: Row) -> Int { row.pathParts.count { $0.text == nil } }
         let sorted = rows.enumerated()
             .sorted {
                 (parameterCount($0.element), $0.offset) < (parameterCount($1.element), $1.offset)
             }
         for row in sorted.map(\.element) {
-            if let last = row.parts.last?.text {
+            if let last = row.pathParts.last?.text {
                 rowsByLastSegment[last, default: []].append(row)
             } else {
-                rowsBySegmentCount[row.parts.count, default: []].append(row)
+                rowsBySegmentCount[row.pathParts.count, default: []].append(row)
             }
         }
         (self.rowsByLastSegment, self.rowsBySegmentCount) = (rowsByLastSegment, rowsBySegmentCount)
@@ -170,18 +171,18 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     /// Finds the operation for a method and a path below the root of the API.
     ///
     /// Returns it with the values of its path parameters.
-    func find(
+    func findOperation(
         _ method: String,
         _ segments: [String]
     ) -> (call: Call?, values: PathParameterValues)? {
         guard let last = segments.last else { return nil }
         for row in rowsByLastSegment[last] ?? [] where row.method == method && row.matches(segments)
         {
-            return (row.call, PathParameterValues(parts: row.parts, segments: segments))
+            return (row.call, PathParameterValues(pathParts: row.pathParts, segments: segments))
         }
         for row in rowsBySegmentCount[segments.count] ?? []
         where row.method == method && row.matches(segments) {
-            return (row.call, PathParameterValues(parts: row.parts, segments: segments))
+            return (row.call, PathParameterValues(pathParts: row.pathParts, segments: segments))
         }
         return nil
     }

@@ -19,8 +19,9 @@ package struct Services: Hashable, Codable, Sendable {
     package var despia: DespiaState
     package var clock = VirtualClock()
     package var queue = DeliveryQueue()
-    /// Whether events are collected in `told`, in addition to the queue, for a caller that delivers
-    /// them itself.
+    /// Whether events are collected in `told` in addition to the delivery queue.
+    ///
+    /// This is for a caller that delivers the events itself.
     package var keepsEvents = false
     package var told: [JSONObject] = []
     /// The planned responses to the next calls of the backend, by the provider that receives the
@@ -33,7 +34,7 @@ package struct Services: Hashable, Codable, Sendable {
     /// The table of the providers whose fakes are called.
     ///
     /// It is not part of the saved state.
-    package var table = ProviderTable.all
+    package var providerTable = ProviderTable.all
 
     private enum CodingKeys: String, CodingKey {
         case revenueCat, oneSignal, firebase, purchasely, despia, clock, queue, keepsEvents, told
@@ -43,11 +44,11 @@ package struct Services: Hashable, Codable, Sendable {
     /// - Parameters:
     ///   - seed: The seed from which all fakes generate their IDs.
     ///   - keys: The API keys that callers must send. A fake without a key accepts every caller.
-    ///   - table: The table of the providers whose fakes are called.
+    ///   - providerTable: The table of the providers whose fakes are called.
     package init(
         seed: UInt64,
         keys: [Exchange.Party: Secret] = [:],
-        table: ProviderTable = .all
+        providerTable: ProviderTable = .all
     ) {
         func makeProvider<Kind: Provider>() -> Kind { Kind(seed: seed, key: keys[Kind.party]) }
         revenueCat = makeProvider()
@@ -55,7 +56,7 @@ package struct Services: Hashable, Codable, Sendable {
         firebase = makeProvider()
         purchasely = makeProvider()
         despia = makeProvider()
-        self.table = table
+        self.providerTable = providerTable
     }
 
     package init(seed: UInt64, revenueCatKey: Secret?, oneSignalKey: Secret?) {
@@ -68,7 +69,7 @@ package struct Services: Hashable, Codable, Sendable {
     /// Copies the part of the old state that survives a reset: the switches and the destinations of
     /// events.
     package mutating func copyConfiguration(from old: Services) {
-        for provider in table.entries { provider.copyConfiguration(&self, old) }
+        for provider in providerTable.entries { provider.copyConfiguration(&self, old) }
         pages = old.pages
     }
 
@@ -76,12 +77,12 @@ package struct Services: Hashable, Codable, Sendable {
     ///
     /// API keys are never saved.
     package mutating func take(keys: [Exchange.Party: Secret]) {
-        for provider in table.entries { provider.take(&self, keys[provider.party]) }
+        for provider in providerTable.entries { provider.take(&self, keys[provider.party]) }
     }
 
     /// The secrets that users entered into the fakes, by the names that a profile gives to them.
     package var enteredSecrets: [(name: String, secret: Secret)] {
-        table.entries.flatMap { $0.enteredSecrets(self) }
+        providerTable.entries.flatMap { $0.enteredSecrets(self) }
     }
 
     /// Sends a webhook event again immediately.
@@ -96,14 +97,14 @@ package struct Services: Hashable, Codable, Sendable {
         withBody body: JSONValue?,
         at now: Instant
     ) -> Int {
-        let table = table
+        let providerTable = providerTable
         return queue.resend(
             eventID,
             to: configuration,
             as: number,
             changed: { party in
                 body.map { body in
-                    var summary = table[party]?.event(body) ?? EventSummary(body: body)
+                    var summary = providerTable[party]?.event(body) ?? EventSummary(body: body)
                     // Send exactly the given body, without adding the service's envelope to it.
                     summary.body = body
                     return summary
@@ -122,7 +123,7 @@ package struct Services: Hashable, Codable, Sendable {
         to request: HTTPMessage.Request,
         at now: Instant
     ) -> Reply {
-        guard let provider = table[party] else {
+        guard let provider = providerTable[party] else {
             return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
         }
         let plannedResponse = plannedResponse(party, request)
@@ -130,11 +131,12 @@ package struct Services: Hashable, Codable, Sendable {
         provider.copyDataFromOtherFakes(&self, request, now)
         var reply = provider.respond(&self, request, now, plannedResponse)
         switch plannedResponse {
-        case .loseResponse: reply.sendMode = .reset
-        case .half: reply.sendMode = .half
+        case .lostResponse: reply.sendMode = .reset
+        case .truncatedResponse: reply.sendMode = .truncatedResponse
         case .slow(let milliseconds): reply.sendMode = .slow(milliseconds)
         case .malformed: reply.response.body = Array("<html>".utf8)
-        case .asUsual, .noSubscribers, .invalidAliases, .status, .busy, .code, .reset, .hang,
+        case .asUsual, .noSubscribers, .invalidAliases, .status, .tooManyRequests, .code, .reset,
+            .hangThenReset,
             .never:
             break
         }
@@ -156,14 +158,19 @@ package struct Services: Hashable, Codable, Sendable {
         switch plannedResponse {
         case .status(let status):
             return Reply(provider.failureResponse(self, status, request), .documented, of: name)
-        case .busy(let milliseconds):
-            return Reply(provider.busy(self, milliseconds, request), .documented, of: name)
+        case .tooManyRequests(let milliseconds):
+            return Reply(
+                provider.tooManyRequests(self, milliseconds, request),
+                .documented,
+                of: name
+            )
         case .code(let code):
             return provider.plannedRefusal(self, code).map { Reply($0, .documented, of: name) }
         case .reset: return unansweredReply(.reset)
-        case .hang(let milliseconds): return unansweredReply(.hang(milliseconds))
+        case .hangThenReset(let milliseconds): return unansweredReply(.hangThenReset(milliseconds))
         case .never: return unansweredReply(.never)
-        case .asUsual, .noSubscribers, .invalidAliases, .loseResponse, .malformed, .half, .slow:
+        case .asUsual, .noSubscribers, .invalidAliases, .lostResponse, .malformed,
+            .truncatedResponse, .slow:
             return nil
         }
     }
@@ -179,7 +186,7 @@ package struct Services: Hashable, Codable, Sendable {
             plan.includesReads || !["GET", "HEAD"].contains(request.method)
         else { return .asUsual }
         let next = plan.next()
-        plans[party] = plan.answers.isEmpty ? nil : plan
+        plans[party] = plan.responses.isEmpty ? nil : plan
         return next
     }
 
@@ -190,7 +197,7 @@ package struct Services: Hashable, Codable, Sendable {
     /// Must be called after every change of the state.
     package mutating func settle(at now: Instant) -> [InternalCall] {
         var calls: [InternalCall] = []
-        for provider in table.entries { calls += provider.settle(&self, now) }
+        for provider in providerTable.entries { calls += provider.settle(&self, now) }
         return calls
     }
 
@@ -199,8 +206,10 @@ package struct Services: Hashable, Codable, Sendable {
     ///
     /// Nil when there is no such time.
     package var nextChangeTime: Instant? {
-        ([queue.nextDueTime] + table.entries.map { $0.nextChangeTime(self) }).compactMap { $0 }
-            .min()
+        ([queue.nextDueTime] + providerTable.entries.map { $0.nextChangeTime(self) }).compactMap {
+            $0
+        }
+        .min()
     }
 
     /// The largest number of subscription renewals that one move of the clock may cause.
@@ -208,16 +217,16 @@ package struct Services: Hashable, Codable, Sendable {
 
     /// Returns the number of subscription renewals that occur when the clock moves to that time.
     package func renewalCount(by time: Instant) -> Int {
-        table.entries.reduce(0) { $0 + $1.renewalCount(self, time) }
+        providerTable.entries.reduce(0) { $0 + $1.renewalCount(self, time) }
     }
 
     /// Returns the URL and the request for an attempt at a delivery, signed with real time; nil
     /// when the webhook no longer exists.
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
-        table[delivery.provider]?.attempt(self, delivery, now)
+        providerTable[delivery.provider]?.attempt(self, delivery, now)
     }
 
     package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        table[delivery.provider]?.retrySchedule(self, delivery) ?? .never
+        providerTable[delivery.provider]?.retrySchedule(self, delivery) ?? .never
     }
 }

@@ -12,7 +12,8 @@ package struct VirtualClock: Hashable, Codable, Sendable {
 
     /// The largest offset from real time that a saved state may contain: the length of the range of
     /// allowed instants.
-    private static let offsetMax = Instant.given.upperBound - Instant.given.lowerBound
+    private static let offsetMax =
+        Instant.acceptedRange.upperBound - Instant.acceptedRange.lowerBound
 
     package init() {}
 
@@ -25,29 +26,29 @@ package struct VirtualClock: Hashable, Codable, Sendable {
 
     /// Freezes the clock at its current time, or lets a frozen clock continue from that time.
     package mutating func setFrozen(_ isFrozen: Bool, at realTime: Instant) {
-        let current = now(at: realTime)
-        frozen = isFrozen ? current : nil
-        offset = current - realTime
+        let currentVirtualTime = now(at: realTime)
+        frozen = isFrozen ? currentVirtualTime : nil
+        offset = currentVirtualTime - realTime
     }
 
     private enum CodingKeys: String, CodingKey { case offset, frozen }
 
     /// - Throws: A decoding error for a time that the control API would not accept.
     package init(from decoder: any Decoder) throws {
-        let saved = try decoder.container(keyedBy: CodingKeys.self)
-        offset = try saved.decode(Duration.self, forKey: .offset)
-        frozen = try saved.decodeIfPresent(Instant.self, forKey: .frozen)
-        guard frozen.map(Instant.given.contains) ?? true else {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        offset = try container.decode(Duration.self, forKey: .offset)
+        frozen = try container.decodeIfPresent(Instant.self, forKey: .frozen)
+        guard frozen.map(Instant.acceptedRange.contains) ?? true else {
             throw DecodingError.dataCorruptedError(
                 forKey: .frozen,
-                in: saved,
+                in: container,
                 debugDescription: "the clock's time is not within \(Instant.acceptedRangeText)"
             )
         }
         guard offset.milliseconds.magnitude <= Self.offsetMax.milliseconds else {
             throw DecodingError.dataCorruptedError(
                 forKey: .offset,
-                in: saved,
+                in: container,
                 debugDescription: "the clock's offset is more than 100 years from real time"
             )
         }

@@ -25,10 +25,13 @@ struct Accounts: Sendable {
         case recovered(appUserID: String)
         /// The account is unknown or the password is wrong.
         ///
-        /// Both have the same result, so that a caller cannot find out which accounts exist.
+        /// An unknown account and a wrong password have the same result, so that a caller cannot
+        /// find out which accounts exist.
         case refused
-        /// The account cannot claim the user ID of the device: it is unknown, belongs to another
-        /// account, or the caller did not prove that it owns the ID.
+        /// The account cannot claim the user ID of the device.
+        ///
+        /// The ID is unknown or belongs to another account, or the caller did not prove that it
+        /// owns the ID.
         case conflict
     }
 
@@ -66,7 +69,7 @@ struct Accounts: Sendable {
     ///
     /// The password is checked before any database row is changed (S-25 to S-28).
     func login(_ login: Login) async throws -> LoginResult {
-        let row = try await store.pool.read { db in
+        let storedCredentials = try await store.pool.read { db in
             try Row.fetchOne(
                 db,
                 sql: "SELECT salt, passwordHash FROM accounts WHERE accountID = ?",
@@ -75,9 +78,14 @@ struct Accounts: Sendable {
         }
         // The hash is also computed for an unknown account, so that the response takes as much time
         // as for a wrong password.
-        let computedHash = try Self.hash(login.password, salt: row?.salt ?? Data(count: 16))
+        let computedHash = try Self.hash(
+            login.password,
+            salt: storedCredentials?.salt ?? Data(count: 16)
+        )
         let policy = store.policies.accounts
-        guard try policy.isCorrectPassword(computedHash, row?.hash) else { return .refused }
+        guard try policy.isCorrectPassword(computedHash, storedCredentials?.hash) else {
+            return .refused
+        }
         return try await policy.completeLogin(self, login)
     }
 
@@ -133,7 +141,7 @@ struct Accounts: Sendable {
         return .claimed(appUserID: user.appUserID)
     }
 
-    /// Links an account to a user, unless the user has an account.
+    /// Links an account to a user, unless the user already has an account.
     ///
     /// The check is part of the SQL update, so that only one of two concurrent accounts succeeds
     /// (S-27).
@@ -169,7 +177,7 @@ struct Accounts: Sendable {
         from previous: Int64,
         to account: Int64
     ) throws {
-        try store.move(db, from: previous, to: account)
+        try store.movePurchases(db, from: previous, to: account)
     }
 
     func hasAccount(_ db: Database, _ userID: Int64) throws -> Bool {
@@ -201,10 +209,10 @@ struct Accounts: Sendable {
         user.platform = nil
         user.deviceToken = nil
         try user.update(db)
-        try unlink(db, user.id)
+        try unlinkAccount(db, user.id)
     }
 
-    static func unlink(_ db: Database, _ userID: Int64?) throws {
+    static func unlinkAccount(_ db: Database, _ userID: Int64?) throws {
         try db.execute(
             sql: "UPDATE accounts SET userID = NULL WHERE userID = ?",
             arguments: [userID]

@@ -37,9 +37,9 @@ struct Authenticity: Sendable {
     static func isSigned(_ header: String?, body: Data, key: String, ageMaxInSeconds: Int64) -> Bool
     {
         var signatureFields: [Substring: Substring] = [:]
-        for part in (header ?? "").split(separator: ",") {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            if pair.count == 2 { signatureFields[pair[0]] = pair[1] }
+        for headerPart in (header ?? "").split(separator: ",") {
+            let keyAndValue = headerPart.split(separator: "=", maxSplits: 1)
+            if keyAndValue.count == 2 { signatureFields[keyAndValue[0]] = keyAndValue[1] }
         }
         guard let time = signatureFields["t"], let seconds = Int64(time),
             let hmac = signatureFields["v1"],

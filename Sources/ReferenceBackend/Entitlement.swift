@@ -58,14 +58,14 @@ enum Entitlement {
 
     /// Turns the renewal off but keeps access.
     ///
-    /// A refund ends both (S-11).
+    /// A refund also ends access (S-11).
     static func cancel(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.willRenew = false
         switch event.cancelReason {
         case "BILLING_ERROR": subscription.billingIssue = true
         case "CUSTOMER_SUPPORT":
             subscription.refunded = true
-            // The refund of a purchase without an end may contain no expiry.
+            // The refund event of a purchase that never ends may contain no expiry.
             subscription.expiresAt = event.expiresAt ?? event.timestamp
             subscription.graceEndsAt = nil
         case _ where event.isPromotion: subscription.expiresAt = event.expiresAt

@@ -72,15 +72,15 @@ struct EventHistory: Sendable {
         let events = try events(db, purchaseKey)
         var subscription: Subscription?
         for event in events where !store.policies.delivery.isStale(event, subscription) {
-            var next = subscription ?? purchaseKey.initialState(event)
-            store.policies.entitlement.apply(event, to: &next)
-            subscription = next
+            var nextSubscription = subscription ?? purchaseKey.initialState(event)
+            store.policies.entitlement.apply(event, to: &nextSubscription)
+            subscription = nextSubscription
         }
         try subscription?.save(db, onConflict: .replace)
     }
 
-    /// Assigns all events of a user up to a time to another user, after a transfer.
-    func move(
+    /// Assigns the events of a user up to the time of a transfer to another user.
+    func movePurchases(
         _ db: Database,
         from source: Int64,
         to target: Int64,
@@ -105,8 +105,9 @@ struct EventHistory: Sendable {
         for (purchaseKeys, wasKnown) in zip(movedKeys, targetHasEvents) {
             let hasRemainingEvents = try hasEvents(db, purchaseKeys[0])
             guard hasRemainingEvents || wasKnown else { continue }
-            // Both users now have a part of the events that were stored together, so both purchases
-            // are recomputed.
+            // The transfer split the stored events of this purchase between two users, or added
+            // them to events that the new owner already had. The state of the purchase is therefore
+            // recomputed for each user who has events of it.
             let recomputeHistory = store.policies.identity.recomputeHistory
             if hasRemainingEvents { try recomputeHistory(self, db, purchaseKeys[0]) }
             try recomputeHistory(self, db, purchaseKeys[1])

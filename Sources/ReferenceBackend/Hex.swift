@@ -1,9 +1,9 @@
 extension Sequence<UInt8> {
     /// The bytes as a string with two lowercase hexadecimal digits for each byte.
     var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
+        let hexDigits = Array("0123456789abcdef".utf8)
         return String(
-            decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            decoding: flatMap { [hexDigits[Int($0 >> 4)], hexDigits[Int($0 & 15)]] },
             as: UTF8.self
         )
     }

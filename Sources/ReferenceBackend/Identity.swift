@@ -50,7 +50,7 @@ enum Identity {
         guard let user = try users.first ?? policy.createUserIfUnknown(store, db, first),
             let userID = user.id
         else { return nil }
-        for other in users.dropFirst() { try policy.mergeUsers(store, db, other, userID) }
+        for otherUser in users.dropFirst() { try policy.mergeUsers(store, db, otherUser, userID) }
         for id in ids { try store.linkAlias(db, id, to: userID) }
         return user
     }
@@ -75,9 +75,10 @@ enum Identity {
     }
 
     /// Merges two database records that belong to the same user (S-20).
-    static func mergeUsers(_ store: Store, _ db: Database, _ other: User, into userID: Int64) throws
+    static func mergeUsers(_ store: Store, _ db: Database, _ otherUser: User, into userID: Int64)
+        throws
     {
-        try store.merge(db, other, into: userID)
+        try store.merge(db, otherUser, into: userID)
     }
 
     /// Applies a TRANSFER event: moves all purchases of each old owner to the new owner (S-17).
@@ -87,7 +88,9 @@ enum Identity {
         let newOwners = try known(store, db, event.transferredTo)
         let target = try newOwners.first ?? store.insert(db, newOwnerID, source: User.webhookSource)
         guard let newOwnerUserID = target.id else { return }
-        for other in newOwners.dropFirst() { try store.merge(db, other, into: newOwnerUserID) }
+        for otherUser in newOwners.dropFirst() {
+            try store.merge(db, otherUser, into: newOwnerUserID)
+        }
         for id in event.transferredTo { try store.linkAlias(db, id, to: newOwnerUserID) }
         try store.policies.identity.createPreviousOwner(store, db, event)
         for id in event.transferredFrom {
@@ -97,7 +100,12 @@ enum Identity {
                     newOwnerUserID,
                     event.timestamp
                 )
-                try store.move(db, from: source, to: currentOwnerID, until: event.timestamp)
+                try store.movePurchases(
+                    db,
+                    from: source,
+                    to: currentOwnerID,
+                    until: event.timestamp
+                )
                 try db.execute(
                     sql: "INSERT INTO transfers (source, target, asOf) VALUES (?, ?, ?) "
                         + "ON CONFLICT DO NOTHING",
@@ -117,10 +125,11 @@ enum Identity {
         for id in event.transferredFrom { try store.linkAlias(db, id, to: userID) }
     }
 
-    /// Returns the current owner of a purchase that a user made at a time.
+    /// Returns the ID of the current owner of a purchase, given the user and the time of the
+    /// purchase.
     ///
-    /// Later transfers moved the purchase, even if its event arrives after the transfers (S-09,
-    /// S-17).
+    /// Later transfers moved the purchase to other users, even if the event of the purchase arrives
+    /// after the transfers (S-09, S-17).
     static func currentOwnerID(_ db: Database, of userID: Int64, since timestamp: Int64) throws
         -> Int64
     {

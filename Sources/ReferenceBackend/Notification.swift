@@ -40,8 +40,9 @@ enum Notification {
 
     /// Returns whether the message about an event is true for the user.
     ///
-    /// Access has not ended for a user who still has access by another purchase. A user without
-    /// access cannot keep it until the end of a period (S-31).
+    /// After an EXPIRATION, the message that access has ended is false if another purchase gives
+    /// access. After a CANCELLATION, the message that access continues until the end of the period
+    /// is false if the user has no access (S-31).
     static func isMessageStillTrue(
         _ store: Store,
         _ db: Database,
@@ -69,7 +70,8 @@ enum Notification {
 
     /// Returns whether an event is a cancellation that only turns the renewal off.
     ///
-    /// It is neither a refund nor the companion of a failed payment.
+    /// The event is neither a refund nor the CANCELLATION that RevenueCat sends together with the
+    /// BILLING_ISSUE of a failed payment.
     private static func onlyStopsRenewal(_ event: WebhookEvent) -> Bool {
         event.type == "CANCELLATION"
             && !["BILLING_ERROR", "CUSTOMER_SUPPORT"].contains(event.cancelReason)

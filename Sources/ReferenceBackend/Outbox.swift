@@ -46,7 +46,7 @@ final class Outbox: Sendable {
     }
 
     let store: Store
-    let service: PushServiceSettings
+    let pushService: PushServiceSettings
     let client: HTTPClient
     private let wakeUpSignals: AsyncStream<Void>
     private let wakeUpContinuation: AsyncStream<Void>.Continuation
@@ -57,9 +57,9 @@ final class Outbox: Sendable {
     private static let readRetryDelay: Duration = .milliseconds(100)
     private var policy: Policy { store.policies.outbox }
 
-    init(store: Store, service: PushServiceSettings, client: HTTPClient) {
+    init(store: Store, pushService: PushServiceSettings, client: HTTPClient) {
         self.store = store
-        self.service = service
+        self.pushService = pushService
         self.client = client
         (wakeUpSignals, wakeUpContinuation) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(1)
@@ -145,7 +145,8 @@ final class Outbox: Sendable {
     /// Requests another read of the queue after a delay, because messages may still wait after a
     /// failed read.
     private func wakeLater() async {
-        // The delay ends early when the task is canceled, which also ends `run()`.
+        // Cancellation of the task ends the delay early. It also ends `run()`, so its error is
+        // ignored here.
         try? await Task.sleep(for: Self.readRetryDelay)
         wake()
     }
@@ -182,8 +183,8 @@ final class Outbox: Sendable {
             case .finish(let state):
                 await finish(message, state)
                 return
-            case .retry(let pause):
-                waitInMilliseconds = pause
+            case .retry(let retryDelayInMilliseconds):
+                waitInMilliseconds = retryDelayInMilliseconds
                 await postponeRetry(message, by: waitInMilliseconds)
             }
         }
@@ -254,11 +255,11 @@ final class Outbox: Sendable {
         timeout: TimeAmount
     ) async -> Result {
         let policy = outbox.policy
-        var request = HTTPClientRequest(url: outbox.service.baseURL + "/notifications")
+        var request = HTTPClientRequest(url: outbox.pushService.baseURL + "/notifications")
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "authorization", value: policy.authorization(outbox.service))
-        let body = policy.body(message, outbox.service)
+        request.headers.add(name: "authorization", value: policy.authorization(outbox.pushService))
+        let body = policy.body(message, outbox.pushService)
         guard let data = try? JSONSerialization.data(withJSONObject: body) else { return .refused }
         request.body = .bytes(ByteBuffer(bytes: data))
         guard let response = try? await outbox.client.execute(request, timeout: timeout),
@@ -281,15 +282,17 @@ final class Outbox: Sendable {
         Int64(retryAfter).map { min(max($0, 0), 86_400) * 1000 }
     }
 
-    static func authorization(_ service: PushServiceSettings) -> String { "Key " + service.apiKey }
+    static func authorization(_ pushService: PushServiceSettings) -> String {
+        "Key " + pushService.apiKey
+    }
 
     /// Returns the body of the request to OneSignal.
     ///
     /// It addresses one user by the ID with which the app logs in, and has one idempotency key for
     /// all attempts.
-    static func body(_ message: Message, _ service: PushServiceSettings) -> [String: Any] {
+    static func body(_ message: Message, _ pushService: PushServiceSettings) -> [String: Any] {
         [
-            "app_id": service.appID,
+            "app_id": pushService.appID,
             "target_channel": "push",
             "include_aliases": ["external_id": [message.recipient]],
             "contents": ["en": message.text],

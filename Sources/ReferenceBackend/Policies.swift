@@ -2,7 +2,7 @@
 /// end of access, and the validity of a signature.
 ///
 /// Each decision is a function next to the code that uses it, with its reason. Together, the
-/// functions define a correct backend. They are stored as values here, so that a built-in fault
+/// functions define a correct backend. They are stored as values here, so that a deviation
 /// can replace one of them.
 struct Policies: Sendable {
     var authenticity = Authenticity.Policy()

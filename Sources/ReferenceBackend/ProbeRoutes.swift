@@ -115,10 +115,10 @@ struct ProbeRoutes: Sendable {
     /// (S-29).
     static func isAnonymous(_ user: User, owner: String?) -> Bool { owner == nil }
 
-    /// Returns the user's most important production subscription: one that gives access, or without
-    /// one the subscription that ended last.
+    /// Returns the user's most important production subscription.
     ///
-    /// The result may also be a grant from Purchasely.
+    /// This is a subscription that gives access. If none does, it is the subscription that ended
+    /// last. The result may also be a grant from Purchasely.
     private func subscription(of id: String) async throws -> Response {
         let now = WallClock.now()
         let storedRows = try await store.pool.read { db -> ([Subscription], [Grant])? in

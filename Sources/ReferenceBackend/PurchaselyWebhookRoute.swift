@@ -22,7 +22,7 @@ struct PurchaselyWebhookRoute: Sendable {
         var successResponse = PurchaselyWebhookRoute.successResponse
         var serverErrorResponse = PurchaselyWebhookRoute.serverErrorResponse
         var markProcessed = PurchaselyWebhookRoute.markProcessed
-        var effect = PurchaselyWebhookRoute.effect
+        var accessEffect = PurchaselyWebhookRoute.accessEffect
         var createUserIfUnknown = PurchaselyWebhookRoute.createUserIfUnknown
         var isStale = PurchaselyWebhookRoute.isStale
         var write = PurchaselyWebhookRoute.write
@@ -118,13 +118,14 @@ struct PurchaselyWebhookRoute: Sendable {
         case nothing
     }
 
-    /// Applies an event, its entry in the processed events and its push message in one transaction.
+    /// Processes an event that was not processed before: stores its ID, its effect on access and
+    /// its push message in one transaction.
     ///
     /// Returns false for a duplicate.
     private func applyIfNew(_ db: Database, _ event: ReceivedPurchaselyEvent) throws -> Bool {
         guard try policy.markProcessed(db, event) else { return false }
-        let effect = policy.effect(event)
-        guard effect != .nothing, store.isValidUserID(event.subscriberID),
+        let accessEffect = policy.accessEffect(event)
+        guard accessEffect != .nothing, store.isValidUserID(event.subscriberID),
             let user = try store.user(db, known: event.subscriberID)
                 ?? policy.createUserIfUnknown(store, db, event.subscriberID),
             let userID = user.id
@@ -132,10 +133,10 @@ struct PurchaselyWebhookRoute: Sendable {
         try policy.write(
             store,
             db,
-            GrantChange(event: event, userID: userID, isActive: effect == .grant)
+            GrantChange(event: event, userID: userID, isActive: accessEffect == .grant)
         )
         guard !event.isSandbox else { return true }
-        let text = effect == .revoke ? "Your access has ended." : "Your access is active."
+        let text = accessEffect == .revoke ? "Your access has ended." : "Your access is active."
         try Outbox.enqueue(store, db, event.id, recipient: user.appUserID, text: text)
         return true
     }
@@ -152,11 +153,11 @@ struct PurchaselyWebhookRoute: Sendable {
         return db.changesCount > 0
     }
 
-    /// Returns the effect of an event.
+    /// Returns the effect of an event on access.
     ///
-    /// Only ACTIVATE and DEACTIVATE have an effect; the other events give reasons and may arrive in
-    /// any order (P-05).
-    static func effect(of event: ReceivedPurchaselyEvent) -> AccessEffect {
+    /// Only ACTIVATE and DEACTIVATE have an effect. All other events only give the reason for a
+    /// change, and may arrive in any order (P-05).
+    static func accessEffect(of event: ReceivedPurchaselyEvent) -> AccessEffect {
         switch event.name {
         case "ACTIVATE": .grant
         case "DEACTIVATE": .revoke

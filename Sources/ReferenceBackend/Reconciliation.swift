@@ -12,7 +12,7 @@ struct Reconciliation: Sendable {
     struct Policy: Sendable {
         var handleUnreadableCustomer = Reconciliation.handleUnreadableCustomer
         var repairPurchases = Reconciliation.repairPurchases
-        var remove = Reconciliation.remove
+        var removePurchase = Reconciliation.removePurchase
     }
 
     /// Compares every user with the state at RevenueCat and repairs the differences.
@@ -51,14 +51,14 @@ struct Reconciliation: Sendable {
     }
 
     /// Removes a stored subscription that RevenueCat does not know.
-    static func remove(_ db: Database, _ subscription: Subscription) throws {
+    static func removePurchase(_ db: Database, _ subscription: Subscription) throws {
         try subscription.delete(db)
     }
 
-    /// Replaces the stored state of the user with an ID with RevenueCat's state.
+    /// Replaces the stored state of a user with RevenueCat's state; `id` is an ID of the user.
     ///
-    /// With an event, purchases that RevenueCat does not return are kept, unless the event refunds
-    /// them. Without an event, they are removed.
+    /// If an event caused the replacement, purchases that RevenueCat does not return are kept,
+    /// unless the event refunds them. Without an event, these purchases are removed.
     static func replaceState(
         _ store: Store,
         _ db: Database,
@@ -94,7 +94,7 @@ struct Reconciliation: Sendable {
             // After the refund of a one-time purchase, RevenueCat's REST API no longer returns the
             // purchase. The refund event names its product (RevenueCat fact sheet 4.2).
             guard event.map({ $0.isRefund(old) }) ?? true else { continue }
-            try store.policies.reconciliation.remove(db, old)
+            try store.policies.reconciliation.removePurchase(db, old)
         }
     }
 
@@ -122,7 +122,7 @@ struct Reconciliation: Sendable {
                     $0.currentPurchases.contains { $0.matches(old) }
                 })
             {
-                try store.policies.reconciliation.remove(db, old)
+                try store.policies.reconciliation.removePurchase(db, old)
             }
         }
     }

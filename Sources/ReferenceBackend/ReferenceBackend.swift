@@ -84,7 +84,7 @@ package struct ReferenceBackend: Sendable {
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let outbox = Outbox(
             store: store,
-            service: Outbox.PushServiceSettings(
+            pushService: Outbox.PushServiceSettings(
                 baseURL: configuration.oneSignalBaseURL,
                 appID: configuration.oneSignalAppID,
                 apiKey: configuration.oneSignalKey

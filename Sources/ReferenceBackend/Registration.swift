@@ -14,7 +14,7 @@ struct Registration: Decodable, Sendable {
 
     struct Policy: Sendable {
         var invalidRegistrationResponse = Registration.invalidRegistrationResponse
-        var perform = Registration.perform
+        var performRegistration = Registration.performRegistration
         var upsert = Registration.upsert
         var update = Registration.update
         var token = Registration.token
@@ -26,7 +26,7 @@ struct Registration: Decodable, Sendable {
             let id = registration.appUserId, store.isValidUserID(id),
             let device = registration.deviceId, !device.isEmpty
         else { return policy.invalidRegistrationResponse() }
-        let token = try await policy.perform(store, registration, id)
+        let token = try await policy.performRegistration(store, registration, id)
         var responseFields: [String: Any] = ["appUserId": id]
         if let token { responseFields["deviceToken"] = token }
         return JSON.response(.ok, responseFields)
@@ -40,7 +40,7 @@ struct Registration: Decodable, Sendable {
 
     /// Stores a registration in one transaction, so that two concurrent registrations create one
     /// user (S-22).
-    static func perform(
+    static func performRegistration(
         _ store: Store,
         _ registration: Registration,
         _ id: String

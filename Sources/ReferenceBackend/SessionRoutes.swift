@@ -86,9 +86,11 @@ struct SessionRoutes: Sendable {
     }
 
     private func deleteAccount(_ request: Request) async throws -> Response {
-        let value = request.headers[.authorization] ?? ""
-        guard value.hasPrefix("Bearer "),
-            case .accepted(let subject, _) = await verifier.verify(String(value.dropFirst(7)))
+        let authorizationHeader = request.headers[.authorization] ?? ""
+        guard authorizationHeader.hasPrefix("Bearer "),
+            case .accepted(let subject, _) = await verifier.verify(
+                String(authorizationHeader.dropFirst(7))
+            )
         else { return JSON.response(.unauthorized, ["error": "invalid_token"]) }
         let store = accounts.store
         try await store.pool.write { db in

@@ -49,8 +49,8 @@ struct Store: Sendable {
                 table.column("beganAt", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
             }
-            // This table contains the events of each purchase, so that a late event can be applied
-            // in its place.
+            // This table contains the events of each purchase, so that an event that arrives late
+            // can be applied in the order in which the events happened.
             try db.create(table: "history") { table in
                 table.autoIncrementedPrimaryKey("id")
                 table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
@@ -60,16 +60,16 @@ struct Store: Sendable {
                 table.column("event", .blob).notNull()
             }
             try db.create(index: "historyOfLine", on: "history", columns: ["userID", "productID"])
-            // This table contains the transfers between users with their times. Earlier purchases
-            // also move, however late their events arrive (S-17).
+            // This table contains the transfers between users with their times. A transfer also
+            // moves earlier purchases whose events arrive after the transfer (S-17).
             try db.create(table: "transfers") { table in
                 table.column("source", .integer).notNull().references("users", onDelete: .cascade)
                 table.column("target", .integer).notNull().references("users", onDelete: .cascade)
                 table.column("asOf", .integer).notNull()
                 table.primaryKey(["source", "asOf"])
             }
-            // This table contains Purchasely's grants. The user is part of the key, so that both
-            // orders of a transfer's events have the same result (P-07).
+            // This table contains Purchasely's grants. The user is part of the key, so that the
+            // events of a transfer have the same result in either order (P-07).
             try db.create(table: "grants") { table in
                 table.column("subscriptionID", .text).notNull()
                 table.column("plan", .text).notNull()
@@ -152,9 +152,9 @@ extension Store {
         return user
     }
 
-    func merge(_ db: Database, _ other: User, into userID: Int64) throws {
-        guard let otherID = other.id else { return }
-        try move(db, from: otherID, to: userID)
+    func merge(_ db: Database, _ otherUser: User, into userID: Int64) throws {
+        guard let otherID = otherUser.id else { return }
+        try movePurchases(db, from: otherID, to: userID)
         try db.execute(
             sql: "UPDATE aliases SET userID = ? WHERE userID = ?",
             arguments: [userID, otherID]
@@ -165,7 +165,7 @@ extension Store {
                 arguments: [userID, otherID]
             )
         }
-        if other.source == User.webhookSource {
+        if otherUser.source == User.webhookSource {
             try db.execute(sql: "DELETE FROM users WHERE id = ?", arguments: [otherID])
         }
     }
@@ -173,7 +173,7 @@ extension Store {
     /// Moves the purchases that a user had at a time to another user.
     ///
     /// If both users have the same product, the newer state is kept.
-    func move(
+    func movePurchases(
         _ db: Database,
         from source: Int64,
         to target: Int64,
@@ -185,7 +185,7 @@ extension Store {
             try subscription.save(db, onConflict: .replace)
         }
         try policies.identity.removeTransferredPurchases(db, source, timestamp)
-        try EventHistory(store: self).move(db, from: source, to: target, until: timestamp)
+        try EventHistory(store: self).movePurchases(db, from: source, to: target, until: timestamp)
     }
 
     func fetchSubscription(

@@ -30,14 +30,14 @@ struct Subscriber: Sendable {
 
     /// Parses the body of a response; nil for a body that is not a valid response.
     init?(_ body: Data) {
-        guard let root = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
-            let subscriber = root["subscriber"] as? [String: Any],
+        guard let rootObject = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
+            let subscriber = rootObject["subscriber"] as? [String: Any],
             let subscriptions = subscriber["subscriptions"] as? [String: [String: Any]]
         else { return nil }
         var currentPurchases = subscriptions.map { product, fields in
-            let plan = fields["product_plan_identifier"] as? String
+            let planID = fields["product_plan_identifier"] as? String
             return SubscriberPurchase(
-                productID: plan.map { "\(product):\($0)" } ?? product,
+                productID: planID.map { "\(product):\($0)" } ?? product,
                 isSandbox: fields["is_sandbox"] as? Bool ?? false,
                 store: (fields["store"] as? String ?? "").uppercased(),
                 expiresAt: Self.milliseconds(fields["expires_date"]),

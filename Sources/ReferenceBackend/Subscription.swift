@@ -24,8 +24,8 @@ struct Subscription: Codable, Hashable, FetchableRecord, PersistableRecord, Send
 
 /// The access of one user through one plan of a Purchasely subscription.
 ///
-/// The key consists of the subscription, the plan and the user, so that both orders of a transfer's
-/// events have the same result (P-07).
+/// The key consists of the subscription, the plan and the user. The events of a transfer therefore
+/// have the same result in either order (P-07).
 struct Grant: Codable, FetchableRecord, Sendable {
     var subscriptionID: String
     var plan: String

@@ -42,16 +42,16 @@ struct TokenVerifier: Sendable {
         let signature: Data
 
         init?(_ text: String) {
-            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+            let tokenParts = text.split(separator: ".", omittingEmptySubsequences: false)
                 .map(String.init)
-            guard parts.count == 3, let header = TokenVerifier.decodedObject(parts[0]),
-                let claims = TokenVerifier.decodedObject(parts[1]),
-                let signature = TokenVerifier.bytes(parts[2])
+            guard tokenParts.count == 3, let header = TokenVerifier.decodedObject(tokenParts[0]),
+                let claims = TokenVerifier.decodedObject(tokenParts[1]),
+                let signature = TokenVerifier.bytes(tokenParts[2])
             else { return nil }
             algorithm = header["alg"] as? String
             keyID = header["kid"] as? String
             self.claims = Claims(claims)
-            message = parts[0] + "." + parts[1]
+            message = tokenParts[0] + "." + tokenParts[1]
             self.signature = signature
         }
     }
@@ -72,14 +72,14 @@ struct TokenVerifier: Sendable {
         let googleID: String?
 
         init(_ claims: [String: Any]) {
-            func time(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
+            func timeClaim(_ name: String) -> Double? { (claims[name] as? NSNumber)?.doubleValue }
             audience = claims["aud"] as? String
             issuer = claims["iss"] as? String
             subject = claims["sub"] as? String
             email = claims["email"] as? String
-            expiry = time("exp")
-            issuedAt = time("iat")
-            signedInAt = time("auth_time")
+            expiry = timeClaim("exp")
+            issuedAt = timeClaim("iat")
+            signedInAt = timeClaim("auth_time")
             let firebase = claims["firebase"] as? [String: Any]
             isAnonymous = firebase?["sign_in_provider"] as? String == "anonymous"
             let identities = firebase?["identities"] as? [String: Any]
@@ -208,13 +208,13 @@ struct TokenVerifier: Sendable {
 
     private func key(_ id: String) async -> Swift.Result<_RSA.Signing.PublicKey?, KeysUnavailable> {
         let now = WallClock.date
-        let known = cachedKeys.withLockedValue { $0 }
-        if now < known.validUntil, let key = known.keys[id] { return .success(key) }
-        guard policy.mayRefetchKeys(now, known) else { return .success(nil) }
-        if now < known.validUntil { cachedKeys.withLockedValue { $0.lastRefetch = now } }
+        let knownKeys = cachedKeys.withLockedValue { $0 }
+        if now < knownKeys.validUntil, let key = knownKeys.keys[id] { return .success(key) }
+        guard policy.mayRefetchKeys(now, knownKeys) else { return .success(nil) }
+        if now < knownKeys.validUntil { cachedKeys.withLockedValue { $0.lastRefetch = now } }
         guard let fetchedKeys = await fetchKeys() else {
             // The known keys can be used until they expire.
-            if now < known.validUntil { return .success(nil) }
+            if now < knownKeys.validUntil { return .success(nil) }
             return .failure(KeysUnavailable())
         }
         cachedKeys.withLockedValue { policy.replaceKeys(&$0, fetchedKeys) }
@@ -224,17 +224,18 @@ struct TokenVerifier: Sendable {
     /// Replaces the known keys with the fetched keys.
     ///
     /// A key that is missing among the fetched keys was withdrawn (F-05).
-    static func replaceKeys(_ known: inout PublishedKeys, from fetchedKeys: PublishedKeys) {
-        known.keys = fetchedKeys.keys
-        known.validUntil = fetchedKeys.validUntil
+    static func replaceKeys(_ knownKeys: inout PublishedKeys, from fetchedKeys: PublishedKeys) {
+        knownKeys.keys = fetchedKeys.keys
+        knownKeys.validUntil = fetchedKeys.validUntil
     }
 
     /// Returns whether the keys may be fetched again.
     ///
     /// They may be fetched after their expiry. Before it, a fetch for an unknown key ID is allowed
     /// once in `refetchInterval` (F-05).
-    static func mayRefetchKeys(_ now: Date, _ known: PublishedKeys) -> Bool {
-        now >= known.validUntil || now.timeIntervalSince(known.lastRefetch) > refetchInterval
+    static func mayRefetchKeys(_ now: Date, _ knownKeys: PublishedKeys) -> Bool {
+        now >= knownKeys.validUntil
+            || now.timeIntervalSince(knownKeys.lastRefetch) > refetchInterval
     }
 
     private func fetchKeys() async -> PublishedKeys? {
@@ -243,8 +244,8 @@ struct TokenVerifier: Sendable {
                 HTTPClientRequest(url: keysURL),
                 timeout: .seconds(3)
             ), response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20),
-            let root = Self.decodedObject(Data(body.readableBytesView)),
-            let keyEntries = root["keys"] as? [[String: Any]]
+            let rootObject = Self.decodedObject(Data(body.readableBytesView)),
+            let keyEntries = rootObject["keys"] as? [[String: Any]]
         else { return nil }
         var keys = PublishedKeys()
         for entry in keyEntries {
@@ -257,8 +258,9 @@ struct TokenVerifier: Sendable {
         let cacheControl = response.headers.first(name: "cache-control") ?? ""
         let maxAgeInSeconds = cacheControl.split(separator: ",").lazy.compactMap {
             part -> Double? in
-            let words = part.split(separator: "=")
-            return words.count == 2 && words[0].hasSuffix("max-age") ? Double(words[1]) : nil
+            let directiveParts = part.split(separator: "=")
+            return directiveParts.count == 2 && directiveParts[0].hasSuffix("max-age")
+                ? Double(directiveParts[1]) : nil
         }.first
         keys.validUntil = Date(timeIntervalSinceNow: maxAgeInSeconds ?? 0)
         return keys
@@ -286,10 +288,11 @@ struct TokenVerifier: Sendable {
         guard let response = try? await verifier.client.execute(request, timeout: .seconds(3)),
             response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20)
         else { return nil }
-        let users = decodedObject(Data(body.readableBytesView))?["users"] as? [[String: Any]]
+        let accountRecords =
+            decodedObject(Data(body.readableBytesView))?["users"] as? [[String: Any]]
         // A user that Firebase does not know has no session that could be revoked. The route
         // handles unknown users.
-        guard let user = users?.first else { return true }
+        guard let user = accountRecords?.first else { return true }
         if user["disabled"] as? Bool == true { return false }
         let validSince = (user["validSince"] as? String).flatMap(Double.init) ?? 0
         return (claims.issuedAt ?? 0) >= validSince

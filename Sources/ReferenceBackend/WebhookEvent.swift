@@ -28,8 +28,8 @@ struct WebhookEvent: Codable, Sendable {
     struct MalformedEventError: Error {}
 
     init(body: Data) throws(MalformedEventError) {
-        guard let root = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
-            let event = root["event"] as? [String: Any],
+        guard let rootObject = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
+            let event = rootObject["event"] as? [String: Any],
             let id = event["id"] as? String, !id.isEmpty,
             let type = event["type"] as? String, !type.isEmpty
         else { throw MalformedEventError() }

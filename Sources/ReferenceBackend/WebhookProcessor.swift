@@ -20,7 +20,7 @@ struct WebhookProcessor: Sendable {
 
     /// The steps of processing a delivery.
     ///
-    /// `Policy.perform` determines the order of the steps.
+    /// `Policy.performSteps` determines the order of the steps.
     struct ProcessingSteps: Sendable {
         let store: Store
         let event: WebhookEvent
@@ -49,7 +49,7 @@ struct WebhookProcessor: Sendable {
 
     struct Policy: Sendable {
         var key = WebhookProcessor.key
-        var perform = WebhookProcessor.perform
+        var performSteps = WebhookProcessor.performSteps
         var handleUnreadableCustomer = WebhookProcessor.handleUnreadableCustomer
         var handleIgnoredEvent = WebhookProcessor.handleIgnoredEvent
         var isSandboxEvent = WebhookProcessor.isSandboxEvent
@@ -68,7 +68,7 @@ struct WebhookProcessor: Sendable {
             read: { try await subscribers(of: event) },
             apply: { db, subscribers in try apply(db, event, subscribers) }
         )
-        return try await policy.perform(steps)
+        return try await policy.performSteps(steps)
     }
 
     /// Processes an event in one transaction: either its key, the new state and the push messages
@@ -76,7 +76,7 @@ struct WebhookProcessor: Sendable {
     ///
     /// The customers are read from RevenueCat before the transaction, because a transaction must
     /// not wait.
-    static func perform(_ steps: ProcessingSteps) async throws -> Outcome {
+    static func performSteps(_ steps: ProcessingSteps) async throws -> Outcome {
         let subscribers = try await steps.read()
         return try await steps.store.pool.write { db in
             guard try steps.markProcessed(db) else { return .duplicate }
@@ -219,10 +219,10 @@ struct WebhookProcessor: Sendable {
         event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE"
     }
 
-    /// Stores the pending product of an event in addition to RevenueCat's state, which does not
-    /// contain it.
+    /// Stores an event, and updates the pending product of its purchase.
     ///
-    /// The event may also arrive late.
+    /// RevenueCat's state does not contain the pending product, which is therefore derived from the
+    /// stored events. The event may arrive late.
     private func recordEvent(
         _ db: Database,
         _ event: WebhookEvent,

@@ -109,8 +109,8 @@ extension CaseExecution {
         case .string(let id) where !id.isEmpty: namespace.assign(id, to: user)
         case .number(let id): namespace.assign(id.description, to: user)
         case let other:
-            let found = other?.text ?? "nothing"
-            return "'\(commandWords[0])' printed no user ID at \"\(pointer)\": found \(found)"
+            let printedText = other?.text ?? "nothing"
+            return "'\(commandWords[0])' printed no user ID at \"\(pointer)\": found \(printedText)"
         }
         return nil
     }
@@ -128,7 +128,7 @@ extension CaseExecution {
             fields: [],
             lane: 0
         )
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         switch outcome {
         case .answered(let response) where (200..<300).contains(response.status):
             guard let user else { return nil }
@@ -189,7 +189,7 @@ extension CaseExecution {
     /// Sends the calls of one step of the contract.
     ///
     /// Several calls are sent concurrently. If deliveries are being held back, the calls are sent
-    /// when these are released.
+    /// when the deliveries are released.
     mutating func sendAppCalls(_ calls: [Call]) async {
         var preparedCalls: [PreparedCall] = []
         for call in calls {
@@ -233,7 +233,7 @@ extension CaseExecution {
                         fields: request.authorization,
                         lane: firstLaneIndex + index
                     )
-                    world.journal.complete(sequence, outcome)
+                    fakes.journal.complete(sequence, outcome)
                 }
             }
         }
@@ -290,13 +290,13 @@ extension CaseExecution {
         let settleTimeout = run.settleTimeout(run.shortSettleTimeout(latency))
         var pause: Duration = .milliseconds(2)
         while true {
-            let sequence = world.journal.begin(
+            let sequence = fakes.journal.begin(
                 exchange(.app, .appCall(request.name), message)
             )
             let outcome = Self.outcomeWithDecodedBody(
                 await backend.client.send(message, within: within)
             )
-            world.journal.complete(sequence, outcome)
+            fakes.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
             var updatedExecution = self
             let isExpectedResponse = updatedExecution.storeValues(from: response, request.answer)
@@ -311,7 +311,7 @@ extension CaseExecution {
 
     private mutating func storeOwnershipProof(_ call: Call, _ endpoint: Profile.Endpoint) {
         guard let pointer = endpoint.responseProofPointer else { return }
-        let exchange = world.journal.read {
+        let exchange = fakes.journal.read {
             $0.exchanges(in: namespace.name, from: firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
         let answer = (exchange?.response?.body).flatMap { try? JSONValue(parsing: $0) }
@@ -391,11 +391,11 @@ extension CaseExecution {
                 .filter { proof in !fields.contains { $0.name.lowercased() == proof.name } }
         } catch {
             let request = endpoint.request(values, idForm: profile.idForm, fields: fields)
-            let sequence = world.journal.begin(exchange(.app, purpose, request))
+            let sequence = fakes.journal.begin(exchange(.app, purpose, request))
             return (sequence, .failed(.closed, "\(error)"))
         }
         let request = endpoint.request(values, idForm: profile.idForm, fields: fields + proofs)
-        let sequence = world.journal.begin(exchange(.app, purpose, request))
+        let sequence = fakes.journal.begin(exchange(.app, purpose, request))
         // A contract with a time limit above one minute applies this limit to each call too.
         let responseTimeLimit = within > .seconds(60) ? within : .seconds(30)
         let outcome = await backend.client.send(request, lane: lane, within: responseTimeLimit)

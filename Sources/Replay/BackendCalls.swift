@@ -29,7 +29,7 @@ extension RunExecutor {
     /// - Returns: Whether the backend has made the calls; false after a cancellation.
     func waitForCalls(_ count: Int, of calls: BackendCalls) async -> Bool {
         let settleTimeout = settleTimeout(profile.settleTimeout)
-        let journal = world.journal
+        let journal = fakes.journal
         // The journal is followed before the calls are counted, so that no call is missed in
         // between.
         let journalEntries = journal.follow()

@@ -49,7 +49,7 @@ package final class BackendClient: Transport {
         self.init(base: base, laneCount: laneCount, authority: authority, proxy: nil)
     }
 
-    /// Creates a client that connects through a proxy; nil for a direct connection.
+    /// Creates a client that connects through an HTTP proxy, or directly if `proxy` is nil.
     init(base: String, laneCount: Int, authority: String?, proxy: Proxy?) {
         address = Locked(base.hasSuffix("/") ? String(base.dropLast()) : base)
         var configuration = HTTPClient.Configuration(
@@ -61,8 +61,8 @@ package final class BackendClient: Transport {
         configuration.proxy = proxy.map { .server(host: $0.host, port: $0.port) }
         configuration.tlsConfiguration = CertificateTrust.configuration(authority)
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The time is shorter than the keep-alive time of any server, so that no request uses a
-        // connection that is closing.
+        // The client closes an idle connection earlier than any server does, so that no request
+        // uses a connection that is closing.
         configuration.connectionPool.idleTimeout = .seconds(1)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         lanes = (0..<laneCount).map { _ in
@@ -86,12 +86,13 @@ package final class BackendClient: Transport {
     /// both addresses.
     static func urlWithOtherLoopback(of url: String) -> String? {
         for (host, otherAddress) in [("127.0.0.1", "[::1]"), ("[::1]", "127.0.0.1")] {
-            guard let scheme = url.firstRange(of: "://"),
-                url[scheme.upperBound...].hasPrefix(host)
+            guard let schemeSeparator = url.firstRange(of: "://"),
+                url[schemeSeparator.upperBound...].hasPrefix(host)
             else { continue }
-            let rest = url[scheme.upperBound...].dropFirst(host.count)
-            guard rest.isEmpty || rest.hasPrefix(":") || rest.hasPrefix("/") else { continue }
-            return url[..<scheme.upperBound] + otherAddress + rest
+            let urlAfterHost = url[schemeSeparator.upperBound...].dropFirst(host.count)
+            guard urlAfterHost.isEmpty || urlAfterHost.hasPrefix(":") || urlAfterHost.hasPrefix("/")
+            else { continue }
+            return url[..<schemeSeparator.upperBound] + otherAddress + urlAfterHost
         }
         return nil
     }
@@ -130,12 +131,12 @@ package final class BackendClient: Transport {
         within: Duration,
         fault: AttemptFault
     ) async -> Exchange.Outcome {
-        let message = message(request, lane, fault)
+        let clientRequest = clientRequest(request, lane, fault)
         do {
             let deadline = RealClock().now + within
             let client = lanes[lane % lanes.count]
             let response = try await client.execute(
-                message,
+                clientRequest,
                 deadline: .now() + .milliseconds(within.milliseconds)
             )
             let body = try await Self.collectBody(response.body, until: deadline)
@@ -156,21 +157,23 @@ package final class BackendClient: Transport {
         }
     }
 
-    private func message(
+    private func clientRequest(
         _ request: HTTPMessage.Request,
         _ lane: Int,
         _ fault: AttemptFault
     ) -> HTTPClientRequest {
-        var message = HTTPClientRequest(url: base + request.target)
-        message.method = HTTPMethod(rawValue: request.method)
-        for field in request.fields { message.headers.add(name: field.name, value: field.value) }
+        var clientRequest = HTTPClientRequest(url: base + request.target)
+        clientRequest.method = HTTPMethod(rawValue: request.method)
+        for field in request.fields {
+            clientRequest.headers.add(name: field.name, value: field.value)
+        }
         switch fault {
         case .none:
             if !request.body.isEmpty || request.method != "GET" {
-                message.body = .bytes(ByteBuffer(bytes: request.body))
+                clientRequest.body = .bytes(ByteBuffer(bytes: request.body))
             }
         case .truncatedRequest:
-            message.body = .stream(
+            clientRequest.body = .stream(
                 TruncatedBody(
                     bytes: Array(request.body.prefix(request.body.count * 9 / 10)),
                     pauseBeforeClose: TruncatedBody.pauseBeforeClose
@@ -178,19 +181,19 @@ package final class BackendClient: Transport {
                 length: .known(Int64(request.body.count))
             )
         case .disconnect:
-            message.body = .stream(
+            clientRequest.body = .stream(
                 TruncatedBody(bytes: request.body),
                 length: .known(Int64(request.body.count))
             )
         case .held(let gate, let percent):
-            // At least one byte of the body is held back, so that the backend cannot begin to
-            // process the request before the gate opens.
+            // At least one byte of the body is held back until the gate opens. Before that, the
+            // backend has only an incomplete request and cannot begin to process it.
             let count = min(request.body.count * percent / 100, request.body.count - 1)
-            message.body = .stream(
+            clientRequest.body = .stream(
                 GatedBody(
                     gate: gate,
                     lane: lane,
-                    parts: [
+                    bodyParts: [
                         Array(request.body.prefix(max(0, count))),
                         Array(request.body.dropFirst(max(0, count))),
                     ]
@@ -198,7 +201,7 @@ package final class BackendClient: Transport {
                 length: .known(Int64(request.body.count))
             )
         }
-        return message
+        return clientRequest
     }
 
     /// Returns the whole body of a response, or throws when it is incomplete at the deadline.
@@ -227,12 +230,12 @@ package final class BackendClient: Transport {
     private static func collectBody(_ body: HTTPClientResponse.Body) async throws -> ByteBuffer {
         var storedBody = ByteBuffer()
         var count = 0
-        for try await part in body {
-            count += part.readableBytes
+        for try await bodyPart in body {
+            count += bodyPart.readableBytes
             guard count <= bodyBytesMax else { throw BodyTooLongError() }
-            var part = part
+            var bodyPart = bodyPart
             let remainingBytes = storedBodyBytesMax - storedBody.readableBytes
-            if var slice = part.readSlice(length: min(remainingBytes, part.readableBytes)) {
+            if var slice = bodyPart.readSlice(length: min(remainingBytes, bodyPart.readableBytes)) {
                 storedBody.writeBuffer(&slice)
             }
         }
@@ -278,28 +281,28 @@ private struct GatedBody: AsyncSequence, Sendable {
 
     let gate: Gate
     let lane: Int
-    let parts: [[UInt8]]
+    let bodyParts: [[UInt8]]
 
     struct AsyncIterator: AsyncIteratorProtocol {
         let gate: Gate
         let lane: Int
-        var parts: [[UInt8]]
+        var bodyParts: [[UInt8]]
         var isFirstPart = true
 
         mutating func next() async throws -> ByteBuffer? {
-            guard let part = parts.first else { return nil }
-            parts.removeFirst()
+            guard let bodyPart = bodyParts.first else { return nil }
+            bodyParts.removeFirst()
             if isFirstPart {
                 isFirstPart = false
             } else if !(await gate.pass(lane: lane)) {
                 throw TruncatedBody.BodyCutOffError()
             }
-            return ByteBuffer(bytes: part)
+            return ByteBuffer(bytes: bodyPart)
         }
     }
 
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(gate: gate, lane: lane, parts: parts)
+        AsyncIterator(gate: gate, lane: lane, bodyParts: bodyParts)
     }
 }
 
@@ -324,12 +327,12 @@ private struct TruncatedBody: AsyncSequence, Sendable {
         let pauseBeforeClose: Duration
 
         mutating func next() async throws -> ByteBuffer? {
-            guard let part = bytes else {
+            guard let bodyPart = bytes else {
                 if pauseBeforeClose > .zero { try await RealClock().sleep(for: pauseBeforeClose) }
                 throw BodyCutOffError()
             }
             bytes = nil
-            return ByteBuffer(bytes: part)
+            return ByteBuffer(bytes: bodyPart)
         }
     }
 

@@ -18,34 +18,43 @@ extension CaseExecution {
     ///
     /// Returns false when that fails; the run is then inconclusive.
     @discardableResult
-    mutating func syncBackendClock(at ahead: Duration) async -> Bool {
-        guard let text = await setClock(ahead: ahead) else { return true }
+    mutating func syncBackendClock(at clockAdvance: Duration) async -> Bool {
+        guard let problemText = await setClock(clockAdvance: clockAdvance) else { return true }
         // Only the first problem of a run is reported.
-        runProblem = runProblem ?? .faultNotApplied(text)
+        runProblem = runProblem ?? .faultNotApplied(problemText)
         return false
     }
 
     /// Sets the backend's clock, and returns the reason if that fails.
     ///
-    /// Returns nil if the clock shows the wanted time, or if it was never set and need not be.
-    func setClock(ahead: Duration) async -> String? {
-        let wantedSetting = (ahead, backend.processNumber)
+    /// Returns nil on success. Returns nil without a request if the clock already shows the wanted
+    /// time, or if the profile has no 'clock'.
+    func setClock(clockAdvance: Duration) async -> String? {
+        let wantedSetting = (clockAdvance, backend.processNumber)
         let knownSetting = run.clockSetting.withLock { $0 }
         // The clock of a new backend process shows the time of this machine.
-        if knownSetting == wantedSetting || (knownSetting.ahead, ahead) == (.zero, .zero) {
+        if knownSetting == wantedSetting
+            || (knownSetting.clockAdvance, clockAdvance) == (.zero, .zero)
+        {
             return nil
         }
         guard let clockOperation = profile.clock else { return nil }
-        let time = world.now + ahead
+        let targetTime = fakes.now + clockAdvance
         let values = NamedValues([
-            "now": .string(time.description), "now-ms": .integer(time.milliseconds),
-            "ahead": .integer(ahead.components.seconds),
+            "now": .string(targetTime.description), "now-ms": .integer(targetTime.milliseconds),
+            "ahead": .integer(clockAdvance.components.seconds),
         ])
-        let text = await problem(of: clockOperation, values, "set the clock \(ahead.offsetText)")
+        let problemText = await problem(
+            of: clockOperation,
+            values,
+            "set the clock \(clockAdvance.offsetText)"
+        )
         // A failed attempt may have set the clock all the same, so its time is unknown.
-        let unconfirmedSetting = (ahead == .zero ? knownSetting.ahead : ahead, -1)
-        run.clockSetting.withLock { $0 = text == nil ? wantedSetting : unconfirmedSetting }
-        return text.map { "the clock could not be set with the profile's 'clock': \($0)" }
+        let unconfirmedSetting = (
+            clockAdvance == .zero ? knownSetting.clockAdvance : clockAdvance, -1
+        )
+        run.clockSetting.withLock { $0 = problemText == nil ? wantedSetting : unconfirmedSetting }
+        return problemText.map { "the clock could not be set with the profile's 'clock': \($0)" }
     }
 }
 

@@ -29,7 +29,7 @@ package final class BackendProcess: BackendProgram {
     private let folder: String?
     private let environment: [String: String]
     private let outputPath: String
-    private let stopSettings: Profile.Stop
+    private let stopSettings: Profile.StopSettings
     /// The port of this machine on which the backend is expected to listen; nil if it listens on
     /// another machine.
     private let port: UInt16?
@@ -52,7 +52,7 @@ package final class BackendProcess: BackendProgram {
         folder: String? = nil,
         environment: [String: String],
         outputPath: String,
-        stopSettings: Profile.Stop = Profile.Stop(),
+        stopSettings: Profile.StopSettings = Profile.StopSettings(),
         port: UInt16? = nil
     ) {
         self.command = command
@@ -110,10 +110,11 @@ package final class BackendProcess: BackendProgram {
     package func stop(_ signal: Restart.Signal, grace: Duration?) async {
         guard let program else { return }
         let signalNumber = signal == .kill ? SIGKILL : stopSettings.signal.signalNumber
-        // If another server holds the port on behalf of the backend, the port stays in use.
+        // The port may belong to another server that listens on behalf of the backend. Such a port
+        // stays in use, so the method does not wait for it.
         let ports = listeningPorts
         let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
-        for process in markedProcessIDs(outside: program) { kill(process, signalNumber) }
+        for process in processIDsWithRunMarker(outside: program) { kill(process, signalNumber) }
         program.signal(signalNumber)
         let killTimer = Task {
             try await RealClock().sleep(for: grace ?? stopSettings.within)
@@ -141,7 +142,7 @@ package final class BackendProcess: BackendProgram {
         var pause = Duration.milliseconds(1)
         while clock.now < end, !Task.isCancelled {
             let isPortInUse = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
-            if !isPortInUse, !program.hasProcessGroup, markedProcessIDs.isEmpty { return }
+            if !isPortInUse, !program.hasProcessGroup, processIDsWithRunMarker.isEmpty { return }
             // A process may have started a child process while it was being killed.
             killLeftoverProcesses()
             await clock.pause(pause)
@@ -149,7 +150,8 @@ package final class BackendProcess: BackendProgram {
         }
     }
 
-    /// Kills all processes in the backend's process group at once, and waits only for the kernel.
+    /// Kills all processes in the backend's process group at once, without time for a clean exit.
+    /// Returns when the kernel has ended them.
     package func killNow() { program?.finish() }
 
     /// The number of bytes that the backend has printed since the beginning of the run.
@@ -197,7 +199,7 @@ package final class BackendProcess: BackendProgram {
                 outputHead[..<headEnd] + Array("\n\(LogExcerpt.gapMarker)".utf8)
                 + outputEnd[tailStart...]
         }
-        return TerminalCodes.removed(from: String(decoding: bytes, as: UTF8.self))
+        return TerminalCodes.textWithoutCodes(from: String(decoding: bytes, as: UTF8.self))
     }
 
     /// Reads some bytes of a file.
@@ -224,16 +226,17 @@ package final class BackendProcess: BackendProgram {
     /// Kills all remaining processes of the backend, including those that have left its process
     /// group.
     package func killLeftoverProcesses() {
-        for process in markedProcessIDs { kill(process, SIGKILL) }
+        for process in processIDsWithRunMarker { kill(process, SIGKILL) }
     }
 
     /// The processes that the backend started, found by a unique variable in their environment.
     ///
     /// Empty on systems without `/proc`.
-    private var markedProcessIDs: [pid_t] {
-        let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    private var processIDsWithRunMarker: [pid_t] {
+        let processFolderNames =
+            (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let markerEntry = Data("ASSAY_PROCESS=\(processMarker)".utf8)
-        return folders.compactMap { name in
+        return processFolderNames.compactMap { name in
             guard let process = pid_t(name), process != getpid(),
                 let environment = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
                 environment.range(of: markerEntry) != nil
@@ -243,14 +246,14 @@ package final class BackendProcess: BackendProgram {
     }
 
     /// Returns the processes of the backend that have left its process group.
-    private func markedProcessIDs(outside program: StartedProgram) -> [pid_t] {
-        markedProcessIDs.filter { getpgid($0) != program.processID }
+    private func processIDsWithRunMarker(outside program: StartedProgram) -> [pid_t] {
+        processIDsWithRunMarker.filter { getpgid($0) != program.processID }
     }
 
-    package var listeningPorts: [Int] { ListeningPorts.of(markedProcessIDs) }
+    package var listeningPorts: [Int] { ListeningPorts.of(processIDsWithRunMarker) }
 }
 
-extension Profile.Stop.Signal {
+extension Profile.StopSettings.Signal {
     fileprivate var signalNumber: Int32 {
         switch self {
         case .terminate: SIGTERM

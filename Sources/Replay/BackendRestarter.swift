@@ -38,7 +38,7 @@ final class BackendRestarter: Sendable {
         var unavailableReason: String?
     }
 
-    private static let requestCountMax = 4
+    private static let reportedRequestMax = 4
     private static let failedRestartMax = 2
 
     private let executor: RunExecutor
@@ -80,17 +80,17 @@ final class BackendRestarter: Sendable {
     /// The journal's sequence number of the last event to which the backend responded; nil if it
     /// never responded.
     private var lastAnsweredSequence: Int? {
-        executor.world.journal.read { $0.exchanges.last(where: \.isEventWithResponse)?.sequence }
+        executor.fakes.journal.read { $0.exchanges.last(where: \.isEventWithResponse)?.sequence }
     }
 
     /// Waits until the backend is running, and records that a case is running against it.
     ///
     /// - Returns: The number of the backend process; nil when the backend cannot be restarted.
     func beginCase(_ caseID: String, forget: @escaping @Sendable () -> Void) async -> Int? {
-        let (processNumber, isGone) = state.withLock {
+        let (processNumber, isBackendGone) = state.withLock {
             ($0.processNumber, $0.unavailableReason != nil)
         }
-        if isGone { return nil }
+        if isBackendGone { return nil }
         if executor.backend.process?.exitDescription != nil {
             await restartOnce(after: processNumber, forget)
         } else if let task = state.withLock({ $0.restartTask }) {
@@ -108,18 +108,18 @@ final class BackendRestarter: Sendable {
     /// - Parameters:
     ///   - caseID: The ID of the case.
     ///   - processNumber: The number of the backend process when the case began.
-    ///   - isGone: Whether the backend refused connections during the case.
+    ///   - isBackendGone: Whether the backend refused connections during the case.
     ///   - hasStoppedResponding: Whether the backend accepts connections, but responds to no event any more.
     ///   - forget: Discards all knowledge about the process that has ended.
     /// - Returns: Whether another process has replaced the one against which the case began.
     func endCase(
         _ caseID: String,
         of processNumber: Int,
-        isGone: Bool,
+        isBackendGone: Bool,
         hasStoppedResponding: Bool,
         forget: @escaping @Sendable () -> Void
     ) async -> Bool {
-        if isGone { await awaitExit(of: processNumber) }
+        if isBackendGone { await awaitExit(of: processNumber) }
         if !Task.isCancelled,
             hasStoppedResponding || executor.backend.process?.exitDescription != nil
         {
@@ -196,7 +196,7 @@ final class BackendRestarter: Sendable {
         // A baseline run (a case without faults) that was in progress met a closed port, so it is
         // discarded.
         forget()
-        let sequence = executor.world.journal.read { $0.nextSequence }
+        let sequence = executor.fakes.journal.read { $0.nextSequence }
         state.withLock { state in
             state.firstSequence = sequence
             state.restartTask = nil
@@ -204,8 +204,8 @@ final class BackendRestarter: Sendable {
     }
 
     private func lastRequests() -> [Exchange] {
-        executor.world.journal.read { journal in
-            journal.exchanges.filter { $0.to == .backend }.suffix(Self.requestCountMax)
+        executor.fakes.journal.read { journal in
+            journal.exchanges.filter { $0.to == .backend }.suffix(Self.reportedRequestMax)
         }.map(\.shortened)
     }
 }

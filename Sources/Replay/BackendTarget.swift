@@ -21,14 +21,14 @@ package struct BackendTarget: SuiteTarget {
     }
 
     package func skipReason(_ plan: CasePlan) -> CaseResult? {
-        SkipReason(profile: executor.profile, isStarted: executor.backend.process != nil)
+        SkipReason(profile: executor.profile, isStartedByAssay: executor.backend.process != nil)
             .result(plan)
     }
 
-    /// Makes two plain purchases to find out which state and effects of the backend can be
+    /// Makes two purchases without faults to find out which state and effects of the backend can be
     /// observed.
     ///
-    /// They are made only if at least one case observes state or effects.
+    /// The purchases are made only if at least one case observes state or effects.
     package func open(for plans: [CasePlan]) async -> any OpenTarget {
         await calibratedTarget(for: plans)
     }
@@ -36,7 +36,7 @@ package struct BackendTarget: SuiteTarget {
     /// Prepares the target as `open(for:)` does, for callers that choose the order of the cases
     /// themselves.
     func calibratedTarget(for plans: [CasePlan]) async -> CalibratedTarget {
-        if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
+        if plans.contains(where: \.usesIDTokens) { executor.prepareKeys() }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
         var observability = Calibration.nothingObservable
         var skipReasons: [String] = []
@@ -52,7 +52,7 @@ package struct BackendTarget: SuiteTarget {
             }
         }
         return CalibratedTarget(
-            cases: CaseRunner(
+            caseRunner: CaseRunner(
                 executor: executor,
                 options: options,
                 observability: observability,
@@ -74,7 +74,7 @@ package struct BackendTarget: SuiteTarget {
 
 extension CasePlan {
     /// Whether a user signs in with an ID token during the case.
-    fileprivate var usesTokens: Bool {
+    fileprivate var usesIDTokens: Bool {
         !Set(contract.allRequiredFeatures).isDisjoint(with: [.firebase, .accountApp])
     }
 
@@ -87,12 +87,12 @@ extension CasePlan {
 /// A backend that is ready to run cases, with the results of the calibration by two plain
 /// purchases.
 struct CalibratedTarget: OpenTarget {
-    let cases: CaseRunner
+    let caseRunner: CaseRunner
     let calibration: Calibration
     let skipReasons: [String]
     let clockProof: ClockProof
 
-    private var executor: RunExecutor { cases.executor }
+    private var executor: RunExecutor { caseRunner.executor }
 
     /// Returns the cases that a case represents; usually only the case itself.
     ///
@@ -104,7 +104,7 @@ struct CalibratedTarget: OpenTarget {
 
     private func crashPointCases(_ plan: CasePlan) async -> [CasePlan] {
         guard case .crashPoints(let faults) = plan.contract.search, !Task.isCancelled,
-            let goldenRun = await cases.baselines(plan).first,
+            let goldenRun = await caseRunner.baselines(plan).first,
             // A golden run (the run without a fault) that failed has only some of the calls. The
             // case itself reports the failure.
             goldenRun.runProblem == nil
@@ -131,29 +131,34 @@ struct CalibratedTarget: OpenTarget {
     }
 
     func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult? {
-        guard isExclusive else { return await cases.runConcurrently(plan) }
-        if plan.subject.clock != nil, let doubt = await clockProof.doubt() {
+        guard isExclusive else { return await caseRunner.runConcurrently(plan) }
+        if plan.subject.clock != nil, let unprovenReason = await clockProof.unprovenReason() {
             guard plan.contract.allRequiredFeatures.contains(.clock) else {
-                return await cases.runExclusively(plan.settingBackendClock(clock: nil))
+                return await caseRunner.runExclusively(plan.settingBackendClock(clock: nil))
             }
-            return CaseRunner.inconclusive(plan, clockProof.finding(doubt, of: plan.contract))
+            return CaseRunner.inconclusive(
+                plan,
+                clockProof.finding(unprovenReason, of: plan.contract)
+            )
         }
-        let result = await cases.runExclusively(plan)
+        let result = await caseRunner.runExclusively(plan)
         // After a case that affects all users, earlier baseline runs are no longer comparable.
-        if plan.subject.affectsAllUsers { cases.discardBaselineRuns() }
+        if plan.subject.affectsAllUsers { caseRunner.discardBaselineRuns() }
         return result
     }
 
-    func casesWithChangedVerdict() async -> Set<String> { await cases.casesWithChangedVerdict() }
+    func casesWithChangedVerdict() async -> Set<String> {
+        await caseRunner.casesWithChangedVerdict()
+    }
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
-        await FinalRecheck(executor: executor, calibration: calibration, cases: cases)
+        await FinalRecheck(executor: executor, calibration: calibration, caseRunner: caseRunner)
             .revise(&results, among: caseIDs)
         UnservedRoutes(executor: executor).revise(&results)
     }
 
     func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] {
-        cases.histories.invariantViolations(alongside: results)
-            + executor.strayEffectFailures(of: cases.options.nonce)
+        caseRunner.restarter.invariantViolations(alongside: results)
+            + executor.strayEffectFailures(of: caseRunner.options.nonce)
     }
 }

@@ -18,7 +18,7 @@ package final class BackendUnderTest: Sendable {
     package let process: (any BackendProgram)?
     private let clock: any RunClock
     private let startedProcessCount = Locked(0)
-    private let ready: Profile.Ready?
+    private let ready: Profile.ReadinessCheck?
     private let startTimeMax: Duration
     private let stopTimeMax: Duration
     private let onStartupWait: @Sendable (StartupWait) -> Void
@@ -51,8 +51,8 @@ package final class BackendUnderTest: Sendable {
         client: any Transport,
         process: (any BackendProgram)?,
         clock: any RunClock,
-        ready: Profile.Ready? = nil,
-        startTimeMax: Duration = Profile.Start.defaultTimeout,
+        ready: Profile.ReadinessCheck? = nil,
+        startTimeMax: Duration = Profile.StartSettings.defaultTimeout,
         stopTimeMax: Duration = .seconds(3),
         onStartupWait: @escaping @Sendable (StartupWait) -> Void = { _ in }
     ) {

@@ -3,9 +3,9 @@ internal import FakeServers
 
 /// Runs the baselines that cases are compared with, once for all cases that share a baseline.
 ///
-/// A baseline is a run of the same case without faults. Two runs show which values vary without a
-/// fault. They are observed until they agree, or have had as much time as a case. If a baseline
-/// were observed too early, it would lack effects that the case has.
+/// A baseline is a run of the same case without faults. Each baseline runs twice, which shows the
+/// values that vary without a fault. The two runs are observed until they agree, or have had as
+/// much time as a case. A baseline that is observed too early would lack effects that the case has.
 final class BaselineRuns: Sendable {
     /// The record of one baseline run (a case without faults), and the time when it ended.
     private struct BaselineRun: Sendable {
@@ -99,11 +99,11 @@ final class BaselineRuns: Sendable {
     }
 
     private func agreeingRuns(_ plan: CasePlan, _ baseline: RunPlan) async -> [BaselineRun] {
-        let first = await run(baseline)
+        let firstRun = await run(baseline)
         // A backend that does not respond to the first run would not respond to a second one
         // either.
-        guard !first.record.isSilent else { return [first] }
-        return await agreeingRuns(plan, [first, await run(baseline)], alongside: [])
+        guard !firstRun.record.isSilent else { return [firstRun] }
+        return await agreeingRuns(plan, [firstRun, await run(baseline)], alongside: [])
     }
 
     /// Observes the runs again while they differ in JSON paths that are not known to vary.

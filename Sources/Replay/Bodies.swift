@@ -33,7 +33,7 @@ extension CaseExecution {
             let body = eventFactory.body(spec, name: delivery.name)
             while let nextEvent = futureEvents.first, nextEvent.spec.time <= spec.time {
                 let body = eventFactory.body(nextEvent.spec, name: nextEvent.delivery)
-                world.apply(body, namespace: namespace.name)
+                fakes.apply(body, namespace: namespace.name)
                 futureEvents.removeFirst()
             }
             return Self.bytes(jsonWithEdits(body, delivery), delivery)
@@ -46,7 +46,7 @@ extension CaseExecution {
             let body = jsonWithEdits(values.fill(value), delivery)
             // The REST API of the fake has to return the state that this event reports.
             if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
-                world.apply(body, namespace: namespace.name)
+                fakes.apply(body, namespace: namespace.name)
             }
             return Self.bytes(body, delivery)
         case .storeEvent(let type):
@@ -83,12 +83,12 @@ extension CaseExecution {
         }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
-            let place = (hasFlatBody ? [] : ["event"]) + ["assay_padding"]
-            body.set(JSONPointer(tokens: place), to: .string(text))
+            let insertionPoint = (hasFlatBody ? [] : ["event"]) + ["assay_padding"]
+            body.set(JSONPointer(tokens: insertionPoint), to: .string(text))
         }
         if delivery.addedNestingDepth > 0 {
-            let place = (hasFlatBody ? [] : ["event"]) + ["assay_nesting"]
-            body.set(JSONPointer(tokens: place), to: .string(Self.nestingPlaceholder))
+            let insertionPoint = (hasFlatBody ? [] : ["event"]) + ["assay_nesting"]
+            body.set(JSONPointer(tokens: insertionPoint), to: .string(Self.nestingPlaceholder))
         }
         if delivery.shufflesKeys {
             var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)
@@ -105,7 +105,8 @@ extension CaseExecution {
     private static func bytes(_ body: JSONValue, _ delivery: Delivery) -> [UInt8] {
         let bytes = body.bytes
         let placeholderBytes = JSONValue.string(nestingPlaceholder).bytes
-        guard delivery.addedNestingDepth > 0, let place = bytes.firstRange(of: placeholderBytes)
+        guard delivery.addedNestingDepth > 0,
+            let insertionPoint = bytes.firstRange(of: placeholderBytes)
         else { return bytes }
         let openingBrackets = [UInt8](
             repeating: UInt8(ascii: "["),
@@ -115,8 +116,9 @@ extension CaseExecution {
             repeating: UInt8(ascii: "]"),
             count: delivery.addedNestingDepth
         )
-        return bytes[..<place.lowerBound] + openingBrackets + Array("null".utf8) + closingBrackets
-            + bytes[place.upperBound...]
+        return bytes[..<insertionPoint.lowerBound] + openingBrackets + Array("null".utf8)
+            + closingBrackets
+            + bytes[insertionPoint.upperBound...]
     }
 
     private static func shuffled(

@@ -12,9 +12,9 @@ package enum BodyDecoding {
         /// The content encoding is not gzip or deflate.
         case unknownEncoding
         /// The body is not valid for the encoding that its `Content-Encoding` header declares.
-        case broken
+        case corruptBody
         /// The decoded body exceeds the limit.
-        case tooLong
+        case decodedBodyTooLarge
     }
 
     /// The number of encoded bytes that are decoded at a time.
@@ -55,15 +55,15 @@ package enum BodyDecoding {
         if name.isEmpty || name == "identity" || bytes.isEmpty { return (bytes, false) }
         guard name == "gzip" || name == "deflate" else { throw .unknownEncoding }
         do {
-            return (try inflated(bytes, name, max), true)
+            return (try decompressedBytes(bytes, name, max), true)
         } catch NIOHTTPDecompression.DecompressionError.limit {
-            throw .tooLong
+            throw .decodedBodyTooLarge
         } catch {
-            throw .broken
+            throw .corruptBody
         }
     }
 
-    private static func inflated(
+    private static func decompressedBytes(
         _ bytes: [UInt8],
         _ encoding: String,
         _ max: Int
@@ -89,10 +89,10 @@ package enum BodyDecoding {
                 if case .body(let buffer) = part { decodedBody += buffer.readableBytesView }
             }
         }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let chunk = ByteBuffer(bytes: rest.prefix(chunkSizeMax))
-            rest = rest.dropFirst(chunkSizeMax)
+        var remainingBytes = bytes[...]
+        while !remainingBytes.isEmpty {
+            let chunk = ByteBuffer(bytes: remainingBytes.prefix(chunkSizeMax))
+            remainingBytes = remainingBytes.dropFirst(chunkSizeMax)
             try channel.writeInbound(HTTPClientResponsePart.body(chunk))
             try readDecodedParts()
         }

@@ -23,7 +23,7 @@ struct Calibration {
 
     func observability() async -> RunRecord.Observability {
         let expectedObservability = RunRecord.Observability(
-            arePushesObservable: !executor.profile.unsupported.contains(.push),
+            arePushesObservable: !executor.profile.unsupportedFeatures.contains(.push),
             areProbeChangesObservable: !executor.profile.probes.isEmpty,
             latency: .zero
         )
@@ -55,7 +55,7 @@ struct Calibration {
         observability.readsSubscribersOverREST =
             observability.readsSubscribersOverREST || first.readsSubscribersOverREST
         if expectedObservability.arePushesObservable, !observability.arePushesObservable,
-            let purchaseEffectDelay = lateness()
+            let purchaseEffectDelay = effectDelay()
         {
             observability.arePushesObservable = true
             observability.latency = max(observability.latency, purchaseEffectDelay)
@@ -66,15 +66,15 @@ struct Calibration {
     /// Returns the status and the beginning of the backend's response to the first purchase; nil
     /// without a response.
     private func plainResponseExcerpt() -> String? {
-        let exchanges = executor.world.journal.read { $0.exchanges(in: namespaceNames[0]) }
-        return exchanges.first { $0.purpose == .sentinel }?.response?.excerpt
+        let exchanges = executor.fakes.journal.read { $0.exchanges(in: namespaceNames[0]) }
+        return exchanges.first { $0.purpose == .sentinel }?.response?.bodyExcerpt
     }
 
     /// Returns the time between a purchase and the first push that it caused; nil if no purchase
     /// caused one.
-    func lateness() -> Duration? {
+    func effectDelay() -> Duration? {
         for name in namespaceNames {
-            let exchanges = executor.world.journal.read { $0.exchanges(in: name) }
+            let exchanges = executor.fakes.journal.read { $0.exchanges(in: name) }
             guard let purchase = exchanges.first(where: { $0.purpose == .sentinel }),
                 let effect = exchanges.first(where: { !$0.effects.isEmpty })
             else { continue }
@@ -86,7 +86,7 @@ struct Calibration {
 
 extension HTTPMessage.Response {
     /// The status and the first 160 bytes of the body, which often contain the reason for an error.
-    var excerpt: String {
+    var bodyExcerpt: String {
         let text = String(decoding: body.prefix(160), as: UTF8.self)
         return text.isEmpty ? "\(status)" : "\(status) \(text)"
     }

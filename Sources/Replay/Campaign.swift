@@ -26,11 +26,12 @@ package final class Campaign: Sendable {
         package var shrinkTime: Duration = .seconds(20)
         /// Whether the first failure ends the campaign.
         package var stopsAtFirstFailure = false
-        /// The number of failures that are reported.
+        /// The maximum number of failures that are reported.
         ///
-        /// A reader would not look at more.
+        /// A user would not look at more failures.
         package var reportedFailureMax = 20
-        /// The number of reported failures with the same failure signature (the same cause).
+        /// The maximum number of reported failures with the same failure signature (the same
+        /// cause).
         package var inputsPerSignatureMax = 3
         /// Converts a contract to the form in which a contract file can hold it.
         ///
@@ -79,7 +80,7 @@ package final class Campaign: Sendable {
 
     package struct Progress: Hashable, Sendable {
         package var histories = 0
-        /// The number of different features that the histories have covered so far.
+        /// The number of different situations that the histories have covered so far.
         package var features = 0
         package var found = 0
         package var elapsed: Duration = .zero
@@ -91,7 +92,7 @@ package final class Campaign: Sendable {
         package var input: CampaignInput
         /// The history in which the failure was found, before it was shrunk.
         package let original: CampaignInput
-        package let cause: FailureSignature
+        package let failureSignature: FailureSignature
         package var result: CaseResult
         /// The number of runs that were needed to shrink the history.
         package var shrinkCount: Int
@@ -106,13 +107,13 @@ package final class Campaign: Sendable {
 
     /// A history that failed once, but did not fail when it was repeated.
     package struct FlakyFailure: Sendable {
-        package let cause: FailureSignature
+        package let failureSignature: FailureSignature
         package let result: CaseResult
         /// The number of histories with the same failure signature that failed once but not again.
         package var count: Int
 
-        package init(cause: FailureSignature, result: CaseResult, count: Int = 1) {
-            (self.cause, self.result, self.count) = (cause, result, count)
+        package init(failureSignature: FailureSignature, result: CaseResult, count: Int = 1) {
+            (self.failureSignature, self.result, self.count) = (failureSignature, result, count)
         }
     }
 
@@ -140,7 +141,7 @@ package final class Campaign: Sendable {
         /// already known.
         package var unshrunkFailureCount = 0
         /// The histories that failed once but not again: the first one of each failure signature.
-        package var unsteady: [FlakyFailure] = []
+        package var flakyFailures: [FlakyFailure] = []
         /// Violations of run invariants (requirements for the whole run) that no history explains.
         ///
         /// An example is a backend that exited by itself.
@@ -190,7 +191,7 @@ package final class Campaign: Sendable {
         var operation = HistoryOperation(.purchase, "ada", at: .seconds(-600))
         operation.product = "premium_monthly"
         let history = CustomerHistory(
-            people: [CustomerHistory.Person("ada", .registered)],
+            users: [CustomerHistory.HistoryUser("ada", .registered)],
             steps: [CustomerHistory.Step(id: 0, operation: operation, readsStateAfterStep: false)],
             hasBaseline: true
         )
@@ -202,16 +203,16 @@ package final class Campaign: Sendable {
     }
 
     private func runCampaign() async -> Outcome {
-        var suite = SuiteRunner.Options(
+        var suiteOptions = SuiteRunner.Options(
             seed: options.seed,
             jobs: options.jobs,
             nonce: options.nonce,
             knownFailures: KnownFailures()
         )
-        suite.keepsEvidence = true
-        suite.checksBackendFirst = true
-        suite.keepsPassedRecords = false
-        let target = BackendTarget(executor: executor, options: suite) { [report] event in
+        suiteOptions.keepsEvidence = true
+        suiteOptions.checksBackendFirst = true
+        suiteOptions.keepsPassedRecords = false
+        let target = BackendTarget(executor: executor, options: suiteOptions) { [report] event in
             switch event {
             case .calibrated(let observability): report(.calibrated(observability))
             case .backendRestarted(let text): report(.backendRestarted(text))
@@ -229,7 +230,7 @@ package final class Campaign: Sendable {
         }
         var scheduler = CampaignScheduler(
             historyExecutor: HistoryExecutor(
-                cases: open.cases,
+                caseRunner: open.caseRunner,
                 capabilities: source.generator.capabilities
             ),
             source: source,
@@ -243,7 +244,8 @@ package final class Campaign: Sendable {
             found.result.findings.contains { [.backendExited, .responseLate].contains($0.code) }
         }
         if !isKnown {
-            outcome.invariantViolations = open.cases.histories.invariantViolations(alongside: [])
+            outcome.invariantViolations = open.caseRunner.restarter.invariantViolations(
+                alongside: [])
         }
         outcome.invariantViolations += executor.strayEffectFailures(of: options.nonce)
         return outcome

@@ -21,7 +21,8 @@ extension Campaign.Outcome {
         let failed = Set(found.map(\.result.contract.clause))
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
         let others =
-            clauses.map(caseResult) + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
+            clauses.map(caseResult)
+            + flakyFailures.enumerated().map { Self.flakyCaseResult($1, $0 + 1) }
             + invariantViolations + rest
         return found.map(\.caseResult) + others.map(Self.withoutRerunCommand)
     }
@@ -86,7 +87,7 @@ extension Campaign.Outcome {
     /// Returns the ID of the case in the report that represents all histories that test a clause.
     static func summaryCaseID(of clause: String) -> String { "histories/\(clause)" }
 
-    static let flakyPrefix = "histories/unsteady-"
+    static let flakyCaseIDPrefix = "histories/unsteady-"
 
     static func title(_ count: Int, _ clause: String) -> String {
         "Generated histories that test \(clause): \(count)"
@@ -104,7 +105,7 @@ extension Campaign.Outcome {
             needs: [],
             given: [],
             steps: [],
-            expectation: Expectation(answers: .statuses([200])),
+            expectation: Expectation(responses: .statuses([200])),
             location: SourceLocation(path: id, line: 1, column: 1)
         )
     }
@@ -112,13 +113,15 @@ extension Campaign.Outcome {
     /// Returns the failed result of a history that failed once but not again.
     ///
     /// It proves a race without showing the cause.
-    private static func unsteady(_ unsteady: Campaign.FlakyFailure, _ number: Int) -> CaseResult {
-        var result = unsteady.result
-        result.contract.id = flakyPrefix + "\(number)"
+    private static func flakyCaseResult(_ failure: Campaign.FlakyFailure, _ number: Int)
+        -> CaseResult
+    {
+        var result = failure.result
+        result.contract.id = flakyCaseIDPrefix + "\(number)"
         result.verdict = .failed
         let others =
-            unsteady.count == 1
-            ? "" : "; \(unsteady.count) generated histories have the same failure signature"
+            failure.count == 1
+            ? "" : "; \(failure.count) generated histories have the same failure signature"
         result.note =
             "the history failed once, but not when it was repeated: a race"
             + others

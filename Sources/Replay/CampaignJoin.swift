@@ -14,10 +14,10 @@ extension Campaign {
     /// - Returns: The cases of the joined report.
     package static func joined(_ parts: [[CaseResult]]) -> [CaseResult] {
         var resultsByCaseID: [String: [CaseResult]] = [:]
-        var unsteady: [CaseResult] = []
+        var flakyResults: [CaseResult] = []
         for result in parts.joined() {
-            if result.contract.id.hasPrefix(Outcome.flakyPrefix) {
-                unsteady.append(result)
+            if result.contract.id.hasPrefix(Outcome.flakyCaseIDPrefix) {
+                flakyResults.append(result)
             } else {
                 resultsByCaseID[result.contract.id, default: []].append(result)
             }
@@ -32,7 +32,7 @@ extension Campaign {
             !(result.contract.id == Outcome.summaryCaseID(of: result.contract.clause)
                 && failedClauses.contains(result.contract.clause))
         }
-        return otherResults + renumbered(unsteady)
+        return otherResults + renumbered(flakyResults)
     }
 
     /// Joins several results of the same case into one, with the worst verdict and the sum of the
@@ -54,7 +54,7 @@ extension Campaign {
     private static func renumbered(_ results: [CaseResult]) -> [CaseResult] {
         results.enumerated().map { index, result in
             var result = result
-            result.contract.id = Outcome.flakyPrefix + "\(index + 1)"
+            result.contract.id = Outcome.flakyCaseIDPrefix + "\(index + 1)"
             return result
         }
     }

@@ -136,8 +136,10 @@ struct CampaignScheduler {
             + "\(graceTime.unsignedText) after the end of the campaign's time: \(count)"
     }
 
-    /// Whether running histories have got more additional time since the campaign began to wait for
-    /// them.
+    /// Whether histories that still run after the end of the campaign may continue, because their
+    /// additional time is not over.
+    ///
+    /// The additional time becomes longer when a slow history ends.
     private var hasGraceTimeLeft: Bool {
         campaignState.end.map { clock.now < $0 + graceTime } ?? false
     }
@@ -166,7 +168,7 @@ struct CampaignScheduler {
         campaignState.isOver(hasPendingFailure: isShrinking || !failed.isEmpty)
     }
 
-    // MARK: Drawing
+    // MARK: The next history
 
     private mutating func nextScript() -> HistoryScript {
         let script: HistoryScript
@@ -180,7 +182,7 @@ struct CampaignScheduler {
                 generatedHistory.script, generatedHistory.newSituationCount
             )
         }
-        campaignState.recordGenerated(.people(script.history), newSituationCount: newSituationCount)
+        campaignState.recordGenerated(.users(script.history), newSituationCount: newSituationCount)
         return script
     }
 
@@ -230,9 +232,13 @@ struct CampaignScheduler {
                 campaignState.outcome.unshrunkFailureCount += 1
                 return
             }
-            let cause = FailureSignature(finding)
+            let failureSignature = FailureSignature(finding)
             failed.append(
-                FailedHistory(execution: execution, cause: cause, mustRunExclusively: isExclusive)
+                FailedHistory(
+                    execution: execution,
+                    failureSignature: failureSignature,
+                    mustRunExclusively: isExclusive
+                )
             )
         }
     }
@@ -247,7 +253,7 @@ struct CampaignScheduler {
     /// A failed history that has not been rerun and shrunk yet.
     private struct FailedHistory: Sendable {
         let execution: HistoryExecutor.ExecutedHistory
-        let cause: FailureSignature
+        let failureSignature: FailureSignature
         /// Whether the history needs the backend exclusively.
         let mustRunExclusively: Bool
     }
@@ -260,7 +266,10 @@ struct CampaignScheduler {
     {
         while let index = failed.firstIndex(where: isWanted) {
             let next = failed.remove(at: index)
-            if campaignState.countsAsNewFailure(next.cause, .people(next.execution.history)) {
+            if campaignState.countsAsNewFailure(
+                next.failureSignature,
+                .users(next.execution.history)
+            ) {
                 return next
             }
         }
@@ -273,15 +282,16 @@ struct CampaignScheduler {
         _ historyExecutor: HistoryExecutor,
         _ campaignState: CampaignState
     ) async -> ShrinkOutcome {
-        let input = CampaignInput.people(failed.execution.history)
+        let input = CampaignInput.users(failed.execution.history)
         let first = ReplayedInput(input: input, result: failed.execution.result)
-        var shrinker = InputShrinker(historyExecutor, first, failed.cause, campaignState)
+        var shrinker = InputShrinker(historyExecutor, first, failed.failureSignature, campaignState)
         return await shrinker.confirmAndShrink(original: input)
     }
 
     private mutating func recordShrinkOutcome(_ shrinkOutcome: ShrinkOutcome) {
         switch shrinkOutcome {
-        case .notReproduced(let cause, let result): campaignState.addFlakyFailure(cause, result)
+        case .notReproduced(let failureSignature, let result):
+            campaignState.addFlakyFailure(failureSignature, result)
         case .found(let found): campaignState.add(found)
         }
     }

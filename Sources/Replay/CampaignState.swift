@@ -17,11 +17,11 @@ struct CampaignState {
     /// The time of the last history that passed or failed, instead of being inconclusive.
     private var lastVerdictTime: Duration
 
-    /// The time in which every history was inconclusive after which the campaign ends.
+    /// The time after which the campaign ends if every history in this time was inconclusive.
     private static let inconclusiveTimeMax: Duration = .seconds(60)
     /// The interval between progress reports.
     ///
-    /// The two following values are the intervals between snapshots of the progress and between
+    /// The next two constants are the intervals between snapshots of the progress and between
     /// coverage reports.
     private static let progressInterval: Duration = .milliseconds(250)
     private static let snapshotInterval: Duration = .seconds(1)
@@ -67,9 +67,10 @@ struct CampaignState {
             && clock.now - lastNewCoverageTime >= options.settleTimeout
     }
 
-    /// Extends the wait for new coverage by time in which no history could be generated.
-    mutating func extendCoverageWait(since begin: Duration) {
-        lastNewCoverageTime += clock.now - begin
+    /// Extends the wait for new coverage by the time since `waitStart`, in which no history could
+    /// be generated.
+    mutating func extendCoverageWait(since waitStart: Duration) {
+        lastNewCoverageTime += clock.now - waitStart
     }
 
     // MARK: Progress
@@ -78,8 +79,8 @@ struct CampaignState {
     ///
     /// - Parameters:
     ///   - input: The history.
-    ///   - newSituationCount: The number of features that this history covers and no earlier history
-    ///     covered.
+    ///   - newSituationCount: The number of situations that this history covers and no earlier
+    ///     history covered.
     mutating func recordGenerated(_ input: CampaignInput, newSituationCount: Int) {
         generatedCount += 1
         if newSituationCount > 0 {
@@ -138,36 +139,45 @@ struct CampaignState {
     /// Returns whether a failed history is to be rerun and shrunk.
     ///
     /// If not, the history is counted: a known failure explains it, or enough failures are known.
-    mutating func countsAsNewFailure(_ cause: FailureSignature, _ input: CampaignInput) -> Bool {
-        let knownIndex = outcome.found.firstIndex { $0.cause == cause && input.contains($0.input) }
+    mutating func countsAsNewFailure(_ failureSignature: FailureSignature, _ input: CampaignInput)
+        -> Bool
+    {
+        let knownIndex = outcome.found.firstIndex {
+            $0.failureSignature == failureSignature && input.contains($0.input)
+        }
         if let knownIndex {
             outcome.found[knownIndex].duplicateCount += 1
             return false
         }
         let hasEnoughFailures =
             outcome.found.count >= options.reportedFailureMax
-            || outcome.found.count(where: { $0.cause == cause }) >= options.inputsPerSignatureMax
+            || outcome.found.count(where: { $0.failureSignature == failureSignature })
+                >= options.inputsPerSignatureMax
             || options.stopsAtFirstFailure && !outcome.found.isEmpty
         guard !hasEnoughFailures else {
             outcome.unshrunkFailureCount += 1
             return false
         }
-        report(.newFailure(cause, input))
+        report(.newFailure(failureSignature, input))
         return true
     }
 
     /// Records a history that failed once, but did not fail when it was repeated.
-    mutating func addFlakyFailure(_ cause: FailureSignature, _ result: CaseResult) {
-        if let index = outcome.unsteady.firstIndex(where: { $0.cause == cause }) {
-            outcome.unsteady[index].count += 1
+    mutating func addFlakyFailure(_ failureSignature: FailureSignature, _ result: CaseResult) {
+        if let index = outcome.flakyFailures.firstIndex(where: {
+            $0.failureSignature == failureSignature
+        }) {
+            outcome.flakyFailures[index].count += 1
         } else {
-            outcome.unsteady.append(Campaign.FlakyFailure(cause: cause, result: result))
+            outcome.flakyFailures.append(
+                Campaign.FlakyFailure(failureSignature: failureSignature, result: result)
+            )
         }
     }
 
     mutating func add(_ found: Campaign.FoundFailure) {
         let overlappingIndex = outcome.found.firstIndex {
-            $0.cause == found.cause
+            $0.failureSignature == found.failureSignature
                 && ($0.input.contains(found.input) || found.input.contains($0.input))
         }
         if let overlappingIndex {

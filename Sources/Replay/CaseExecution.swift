@@ -14,7 +14,7 @@ struct CaseExecution: Sendable {
     /// The longest wait for a response of the backend, in real time.
     let within: Duration
     /// The time at which the run began, as a date and as a time of the runner's clock.
-    private let startTime: (wall: Instant, clock: Duration)
+    private let startTime: (wallTime: Instant, clock: Duration)
     /// The journal's sequence number at which the run began.
     let firstSequence: Int
     var namespace: Namespace
@@ -48,28 +48,28 @@ struct CaseExecution: Sendable {
     /// The number of trial tokens sent to find out how long the backend accepts an expired token.
     var trialTokenCount = 0
     /// The time when the steps were over and the wait for their effects began; nil while steps run.
-    private var waitBegan: Duration?
+    private var waitStartTime: Duration?
     var latency: Duration = .milliseconds(5)
     /// The values for the templates in the contract, such as `{{user.ada}}`.
     var values: TemplateValues
-    var live = LiveApps()
-    var missing: RunExecutor.MissingEffect?
+    var liveApps = LiveApps()
+    var missingEffect: RunExecutor.MissingEffect?
     /// The number of deliveries to which the backend has not responded at all.
-    var unansweredCount = 0
+    var unansweredRequestCount = 0
 
     init(_ plan: RunPlan, in name: String, within: Duration, of run: RunExecutor) {
         self.run = run
         self.plan = plan
         self.within = within
-        startTime = (run.world.now, run.clock.now)
-        firstSequence = run.world.journal.read { $0.nextSequence }
+        startTime = (run.fakes.now, run.clock.now)
+        firstSequence = run.fakes.journal.read { $0.nextSequence }
         namespace = Namespace(name: name, idForm: run.profile.idForm)
         now = run.base
         values = TemplateValues(namespace: namespace, base: run.base, given: plan.values)
     }
 
     var backend: BackendUnderTest { run.backend }
-    var world: FakeRegistry { run.world }
+    var fakes: FakeRegistry { run.fakes }
     var profile: Profile { run.profile }
     var clock: any RunClock { run.clock }
 
@@ -77,7 +77,7 @@ struct CaseExecution: Sendable {
     ///
     /// The wait is shorter after two deliveries without a response.
     var responseTimeout: Duration {
-        unansweredCount < 2 ? within : min(within, max(.seconds(1), within / 10))
+        unansweredRequestCount < 2 ? within : min(within, max(.seconds(1), within / 10))
     }
 
     // MARK: The order of a run
@@ -111,7 +111,7 @@ struct CaseExecution: Sendable {
         killTask?.cancel()
         _ = await killTask?.value
         if let last = plan.clock?.last, runProblem == nil { await syncBackendClock(at: last) }
-        waitBegan = clock.now
+        waitStartTime = clock.now
         await observePhones()
         guard plan.observesFinalState || plan.hasPlannedResponses, runProblem == nil,
             !Task.isCancelled
@@ -123,8 +123,8 @@ struct CaseExecution: Sendable {
         if plan.observesFinalState { await probe(plan.users) }
         var result = await wait(for: record(settleEvidence), observability, verdict: verdict)
         if let extraObservationTime = plan.extraObservationTime {
-            // A forbidden effect could occur in this time; the record contains the length of the
-            // time.
+            // A forbidden effect could occur even after the normal wait, so the run observes the
+            // backend longer. The record contains the length of this additional time.
             let clock = clock
             await JobSlot.releaseSlot { await clock.pause(extraObservationTime) }
             result = record(.window(extraObservationTime))
@@ -135,13 +135,13 @@ struct CaseExecution: Sendable {
 
     /// Returns the record of the run up to now.
     func record(_ settleEvidence: RunRecord.SettleEvidence) -> RunRecord {
-        let isComplete = world.journal.read { $0.isComplete(since: firstSequence) }
+        let isComplete = fakes.journal.read { $0.isComplete(since: firstSequence) }
         var record = RunRecord(
             plan: plan,
             namespace: namespace,
             base: run.base,
-            began: startTime.wall,
-            ended: world.now,
+            began: startTime.wallTime,
+            ended: fakes.now,
             exchanges: run.exchanges(of: plan, namespace.name, from: firstSequence),
             settleEvidence: settleEvidence,
             runProblem: runProblem ?? (isComplete ? nil : .journalGap)
@@ -149,7 +149,7 @@ struct CaseExecution: Sendable {
         record.servesOneRequestAtATime = servesOneRequestAtATime
         record.starvation = run.heartbeat.starvation(
             since: startTime.clock,
-            waitBegan: waitBegan
+            waitStartTime: waitStartTime
         )
         return record
     }
@@ -158,10 +158,10 @@ struct CaseExecution: Sendable {
     private mutating func undoSharedChanges() async {
         if isDatabaseFailing { _ = await removeDatabaseFault() }
         if plan.clock != nil { await syncBackendClock(at: .zero) }
-        world.settle(namespace: namespace.name)
+        fakes.settle(namespace: namespace.name)
         if plan.mustRunExclusively {
-            world.endFaults(namespace: "")
-            world.release("")
+            fakes.endFaults(namespace: "")
+            fakes.release("")
         }
         guard let process = backend.process, process.timeZone != nil else { return }
         process.timeZone = nil
@@ -174,8 +174,9 @@ struct CaseExecution: Sendable {
         switch step {
         case .register(let user):
             if let text = await register(user) {
-                let isGone = !(await backend.isReachable())
-                runProblem = isGone ? .backendGone(text) : .registrationFailed(user: user, text)
+                let isBackendGone = !(await backend.isReachable())
+                runProblem =
+                    isBackendGone ? .backendGone(text) : .registrationFailed(user: user, text)
             }
             registerUserIDs()
         case .name(let user, let id):
@@ -187,9 +188,10 @@ struct CaseExecution: Sendable {
                 runProblem = .registrationFailed(user: "account " + account, text)
             }
         case .provider(let providerPlan):
-            world.schedule(providerPlan, namespace: namespace.name)
-            // Requests for signing keys name no user.
-            if providerPlan.provider == .firebase { world.schedule(providerPlan, namespace: "") }
+            fakes.schedule(providerPlan, namespace: namespace.name)
+            // Requests for Firebase's signing keys name no user, so the fake cannot assign them to
+            // a namespace. The plan therefore also applies to the empty namespace.
+            if providerPlan.provider == .firebase { fakes.schedule(providerPlan, namespace: "") }
         case .call(let calls):
             for call in calls where call.route == .protected {
                 if let user = call.user { seed(user) }
@@ -197,7 +199,7 @@ struct CaseExecution: Sendable {
             await sendAppCalls(calls)
         case .request(let request): await sendAppCalls(request)
         case .rotateKeys:
-            world.edit("") { services, now in services.firebase.rotateKeys(at: now) }
+            fakes.edit("") { services, now in services.firebase.rotateKeys(at: now) }
         case .account(let user, let change): self.change(user, change)
         case .phone(let step): await carryOut(step)
         case .killAtCall:
@@ -220,7 +222,7 @@ struct CaseExecution: Sendable {
     func seed(_ user: String) { seed(uid: namespace.id(of: user)) }
 
     func seed(uid: String) {
-        world.edit(namespace.name) { services, now in
+        fakes.edit(namespace.name) { services, now in
             services.firebase.seed(
                 FirebaseUser(localID: uid, created: now),
                 project: profile.firebaseProject,
@@ -232,18 +234,18 @@ struct CaseExecution: Sendable {
     private func change(_ user: String, _ change: Step.AccountChange) {
         seed(user)
         let id = namespace.id(of: user)
-        world.edit(namespace.name) { services, now in
+        fakes.edit(namespace.name) { services, now in
             services.firebase.change(id, change, project: profile.firebaseProject, at: now)
         }
     }
 
-    // MARK: Shared by its steps
+    // MARK: Shared by all steps
 
     /// Registers the user IDs of this run with the fakes, so that they assign calls to its
     /// namespace.
     func registerUserIDs() {
         let ids = plan.users.flatMap { [namespace.id(of: $0), namespace.anonymousID(of: $0)] }
-        world.open(namespace.name, ids: ids, at: now)
+        fakes.open(namespace.name, ids: ids, at: now)
     }
 
     /// Collects the plan's events in order of time, for the fake that stores subscribers.

@@ -48,7 +48,7 @@ final class CaseRunner: Sendable {
     let executor: RunExecutor
     let options: SuiteRunner.Options
     let observability: RunRecord.Observability
-    let histories: BackendRestarter
+    let restarter: BackendRestarter
     private let state: Locked<State>
     private let baselineRuns: BaselineRuns
 
@@ -61,7 +61,7 @@ final class CaseRunner: Sendable {
         self.executor = executor
         self.options = options
         self.observability = observability
-        histories = BackendRestarter(executor: executor, report: report)
+        restarter = BackendRestarter(executor: executor, report: report)
         let state = Locked(State())
         self.state = state
         let nonce = options.nonce
@@ -71,11 +71,11 @@ final class CaseRunner: Sendable {
     }
 
     private static func nextNamespaceName(_ state: Locked<State>, _ nonce: String) -> String {
-        let number = state.withLock { state in
+        let namespaceNumber = state.withLock { state in
             state.runCount += 1
             return state.runCount
         }
-        return "\(nonce)-\(number)"
+        return "\(nonce)-\(namespaceNumber)"
     }
 
     /// The cases that passed, in the order in which they ended.
@@ -102,8 +102,8 @@ final class CaseRunner: Sendable {
             return Array(state.retiringNamespaces.prefix(count))
         }
         for name in expiredNamespaces {
-            executor.world.retire(name)
-            executor.world.retire(name + "-s")
+            executor.fakes.retire(name)
+            executor.fakes.retire(name + "-s")
         }
     }
 
@@ -152,24 +152,24 @@ final class CaseRunner: Sendable {
     private func runOnRunningBackend(_ plan: CasePlan) async -> CompletedRun {
         let caseID = plan.contract.caseID
         let forget: @Sendable () -> Void = { [baselineRuns] in baselineRuns.forget() }
-        guard let processNumber = await histories.beginCase(caseID, forget: forget) else {
+        guard let processNumber = await restarter.beginCase(caseID, forget: forget) else {
             let result = Self.resultNotRun(
                 plan,
-                histories.unavailableReason ?? "the backend is gone"
+                restarter.unavailableReason ?? "the backend is gone"
             )
             return CompletedRun(result: result, isBackendRunOver: false, isDateChanged: false)
         }
         if executor.adoptDateChange() { baselineRuns.forget() }
-        let offset = executor.dateOffset
-        var result = await CaseSearch(cases: self).run(plan)
+        let dateOffsetAtStart = executor.dateOffset
+        var result = await CaseSearch(caseRunner: self).run(plan)
         if let hint = await timingHint(of: result, plan) { result.hints.append(hint) }
-        let isDateChanged = executor.isDateChanged(since: offset)
+        let isDateChanged = executor.isDateChanged(since: dateOffsetAtStart)
         if isDateChanged { discardEvidence(caseID) }
-        let isGone = result.findings.contains { $0.code == .backendGone }
-        let isBackendRunOver = await histories.endCase(
+        let isBackendGone = result.findings.contains { $0.code == .backendGone }
+        let isBackendRunOver = await restarter.endCase(
             caseID,
             of: processNumber,
-            isGone: isGone,
+            isBackendGone: isBackendGone,
             hasStoppedResponding: await hasStoppedResponding(after: result),
             forget: forget
         )
@@ -221,10 +221,10 @@ final class CaseRunner: Sendable {
     /// this case exhausted would make all later cases fail.
     private func hasStoppedResponding(after result: CaseResult) async -> Bool {
         guard result.findings.contains(where: { $0.code == .responseLate }),
-            histories.isRestartWorthwhile,
+            restarter.isRestartWorthwhile,
             !(await executor.respondsToEvents())
         else { return false }
-        histories.countFailedRestart()
+        restarter.countFailedRestart()
         return true
     }
 
@@ -234,7 +234,7 @@ final class CaseRunner: Sendable {
         let start = executor.clock.now
         if let result = resultIfBackendIsSilent(plan) { return result }
         let outputStart = executor.backend.process?.outputSize ?? 0
-        let shortageCount = executor.world.shortages.count
+        let shortageCount = executor.fakes.shortages.count
         var evidence = await evidence(plan)
         var (verdict, findings) = Judge.judge(evidence)
         if verdict == .failed {
@@ -251,7 +251,7 @@ final class CaseRunner: Sendable {
             )
         }
         if verdict != .passed,
-            let reason = evidence.shortage ?? executor.world.shortages.first(after: shortageCount)
+            let reason = evidence.shortage ?? executor.fakes.shortages.first(after: shortageCount)
         {
             baselineRuns.forget(baselineOf: plan)
             return CaseResult(
@@ -272,7 +272,7 @@ final class CaseRunner: Sendable {
             findings: findings,
             seconds: Double((executor.clock.now - start).milliseconds) / 1000,
             note: verdict == .inconclusive ? findings.first?.actual : nil,
-            overlap: ConcurrentRequestsRule.overlap(in: subject),
+            overlap: ConcurrentRequestsRule.overlappingRequestCount(in: subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
             settleEvidence: subject.settleEvidence,
             timeline: verdict == .passed ? [] : subject.exchanges.map(\.shortened),
@@ -302,11 +302,12 @@ final class CaseRunner: Sendable {
                 subject: record,
                 baselines: baselines,
                 profile: profile,
-                observability: executor.updatedSight(observability)
+                observability: executor.updatedObservability(observability)
             )
         }
-        // A case that wears out the backend gets no final recheck, so its wait is never shortened.
-        let missing =
+        // After some cases, a correct backend may serve other cases badly for a while. Such a case
+        // gets no final recheck, so its wait for effects is never shortened.
+        let missingEffect =
             plan.subject.degradesBackend
             ? nil
             : RunExecutor.MissingEffect(caseID: plan.contract.caseID) { record in
@@ -324,16 +325,18 @@ final class CaseRunner: Sendable {
                 in: Self.nextNamespaceName(state, options.nonce),
                 observability: observability,
                 within: plan.contract.expectation.within ?? .seconds(60),
-                missing: missing
+                missingEffect: missingEffect
             ) { record in
                 let findings = Judge.judge(evidence(record)).findings
                 return Judge.mayResolveWithLongerWait(findings)
                     ? .mayResolveWithLongerWait : .settled
             }
-            // A run that takes longer than a short purchase period is repeated with a longer
-            // period.
-            run.soon = (run.soon ?? RunPlan.soonPeriodDefault) * 3
-        } while subject.hasPurchaseEndedTooEarly && run.soon ?? .zero <= RunPlan.soonPeriodMax
+            // If the run takes longer than the short period of its purchase, the run is repeated
+            // with a longer period.
+            run.timeUntilSoonPeriodEnd =
+                (run.timeUntilSoonPeriodEnd ?? RunPlan.soonPeriodDefault) * 3
+        } while subject.hasPurchaseEndedTooEarly
+            && run.timeUntilSoonPeriodEnd ?? .zero <= RunPlan.soonPeriodMax
             && !Task.isCancelled
         if let process = executor.backend.process, let exit = process.exitDescription,
             !plan.subject.hasRestart
@@ -349,8 +352,8 @@ final class CaseRunner: Sendable {
         return evidence(subject)
     }
 
-    /// Returns the evidence of a failed case after further checks, each of which could clear the
-    /// backend.
+    /// Returns the evidence of a failed case after further checks, each of which could show that
+    /// the backend is not at fault.
     private func evidenceAfterRechecks(_ first: CaseEvidence, _ findings: [Finding]) async
         -> CaseEvidence
     {
@@ -470,10 +473,10 @@ final class CaseRunner: Sendable {
             if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
             let earlierJudgment = Judge.judge(evidence)
             let now = Judge.judge(evidence.replacing(subject: subject))
-            let isSame =
+            let hasSameVerdict =
                 earlierJudgment.verdict == now.verdict
                 && Set(earlierJudgment.findings.map(\.code)) == Set(now.findings.map(\.code))
-            if !isSame { changedCaseIDs.insert(caseID) }
+            if !hasSameVerdict { changedCaseIDs.insert(caseID) }
         }
         return changedCaseIDs
     }

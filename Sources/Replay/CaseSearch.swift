@@ -6,9 +6,9 @@ internal import FakeServers
 ///
 /// It then reports the smallest failing run.
 struct CaseSearch {
-    let cases: CaseRunner
+    let caseRunner: CaseRunner
 
-    private var seed: UInt64 { cases.options.seed }
+    private var seed: UInt64 { caseRunner.options.seed }
 
     /// Runs a case once, or runs all variations that the case searches.
     func run(_ plan: CasePlan) async -> CaseResult {
@@ -16,7 +16,7 @@ struct CaseSearch {
         case .orders(let sampleSize): await runOrders(plan, sampleSize)
         case .generated(let variation, let count): await runVariations(plan, variation, count)
         case .crashPoints: await resultWithoutCrashPoints(plan)
-        case nil: await cases.runOnce(plan)
+        case nil: await caseRunner.runOnce(plan)
         }
     }
 
@@ -24,14 +24,14 @@ struct CaseSearch {
     ///
     /// The reason is that the golden run (the run without a fault) failed or made no call.
     private func resultWithoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
-        let goldenRun = await cases.baselines(plan).first
+        let goldenRun = await caseRunner.baselines(plan).first
         if let goldenRun, goldenRun.runProblem != nil {
             let evidence = CaseEvidence(
                 plan: plan,
                 subject: goldenRun,
                 baselines: [],
-                profile: cases.executor.profile,
-                observability: cases.observability
+                profile: caseRunner.executor.profile,
+                observability: caseRunner.observability
             )
             if let finding = Judge.judge(evidence).findings.first {
                 return CaseRunner.inconclusive(plan, finding)
@@ -67,7 +67,7 @@ struct CaseSearch {
         var seconds = 0.0
         for (index, order) in orders.enumerated() {
             if Task.isCancelled { break }
-            var result = await cases.runOnce(plan.reordered(order))
+            var result = await caseRunner.runOnce(plan.reordered(order))
             seconds += result.seconds
             result.seconds = seconds
             result.runCount = index + 1
@@ -105,8 +105,8 @@ struct CaseSearch {
         _ count: Int
     ) async -> CaseResult {
         let random = SeededGenerator(seed: seed, text: plan.contract.id)
-        guard let body = cases.executor.sampleBody(of: plan.contract) else {
-            return await cases.runOnce(plan)
+        guard let body = caseRunner.executor.sampleBody(of: plan.contract) else {
+            return await caseRunner.runOnce(plan)
         }
         var generator = VariationGenerator(variation, body: body, random: random)
         var lastResult: CaseResult?
@@ -114,7 +114,9 @@ struct CaseSearch {
         for index in 0..<count {
             if Task.isCancelled { break }
             let (edits, shufflesKeys) = generator.next()
-            var result = await cases.runOnce(plan.applyingEdits(edits, shufflesKeys: shufflesKeys))
+            var result = await caseRunner.runOnce(
+                plan.applyingEdits(edits, shufflesKeys: shufflesKeys)
+            )
             seconds += result.seconds
             result.seconds = seconds
             result.runCount = index + 1
@@ -151,7 +153,7 @@ struct CaseSearch {
             for candidate in VariationGenerator.shrunkEdits(smallestEdits)
             where runCount < runCountMax {
                 runCount += 1
-                let result = await cases.runOnce(
+                let result = await caseRunner.runOnce(
                     plan.applyingEdits(candidate, shufflesKeys: shufflesKeys)
                 )
                 smallestResult.seconds += result.seconds

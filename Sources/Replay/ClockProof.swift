@@ -6,8 +6,8 @@ internal import FakeServers
 /// The proof uses a purchase that ends after two hours. When the clock is set three hours ahead,
 /// the purchase must no longer give access.
 ///
-/// Without this proof, a route that returns 200 without any effect would let every case pass that
-/// depends on the clock.
+/// Without this proof, a route could return 200 without any effect, and every case that depends on
+/// the clock would pass.
 struct ClockProof: Sendable {
     private enum Outcome: Sendable {
         case unknown
@@ -31,7 +31,7 @@ struct ClockProof: Sendable {
     ///
     /// The check is made once. No two checks run at the same time, because a case that depends on
     /// the clock runs exclusively.
-    func doubt() async -> String? {
+    func unprovenReason() async -> String? {
         if case .checkedWithReason(let text) = outcome.withLock({ $0 }) { return text }
         let text = await findUnprovenReason()
         if !Task.isCancelled { outcome.withLock { $0 = .checkedWithReason(text) } }
@@ -91,15 +91,15 @@ struct ClockProof: Sendable {
             + "end access"
     }
 
-    /// Returns the finding for a case that cannot be judged, because nothing shows that the clock
-    /// moves.
+    /// Returns the finding for a case that cannot be judged, because it is not proven that the
+    /// backend's clock moves.
     ///
-    /// The string `doubt` is the reason why nothing shows it.
-    func finding(_ doubt: String, of contract: Contract) -> Finding {
+    /// `unprovenReason` is the reason why the proof failed.
+    func finding(_ unprovenReason: String, of contract: Contract) -> Finding {
         Finding(
             .unobservable,
             expected: "the backend's clock can be shown to move",
-            actual: doubt,
+            actual: unprovenReason,
             remedy: Self.remedy,
             location: contract.location
         )

@@ -27,7 +27,7 @@ enum CommandRunner {
         let searchPath = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let isRelativePath = program.contains("/") && !program.hasPrefix("/")
         let name = isRelativePath ? (folder.map { $0 + "/" } ?? "") + program : program
-        guard let path = ProgramCommand.find(name, searchPath: searchPath) else {
+        guard let path = ProgramCommand.findExecutable(name, searchPath: searchPath) else {
             throw Failure(description: "cannot run '\(program)': there is no such program")
         }
         // The path has to be absolute, because the program runs in another working directory.

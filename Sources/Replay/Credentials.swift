@@ -58,16 +58,18 @@ extension CaseExecution {
         }
         var request = login.endpoint.request(from: NamedValues([:]))
         request.fields += try await credentials(login.endpoint.credentials, NamedValues([:]))
-        let sequence = world.journal.begin(exchange(.assay, .appCall("session"), request))
+        let sequence = fakes.journal.begin(exchange(.assay, .appCall("session"), request))
         let outcome = await backend.client.send(request, within: .seconds(30))
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         let loginDescription =
             "the login request of 'session', \(request.method) \(request.target),"
         guard case .answered(let response) = outcome else {
             throw CredentialError(description: "\(loginDescription) got no response")
         }
         guard (200..<300).contains(response.status) else {
-            throw CredentialError(description: "\(loginDescription) returned \(response.excerpt)")
+            throw CredentialError(
+                description: "\(loginDescription) returned \(response.bodyExcerpt)"
+            )
         }
         let responseJSON = try? JSONValue(parsing: response.body)
         guard let token = responseJSON?[login.token]?.string, !token.isEmpty else {

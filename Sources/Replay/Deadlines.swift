@@ -3,9 +3,9 @@ internal import FakeServers
 
 /// Calls back when the deadline of a call has passed.
 ///
-/// Thousands of calls have a deadline, and nearly all of them end before it. A timer for each call
-/// would cost more than the call. One task therefore checks all deadlines at intervals, while there
-/// are any.
+/// Thousands of calls have a deadline, and nearly all of these calls end before their deadlines. A
+/// timer for each call would cost more than the call. One task therefore checks all deadlines at
+/// intervals, while there are any.
 final class Deadlines: Sendable {
     /// The interval between two checks, and thus the longest delay between a deadline and its
     /// callback.
@@ -40,13 +40,13 @@ final class Deadlines: Sendable {
             defer { state.isPolling = true }
             return (state.nextID, !state.isPolling)
         }
-        if startsPolling { _ = clock.task { await self.poll() } }
+        if startsPolling { _ = clock.task { await self.pollDeadlines() } }
         return id
     }
 
     func remove(_ id: Int) { state.withLock { _ = $0.openEntries.removeValue(forKey: id) } }
 
-    private func poll() async {
+    private func pollDeadlines() async {
         var continuesPolling = true
         while continuesPolling {
             await clock.pause(Self.pollInterval)

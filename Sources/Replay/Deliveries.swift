@@ -20,7 +20,7 @@ extension CaseExecution {
         } else {
             for _ in 0..<delivery.times {
                 let outcome = await attempt(delivery, body, .none)
-                if await isGone(outcome) { return }
+                if await isBackendGone(outcome) { return }
                 if case .answered(let response) = outcome {
                     _ = storeValues(from: response, delivery.responsePattern)
                 }
@@ -57,26 +57,27 @@ extension CaseExecution {
             if fault == .databaseFailure {
                 // Work that the backend has begun has to meet the database failure too, so the
                 // database is not repaired at once.
-                await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
+                await waitForQuietBackend(nil, atLeast: max(.milliseconds(100), latency * 2))
                 if await removeDatabaseFault() == false { return }
             }
             if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
                 return
             }
             if let killTask {
-                // The next attempt comes minutes later in the contract's time, when the backend is
-                // running again.
+                // In the virtual time of the contract, the next attempt comes minutes later, when
+                // the backend is running again.
                 if await killTask.joined() == false { return }
-            } else if await isGone(outcome) {
+            } else if await isBackendGone(outcome) {
                 return
             }
             if Task.isCancelled { return }
-            // Minutes lie between two real attempts, so the backend has finished its work on the
-            // first by then. It does not report how it handled a request that broke off. But its
-            // response to a later request shows that it had time to read the end of the first.
+            // Real attempts are minutes apart, so the backend finishes its work on one attempt
+            // before the next one arrives. The backend does not report how it handled a request
+            // that broke off. But its response to a later request shows that it had time to read
+            // the end of the broken one.
             if fault != .none {
                 _ = await backend.isReachable()
-                await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
+                await waitForQuietBackend(nil, atLeast: max(.milliseconds(100), latency * 2))
             }
         }
     }
@@ -114,9 +115,9 @@ extension CaseExecution {
     ) async -> Exchange.Outcome {
         let number = (attemptCounts[delivery.name] ?? 0) + 1
         attemptCounts[delivery.name] = number
-        world.setClock(of: namespace.name, to: now)
+        fakes.setClock(of: namespace.name, to: now)
         let request = run.request(delivery, body, attempt: number)
-        let sequence = world.journal.begin(
+        let sequence = fakes.journal.begin(
             exchange(
                 delivery.provider,
                 .delivery(name: delivery.name, attempt: number),
@@ -130,15 +131,15 @@ extension CaseExecution {
             within: responseTimeout,
             fault: deliveryFault.transportFault
         )
-        if case .failed(.timedOut, _) = outcome { unansweredCount += 1 }
+        if case .failed(.timedOut, _) = outcome { unansweredRequestCount += 1 }
         if deliveryFault == .answerLost, case .answered(let response) = outcome {
             outcome = .answerLost(response)
         }
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         return outcome
     }
 
-    mutating func isGone(_ outcome: Exchange.Outcome) async -> Bool {
+    mutating func isBackendGone(_ outcome: Exchange.Outcome) async -> Bool {
         guard case .failed(.refused, let text) = outcome, !(await backend.isReachable())
         else { return false }
         runProblem = .backendGone(text)

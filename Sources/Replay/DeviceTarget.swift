@@ -18,7 +18,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         fileprivate let judge: @Sendable (RunRecord) -> (verdict: Verdict, findings: [Finding])
         fileprivate let screenshot = Locked<String?>(nil)
 
-        /// Returns whether a longer wait could change the verdict about this record.
+        /// Returns whether a longer wait for the app could change the verdict about this record.
         package func mayResolveWithLongerWait(_ record: RunRecord) -> Bool {
             Judge.mayResolveWithLongerWait(judge(record).findings)
         }
@@ -100,13 +100,13 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
     ///
     /// - Parameters:
     ///   - plan: The steps of the scenario, and its longest waits.
-    ///   - parts: The contracts with these steps.
+    ///   - expectationPlans: The contracts with these steps.
     ///   - number: A number that makes the namespace of the run unique.
     /// - Returns: A result for each contract that could be judged, and the reason why other
     ///   contracts could not be judged.
     func results(
         of plan: CasePlan,
-        judgedBy parts: [CasePlan],
+        judgedBy expectationPlans: [CasePlan],
         number: Int
     ) async -> ScenarioResults {
         let start = clock.now
@@ -114,7 +114,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         // A contract about a condition that does not occur requires nothing, so the run does not
         // wait for it.
         let judging = RecordJudge { record -> (verdict: Verdict, findings: [Finding]) in
-            let missingExpectations = parts.map {
+            let missingExpectations = expectationPlans.map {
                 Judge.judge(.forApp(record.withPlan(by: $0), $0, profile))
             }
             .filter { $0.verdict == .failed }
@@ -122,25 +122,31 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
             return (missingExpectations.isEmpty ? .passed : .failed, missingExpectations)
         }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
-        let results = parts.map { part in
-            let partRecord = record.withPlan(by: part)
-            let (verdict, findings) = Judge.judge(.forApp(partRecord, part, profile))
-            return CaseResult(part, verdict, findings, partRecord, seconds: seconds(since: start))
+        let results = expectationPlans.map { expectationPlan in
+            let partRecord = record.withPlan(by: expectationPlan)
+            let (verdict, findings) = Judge.judge(.forApp(partRecord, expectationPlan, profile))
+            return CaseResult(
+                expectationPlan,
+                verdict,
+                findings,
+                partRecord,
+                seconds: seconds(since: start)
+            )
         }
         guard record.runProblem != nil || record.starvation != nil else {
-            return ScenarioResults(results: results, doubt: nil)
+            return ScenarioResults(results: results, inconclusiveCode: nil)
         }
         // A forbidden action that was observed is a certain failure, even if the machine was busy.
         // Anything else stays undecided.
         let isVerdictCertain = { (result: CaseResult) in
             result.verdict == .failed && result.findings.contains(where: \.isFinal)
         }
-        // If the run could not be judged, the reason is the first finding of every contract.
-        // Otherwise, the machine was too busy.
+        // A run that could not be judged gives every contract the same first finding, which is the
+        // reason. In any other run without a certain verdict, the machine was too busy.
         let runProblem = record.runProblem.flatMap { _ in results.first?.findings.first?.code }
         return ScenarioResults(
             results: results.filter(isVerdictCertain),
-            doubt: runProblem ?? .machineBusy
+            inconclusiveCode: runProblem ?? .machineBusy
         )
     }
 
@@ -150,8 +156,8 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         /// The reason why some contracts have no result: the page was stuck, or the machine was
         /// busy.
         ///
-        /// Nil if all have one.
-        let doubt: FindingCode?
+        /// Nil if every contract has a result.
+        let inconclusiveCode: FindingCode?
     }
 
     private func seconds(since start: Duration) -> Double {
@@ -164,9 +170,9 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
 
 extension RunRecord {
     /// Returns this record as if another contract with the same steps had been run.
-    fileprivate func withPlan(by part: CasePlan) -> RunRecord {
+    fileprivate func withPlan(by expectationPlan: CasePlan) -> RunRecord {
         var record = self
-        record.plan = part.subject
+        record.plan = expectationPlan.subject
         return record
     }
 }

@@ -16,7 +16,7 @@ package struct DoctorChecks: Sendable {
         package let hint: String?
     }
 
-    package private(set) var lines: [CheckResult] = []
+    package private(set) var checkResults: [CheckResult] = []
     /// The effects and state that a plain purchase showed.
     package private(set) var observability = RunRecord.Observability(
         arePushesObservable: false,
@@ -44,7 +44,7 @@ package struct DoctorChecks: Sendable {
         _ text: String,
         _ hint: String? = nil
     ) {
-        lines.append(CheckResult(state: state, topic: topic, text: text, hint: hint))
+        checkResults.append(CheckResult(state: state, topic: topic, text: text, hint: hint))
     }
 
     private mutating func runChecks(_ executor: RunExecutor, _ name: String) async {
@@ -57,7 +57,7 @@ package struct DoctorChecks: Sendable {
                 add(.doubtful, feature.rawValue, "not checked: \(text)")
             }
         }
-        if executor.backend.process == nil, !profile.unsupported.contains(.restart) {
+        if executor.backend.process == nil, !profile.unsupportedFeatures.contains(.restart) {
             add(
                 .doubtful,
                 "restart",
@@ -65,8 +65,8 @@ package struct DoctorChecks: Sendable {
                 "Use --start, or declare 'features: {except: [restart]}'."
             )
         }
-        let mappedFields = Profile.Reading.names.filter { profile.probe(reading: $0) != nil }
-        let unmappedFields = Profile.Reading.names.filter { profile.probe(reading: $0) == nil }
+        let mappedFields = Profile.FieldReading.names.filter { profile.probe(reading: $0) != nil }
+        let unmappedFields = Profile.FieldReading.names.filter { profile.probe(reading: $0) == nil }
         if profile.probes.isEmpty {
             add(
                 .doubtful,
@@ -87,11 +87,11 @@ package struct DoctorChecks: Sendable {
         readings(profile)
     }
 
-    /// Checks whether the profile's 'clock' moves the backend's clock.
+    /// Checks whether the `clock` setting of the profile really moves the backend's clock.
     private mutating func clock(_ executor: RunExecutor, _ name: String) async {
         let proof = ClockProof(executor: executor, name: name + "-k", observability: observability)
-        if let doubt = await proof.doubt() {
-            add(.doubtful, "clock", doubt, ClockProof.remedy)
+        if let unprovenReason = await proof.unprovenReason() {
+            add(.doubtful, "clock", unprovenReason, ClockProof.remedy)
         } else {
             add(.good, "clock", "the clock moves: a purchase that has ended gives no access")
         }
@@ -100,7 +100,7 @@ package struct DoctorChecks: Sendable {
     /// Adds a line for each path under `read` in the profile that no response after a plain
     /// purchase contained.
     private mutating func readings(_ profile: Profile) {
-        guard observability.places != nil else { return }
+        guard observability.valuePaths != nil else { return }
         let survey = ProbePathSurvey(observability: observability)
         for probe in profile.probes {
             let conditions = probe.readings.sorted { $0.key < $1.key }.flatMap { field, reading in
@@ -110,10 +110,11 @@ package struct DoctorChecks: Sendable {
             where reading.valueIfPathAbsent == nil
                 && !survey.hasContained(reading.pointer, by: probe.name)
             {
-                // A field that only some purchases have may be missing from responses until it has
-                // a value.
+                // A field that only some purchases have may be missing without a mistake in the
+                // profile. It is a problem only if every purchase has the field, or if the response
+                // contains a similar path.
                 let isProblem =
-                    Profile.Reading.fieldsOfEveryPurchase.contains(field)
+                    Profile.FieldReading.fieldsOfEveryPurchase.contains(field)
                     || survey.nearest(to: reading.pointer, in: probe.name) != nil
                 add(
                     isProblem ? .bad : .doubtful,
@@ -141,12 +142,14 @@ package struct DoctorChecks: Sendable {
                 "\(executor.webhookMethod) \(path) responds to a TEST event with 200"
             )
         case .answered(let response) where RouteStatuses.unserved.contains(response.status):
-            let found = await Self.servedPath(executor, name + "-t")
+            let respondingPath = await Self.servedPath(executor, name + "-t")
             add(
                 .bad,
                 "webhook",
                 "\(path) returns \(response.status)",
-                found.map { "\($0) responds; write 'endpoints: {revenuecat-webhook: POST \($0)}'." }
+                respondingPath.map {
+                    "\($0) responds; write 'endpoints: {revenuecat-webhook: POST \($0)}'."
+                }
                     ?? "Set its path: 'endpoints: {revenuecat-webhook: POST /…}'."
             )
         case .answered(let response) where [401, 403].contains(response.status):
@@ -218,7 +221,7 @@ package struct DoctorChecks: Sendable {
         }
         add(.good, "users", "a user can be created")
         let expectedObservability = RunRecord.Observability(
-            arePushesObservable: !executor.profile.unsupported.contains(.push),
+            arePushesObservable: !executor.profile.unsupportedFeatures.contains(.push),
             areProbeChangesObservable: !executor.profile.probes.isEmpty,
             latency: .zero
         )
@@ -261,7 +264,7 @@ package struct DoctorChecks: Sendable {
         }
         if measuredObservability.readsSubscribersOverREST {
             add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
-        } else if !executor.profile.unsupported.contains(.readsSubscriberOnEvent) {
+        } else if !executor.profile.unsupportedFeatures.contains(.readsSubscriberOnEvent) {
             add(
                 .doubtful,
                 "style",
@@ -296,7 +299,7 @@ extension RunExecutor {
         let request = sender.request(
             method: webhookMethod,
             body: body.bytes,
-            at: world.now,
+            at: fakes.now,
             authorization: authorization
         )
         return await backend.client.send(request, within: .seconds(10))

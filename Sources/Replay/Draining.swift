@@ -4,13 +4,13 @@ internal import FakeServers
 extension RunExecutor {
     /// Waits until the backend has repeated the calls that failed because of injected faults.
     ///
-    /// The wait ends after the settle timeout at the latest. After it, a database that outlives the
-    /// run contains no unsent messages to users of this run, which the backend would send during
-    /// the next run. A database that exists only for this run is discarded with its messages, so it
-    /// needs no wait.
+    /// The wait ends after the settle timeout at the latest. Without the wait, a database that
+    /// outlives the run could keep unsent messages to users of this run, and the backend would send
+    /// them during the next run. A database that exists only for this run is discarded with its
+    /// messages, so it needs no wait.
     func waitForRepeatedCalls() async {
         guard backend.process != nil, profile.start?.usesRunDataFolder == false else { return }
-        let journal = world.journal
+        let journal = fakes.journal
         var open = journal.read { $0.namespacesOfFailedCalls }
         let settleTimeout = settleTimeout(profile.settleTimeout)
         var pause: Duration = .milliseconds(20)
@@ -36,7 +36,8 @@ extension Journal {
 }
 
 extension [Exchange] {
-    /// Whether the calls contain a failed one that writes and that was not repeated with success.
+    /// Whether a writing call (any method except GET) failed and no successful call has repeated
+    /// it.
     ///
     /// A repetition has the same method, target and body as the failed call, as calls with an
     /// idempotency key have.

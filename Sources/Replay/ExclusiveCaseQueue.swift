@@ -20,7 +20,8 @@ final class ExclusiveCaseQueue: Sendable {
     /// The number of variants of one contract that one instance takes together, because they share
     /// baseline runs.
     ///
-    /// Larger groups could keep other instances waiting at the end.
+    /// With larger groups, one instance could still have work at the end of the suite while other
+    /// instances are idle.
     private static let groupSizeMax = 4
 
     private let groups: Locked<ArraySlice<[Int]>>
@@ -39,7 +40,7 @@ final class ExclusiveCaseQueue: Sendable {
         self.groups = Locked(groups[...])
     }
 
-    func take() -> [Int]? { groups.withLock { $0.popFirst() } }
+    func takeGroup() -> [Int]? { groups.withLock { $0.popFirst() } }
 
     func returnGroup(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
 }

@@ -47,11 +47,11 @@ enum FakeServerCheck {
         return nil
     }
 
-    /// Returns the address of a fake that the backend is given, if this machine can resolve its
+    /// Returns the address at which the backend is to call a fake, if this machine can resolve its
     /// host.
     ///
-    /// Otherwise returns the address on which the fake listens. For example, `host.docker.internal`
-    /// exists only inside of containers.
+    /// Otherwise, returns the address on which the fake listens. For example, the host
+    /// `host.docker.internal` exists only inside containers.
     private static func address(of server: FakeServer) -> String {
         guard let host = URLComponents(string: server.baseURL)?.host, isResolvable(host) else {
             return AdvertisedAddress.url(host: server.host, port: server.port)
@@ -60,10 +60,10 @@ enum FakeServerCheck {
     }
 
     private static func isResolvable(_ host: String) -> Bool {
-        var found: UnsafeMutablePointer<addrinfo>?
-        defer { if let found { freeaddrinfo(found) } }
+        var addressList: UnsafeMutablePointer<addrinfo>?
+        defer { if let addressList { freeaddrinfo(addressList) } }
         let bareHost = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-        return getaddrinfo(bareHost, nil, nil, &found) == 0
+        return getaddrinfo(bareHost, nil, nil, &addressList) == 0
     }
 
     private static func failure(

@@ -10,7 +10,7 @@ internal import FakeServers
 struct FinalRecheck {
     let executor: RunExecutor
     let calibration: Calibration
-    let cases: CaseRunner
+    let caseRunner: CaseRunner
 
     /// The shortest wait for late effects after the last case.
     ///
@@ -23,16 +23,17 @@ struct FinalRecheck {
     ///   - results: The results of all cases, in which the results of changed cases are replaced.
     ///   - caseIDs: The IDs of the cases to recheck.
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
-        let passed = cases.passed.filter { caseIDs.contains($0.caseID) }
+        let passed = caseRunner.passed.filter { caseIDs.contains($0.caseID) }
         guard !passed.isEmpty else { return }
-        let shortestWait = max(Self.lateEffectWaitMin, cases.observability.latency * 10)
+        let shortestWait = max(Self.lateEffectWaitMin, caseRunner.observability.latency * 10)
         await executor.settleTimeout(shortestWait).waitUntilOver()
-        // If one effect was late, an effect of the last case may be equally late.
-        let longestWait = min(lateness(of: passed) * 2, executor.profile.settleTimeout)
+        // If one effect was late, the last case may also have a late effect, so the wait is twice
+        // the longest known delay.
+        let longestWait = min(effectDelay(of: passed) * 2, executor.profile.settleTimeout)
         if longestWait > shortestWait {
             await executor.settleTimeout(longestWait - shortestWait).waitUntilOver()
         }
-        let last = executor.world.journal.read { $0.lastBackendCallTimes() }
+        let last = executor.fakes.journal.read { $0.lastBackendCallTimes() }
         for case let passedCase in passed
         where results.contains(where: { $0?.isPassed(passedCase) == true }) {
             guard var result = await revisedResult(passedCase, last),
@@ -46,8 +47,8 @@ struct FinalRecheck {
 
     /// Returns the longest time between the end of a case and a call of the backend that belongs to
     /// this case.
-    private func lateness(of passed: [CaseRunner.PassedCase]) -> Duration {
-        let last = executor.world.journal.read { $0.lastBackendCallTimes() }
+    private func effectDelay(of passed: [CaseRunner.PassedCase]) -> Duration {
+        let last = executor.fakes.journal.read { $0.lastBackendCallTimes() }
         let late = passed.flatMap { passedCase in
             ([passedCase.evidence.subject] + passedCase.evidence.baselines).map { record -> Int64 in
                 (last[record.namespace.name] ?? -1) - record.lastKnownCallTime
@@ -84,7 +85,7 @@ struct FinalRecheck {
     /// Returns an inconclusive result if the calibration before the first case saw no push, but a
     /// push came later.
     private func resultAfterLatePush(_ evidence: CaseEvidence) -> CaseResult? {
-        guard !evidence.observability.arePushesObservable, let late = calibration.lateness(),
+        guard !evidence.observability.arePushesObservable, let late = calibration.effectDelay(),
             evidence.expectation.dependsOnEffects
         else { return nil }
         let finding = Finding(
@@ -107,13 +108,13 @@ struct FinalRecheck {
             verdict: verdict,
             findings: findings,
             note: note,
-            overlap: ConcurrentRequestsRule.overlap(in: evidence.subject),
+            overlap: ConcurrentRequestsRule.overlappingRequestCount(in: evidence.subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
             settleEvidence: evidence.subject.settleEvidence,
             timeline: evidence.subject.exchanges.map(\.shortened),
             base: evidence.subject.base
         )
-        if cases.options.keepsEvidence { result.evidence = evidence }
+        if caseRunner.options.keepsEvidence { result.evidence = evidence }
         return result
     }
 }

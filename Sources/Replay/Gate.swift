@@ -21,13 +21,14 @@ package final class Gate: Hashable, Sendable {
         var isOpen = false
         /// Whether opening the gate breaks off the held request bodies instead of sending the rest.
         var breaksHeldRequests = false
-        /// The connection lanes of the requests that are held, or that ended before they could be
-        /// held.
+        /// The lanes (separate sets of connections) whose requests are held by the gate, or ended
+        /// before the gate could hold them.
         var arrivedLanes: Set<Int> = []
         var waitingContinuations: [CheckedContinuation<Bool, Never>] = []
         var arrivalWatchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// Records that the request of a lane has arrived at the gate.
+        /// Records that the request of a lane (a separate set of connections) has arrived at the
+        /// gate.
         ///
         /// Returns the continuations of the callers that were waiting for this number of arrivals.
         mutating func takeReachedWatchers(

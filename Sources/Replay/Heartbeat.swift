@@ -4,20 +4,20 @@ internal import FakeServers
 /// Measures how much of the elapsed time Assay's process could really use.
 ///
 /// While a suite runs, a timer fires at a fixed interval. A timer fires late when the machine was
-/// overloaded, a queue was blocked, or the process was stopped. In time lost that way, the silence
-/// of a backend proves nothing.
+/// overloaded, a queue was blocked, or the process was stopped. The delay counts as lost time.
+/// During lost time, the silence of a backend proves nothing.
 package final class Heartbeat: Sendable {
     private struct State {
         /// The time when the timer last fired; nil while no timer is running.
         var last: Duration?
         var activeTimerCount = 0
-        var lost: Duration = .zero
+        var lostTime: Duration = .zero
         var lostPeriods: [(end: Duration, length: Duration)] = []
     }
 
     package static let period: Duration = .milliseconds(50)
     /// The largest delay of the timer that does not count as lost time.
-    package static let grace: Duration = .milliseconds(25)
+    package static let toleratedDelay: Duration = .milliseconds(25)
     private static let lossCountMax = 4096
 
     private let clock: any RunClock
@@ -45,14 +45,14 @@ package final class Heartbeat: Sendable {
 
     /// Records the time that was lost since the timer last fired.
     ///
-    /// After a stall, a reader of the lost time may come before the late timer, so every read also
-    /// calls this function.
+    /// Every read of the lost time also calls this function. After a stall, such a read may happen
+    /// before the delayed timer fires.
     private func updateLostTime(isBeat: Bool = false) {
         let now = clock.now
         state.withLock { state in
-            let newLostTime = Self.lateness(state, at: now)
+            let newLostTime = Self.timerDelay(state, at: now)
             if newLostTime > .zero {
-                state.lost += newLostTime
+                state.lostTime += newLostTime
                 if state.lostPeriods.count >= Self.lossCountMax {
                     state.lostPeriods.removeFirst(1024)
                 }
@@ -78,7 +78,7 @@ package final class Heartbeat: Sendable {
                 .reduce(.zero, +)
             let additionalLoss = time - alreadyRecordedLoss
             guard additionalLoss > .zero else { return }
-            state.lost += additionalLoss
+            state.lostTime += additionalLoss
             // Losses that directly follow each other count as one longer loss.
             if let last = state.lostPeriods.last, last.end >= start - Self.period {
                 state.lostPeriods[state.lostPeriods.count - 1] = (now, last.length + additionalLoss)
@@ -88,19 +88,19 @@ package final class Heartbeat: Sendable {
         }
     }
 
-    private static func lateness(_ state: State, at now: Duration) -> Duration {
+    private static func timerDelay(_ state: State, at now: Duration) -> Duration {
         guard let last = state.last else { return .zero }
-        return max(.zero, now - last - period - grace)
+        return max(.zero, now - last - period - toleratedDelay)
     }
 
     /// The elapsed time minus the lost time.
     package var usableTime: Duration {
         updateLostTime()
-        return clock.now - state.withLock { $0.lost }
+        return clock.now - state.withLock { $0.lostTime }
     }
 
     /// Returns the time that was lost since the given time of the clock.
-    package func lost(since start: Duration) -> Duration {
+    package func lostTime(since start: Duration) -> Duration {
         updateLostTime()
         return state.withLock {
             $0.lostPeriods.filter { $0.end >= start }.map(\.length).reduce(.zero, +)
@@ -111,13 +111,13 @@ package final class Heartbeat: Sendable {
     ///
     /// - Parameters:
     ///   - start: The time of the clock from which losses count.
-    ///   - waitBegan: The time when the steps were over; nil when no wait followed the steps.
+    ///   - waitStartTime: The time when the steps were over; nil when no wait followed the steps.
     ///   - isCutShort: Whether a wait was cut short because of lost time. The lost time is then returned
     ///     however short it was.
     /// - Returns: The lost time.
     package func starvation(
         since start: Duration,
-        waitBegan: Duration? = nil,
+        waitStartTime: Duration? = nil,
         isCutShort: Bool = false
     ) -> RunRecord.Starvation? {
         updateLostTime()
@@ -127,9 +127,9 @@ package final class Heartbeat: Sendable {
         guard isCutShort || longestPause >= harmlessPauseMax else { return nil }
         return RunRecord.Starvation(
             longestPause: longestPause,
-            lost: lostPeriods.map(\.length).reduce(.zero, +),
+            lostTime: lostPeriods.map(\.length).reduce(.zero, +),
             didUseUpWaitTime: isCutShort
-                || waitBegan.map { began in
+                || waitStartTime.map { began in
                     lostPeriods.contains { $0.end >= began && $0.length >= harmlessPauseMax }
                 } ?? true
         )
@@ -159,7 +159,8 @@ struct SettleTimeout: Sendable {
 
     var isOver: Bool { isCutShort || heartbeat.usableTime >= end }
 
-    /// Whether the limit ended although Assay could not use most of the time.
+    /// Whether four times the length of the limit has passed, although Assay could use only a small
+    /// part of that time.
     var isCutShort: Bool { clock.now >= latestEnd }
 
     /// Waits until the limit is over or the task is canceled.

@@ -36,7 +36,7 @@ extension CaseExecution {
         let copies = deliveries.flatMap { requests(of: $0) }
         let laneCount = copies.count + calls.count
         await backend.client.openConnections(lanes: laneCount, path: backend.readyPath)
-        world.setClock(of: namespace.name, to: now)
+        fakes.setClock(of: namespace.name, to: now)
         let gate = Gate()
         let sequences = Locked<[Int]>([])
         let outcomes = Locked<[Exchange.Outcome?]>(Array(repeating: nil, count: copies.count))
@@ -53,7 +53,7 @@ extension CaseExecution {
                     )
                     await gate.waitUntilOpen()
                     let sequence = sequences.withLock { $0[index] }
-                    execution.world.journal.complete(sequence, outcome)
+                    execution.fakes.journal.complete(sequence, outcome)
                     outcomes.withLock { $0[index] = outcome }
                 }
             }
@@ -72,7 +72,7 @@ extension CaseExecution {
                         name: copy.delivery.name,
                         attempt: copy.attempt
                     )
-                    return execution.world.journal.begin(
+                    return execution.fakes.journal.begin(
                         execution.exchange(copy.delivery.provider, purpose, copy.request)
                     )
                 }
@@ -105,7 +105,7 @@ extension CaseExecution {
             let delivery = held.delivery
             var isDeliveryAccepted = true
             for (copy, outcome) in sentCopies where copy.delivery.name == delivery.name {
-                if let outcome, await isGone(outcome) { return }
+                if let outcome, await isBackendGone(outcome) { return }
                 guard case .answered(let response) = outcome else {
                     isDeliveryAccepted = false
                     continue
@@ -182,8 +182,8 @@ extension RunExecutor {
         )
     }
 
-    /// Returns whether the webhook route responds within 10 s, which is as long as every sender
-    /// waits.
+    /// Returns whether the webhook route responds within 10 s. Every sender waits at least this
+    /// long.
     func respondsToEvents() async -> Bool {
         let outcome = await backend.client.send(requestWithoutEvent, within: .seconds(10))
         if case .failed(.timedOut, _) = outcome { return false }

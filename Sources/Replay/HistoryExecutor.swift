@@ -6,7 +6,7 @@ internal import Exploration
 /// It judges each history at the end and at every quiet point (a point between two operations at
 /// which probes are read).
 struct HistoryExecutor: Sendable {
-    let cases: CaseRunner
+    let caseRunner: CaseRunner
     let capabilities: Capabilities
 
     /// The result of the run of one generated history.
@@ -57,15 +57,16 @@ struct HistoryExecutor: Sendable {
         else {
             return nil
         }
-        // A wrong state at a quiet point is no failure if the history up to that point passes.
+        // A wrong state at a quiet point is not a failure if the history that ends at this point
+        // passes.
         if rerunResult.verdict == .passed { return execution }
         return ExecutedHistory(history: historyPrefix, result: rerunResult.withoutEvidence)
     }
 
     /// Runs a contract, and returns its result; nil when the run was interrupted.
     ///
-    /// A brief run accepts a correct state at once. After a failure, the contract runs again with
-    /// the full waiting time.
+    /// With `skipsSentinel`, a contract without a baseline run ends without a sentinel (a purchase
+    /// by another user) if the backend shows every effect at once.
     private func execution(
         _ contract: Contract,
         isExclusive: Bool,
@@ -74,15 +75,18 @@ struct HistoryExecutor: Sendable {
         var plan = CasePlan(contract)
         if skipsSentinel, plan.baseline == nil { plan = plan.withoutSentinel }
         let result =
-            isExclusive ? await cases.runExclusively(plan) : await cases.runConcurrently(plan)
-        cases.forget(plan, result?.evidence)
+            isExclusive
+            ? await caseRunner.runExclusively(plan) : await caseRunner.runConcurrently(plan)
+        caseRunner.forget(plan, result?.evidence)
         // The record of a canceled run looks as if the backend had not responded.
         return Task.isCancelled ? nil : result
     }
 }
 
 extension HistoryExecutor: InputReplaying {
-    func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput] {
+    func replay(_ inputs: [CampaignInput], for failureSignature: FailureSignature) async
+        -> [ReplayedInput]
+    {
         let scripts = inputs.compactMap(\.history).compactMap {
             try? HistoryScript($0, capabilities)
         }
@@ -115,23 +119,25 @@ extension HistoryExecutor: InputReplaying {
                 }
             }
             return executedHistories.sorted { $0.0 < $1.0 }.map {
-                ReplayedInput(input: .people($0.1.history), result: $0.1.result)
+                ReplayedInput(input: .users($0.1.history), result: $0.1.result)
             }
         }
     }
 
     func replay(_ contract: Contract) async -> CaseResult? {
         let isExclusive = CasePlan(contract).subject.mustRunExclusively
-        // The reported result keeps all evidence of its verdict.
+        // A reported result keeps the evidence of its verdict, which `execute` discards.
         return await execution(contract, isExclusive: isExclusive)
     }
 
-    func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
+    func contract(of input: CampaignInput, for failureSignature: FailureSignature, id: String)
+        -> Contract?
+    {
         guard let history = input.history else { return nil }
         return try? HistoryScript(history.withoutStateReadPoints, capabilities, id: id).contract
     }
 
-    func cause(of result: CaseResult) -> FailureSignature? {
+    func failureSignature(of result: CaseResult) -> FailureSignature? {
         result.findings.first.map(FailureSignature.init)
     }
 }

@@ -7,22 +7,23 @@ protocol InputReplaying: Sendable {
     ///
     /// - Parameters:
     ///   - inputs: The histories to run. They may run concurrently.
-    ///   - cause: The failure signature to look for. A history of an app is judged by several
+    ///   - failureSignature: The failure signature to look for. A history of an app is judged by several
     ///     invariants, and the signature selects one.
     /// - Returns: The results in the order of the histories. Histories that cannot run or were
     ///   interrupted have no result.
-    func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput]
+    func replay(_ inputs: [CampaignInput], for failureSignature: FailureSignature) async
+        -> [ReplayedInput]
 
-    /// Runs a contract in the form that its file contains; returns nil when the run was
-    /// interrupted.
+    /// Runs a contract unchanged, as saved in its file; returns nil when the run was interrupted.
     func replay(_ contract: Contract) async -> CaseResult?
 
     /// Returns a contract that runs a history and shows its failure; nil when no contract can
     /// express the history.
-    func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract?
+    func contract(of input: CampaignInput, for failureSignature: FailureSignature, id: String)
+        -> Contract?
 
     /// Returns the failure signature of a case result; nil for a result without findings.
-    func cause(of result: CaseResult) -> FailureSignature?
+    func failureSignature(of result: CaseResult) -> FailureSignature?
 }
 
 /// The result of a rerun of a history.
@@ -35,12 +36,12 @@ struct ReplayedInput: Sendable {
 /// Shrinks one failing history until nothing more can be removed from it, or the time is over.
 struct InputShrinker<InputExecutor: InputReplaying> {
     private let inputExecutor: InputExecutor
-    private let cause: FailureSignature
+    private let failureSignature: FailureSignature
     private let clock: any RunClock
     private let jobs: Int
-    private let end: Duration
+    private let shrinkDeadline: Duration
     private let savableContract: @Sendable (Contract) -> Contract?
-    private var best: ReplayedInput
+    private var smallestFailure: ReplayedInput
     private var runCount = 0
     private var isMinimal = false
 
@@ -49,21 +50,21 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     /// - Parameters:
     ///   - inputExecutor: Runs histories.
     ///   - failed: The failed history and its result.
-    ///   - cause: The signature of the failure.
+    ///   - failureSignature: The signature of the failure.
     ///   - campaignState: The state of the campaign, with its clock, options and time limit.
     init(
         _ inputExecutor: InputExecutor,
         _ failed: ReplayedInput,
-        _ cause: FailureSignature,
+        _ failureSignature: FailureSignature,
         _ campaignState: CampaignState
     ) {
         self.inputExecutor = inputExecutor
-        self.cause = cause
+        self.failureSignature = failureSignature
         clock = campaignState.clock
         jobs = campaignState.options.jobs
         savableContract = campaignState.options.savableContract
-        end = campaignState.shrinkEnd
-        best = failed
+        shrinkDeadline = campaignState.shrinkEnd
+        smallestFailure = failed
     }
 
     /// The result of rerunning and shrinking a failed history.
@@ -78,40 +79,40 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     /// - Parameter original: The history in which the failure was found.
     /// - Returns: The shrunk failure, or the result of the failure that could not be repeated.
     mutating func confirmAndShrink(original: CampaignInput) async -> ShrinkOutcome {
-        let first = best.result
+        let first = smallestFailure.result
         switch await confirm() {
-        case .yes: await shrink()
+        case .reproduced: await shrink()
         // The failure was observed once, and inconclusive reruns do not disprove it.
         case .unknown: break
-        case .no: return .notReproduced(cause, first)
+        case .disproved: return .notReproduced(failureSignature, first)
         }
         return .found(await found(original: original))
     }
 
-    private enum Confirmation { case yes, no, unknown }
+    private enum Confirmation { case reproduced, disproved, unknown }
 
     /// Runs the failed history up to three more times, because a single failure may be chance.
     private mutating func confirm() async -> Confirmation {
         var hasPassedRun = false
         for _ in 0..<3 {
             guard !isOver else { break }
-            let executedInputs = await execute([best.input])
+            let executedInputs = await execute([smallestFailure.input])
             if let rerunResult = executedInputs.first(where: { hasSameSignature($0.result) }) {
-                best = rerunResult
-                return .yes
+                smallestFailure = rerunResult
+                return .reproduced
             }
             if executedInputs.contains(where: { $0.result.verdict == .passed }) {
                 hasPassedRun = true
             }
         }
-        return hasPassedRun ? .no : .unknown
+        return hasPassedRun ? .disproved : .unknown
     }
 
     private mutating func shrink() async {
         var hasShrunk = true
         while hasShrunk {
-            hasShrunk = await tryCandidates(best.input.shorterVariants)
-            if !hasShrunk { hasShrunk = await tryCandidates(best.input.simplerVariants) }
+            hasShrunk = await tryCandidates(smallestFailure.input.shorterVariants)
+            if !hasShrunk { hasShrunk = await tryCandidates(smallestFailure.input.simplerVariants) }
         }
         isMinimal = !isOver
     }
@@ -119,18 +120,20 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     /// Whether the time for shrinking is over, or the task is canceled.
     ///
     /// A failure that was found before is kept.
-    private var isOver: Bool { clock.now >= end || Task.isCancelled }
+    private var isOver: Bool { clock.now >= shrinkDeadline || Task.isCancelled }
 
     /// Runs smaller histories until one fails with the same signature, and continues with that one.
     ///
     /// Returns whether a smaller history failed.
     private mutating func tryCandidates(_ candidates: [CampaignInput]) async -> Bool {
-        var remainingCandidates = candidates.filter { $0 != best.input && $0.size > 0 }[...]
+        var remainingCandidates = candidates.filter { $0 != smallestFailure.input && $0.size > 0 }[
+            ...
+        ]
         while !remainingCandidates.isEmpty, !isOver {
             let batch = Array(remainingCandidates.prefix(jobs))
             remainingCandidates = remainingCandidates.dropFirst(jobs)
             if let smaller = await execute(batch).first(where: { hasSameSignature($0.result) }) {
-                best = smaller
+                smallestFailure = smaller
                 return true
             }
         }
@@ -139,11 +142,11 @@ struct InputShrinker<InputExecutor: InputReplaying> {
 
     private mutating func execute(_ inputs: [CampaignInput]) async -> [ReplayedInput] {
         runCount += inputs.count
-        return await inputExecutor.replay(inputs, for: cause)
+        return await inputExecutor.replay(inputs, for: failureSignature)
     }
 
     private func hasSameSignature(_ result: CaseResult) -> Bool {
-        result.verdict == .failed && inputExecutor.cause(of: result) == cause
+        result.verdict == .failed && inputExecutor.failureSignature(of: result) == failureSignature
     }
 
     /// Returns the failure for the report.
@@ -151,11 +154,15 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     /// If there is time, the saved contract file is run once more. The reported result is always an
     /// observed one.
     private mutating func found(original: CampaignInput) async -> Campaign.FoundFailure {
-        var result = best.result
+        var result = smallestFailure.result
         // Whether the saved file failed in the same way; nil when it was not run.
         var failsFromSavedFile: Bool?
-        let id = "found/" + best.input.id(cause)
-        if let unsavedContract = inputExecutor.contract(of: best.input, for: cause, id: id) {
+        let id = "found/" + smallestFailure.input.id(failureSignature)
+        if let unsavedContract = inputExecutor.contract(
+            of: smallestFailure.input,
+            for: failureSignature,
+            id: id
+        ) {
             let contract = savableContract(unsavedContract)
             result.contract = contract ?? unsavedContract
             if let contract, !isOver, let rerunResult = await inputExecutor.replay(contract) {
@@ -170,9 +177,9 @@ struct InputShrinker<InputExecutor: InputReplaying> {
             for index in result.findings.indices { result.findings[index].location = nil }
         }
         return Campaign.FoundFailure(
-            input: best.input,
+            input: smallestFailure.input,
             original: original,
-            cause: cause,
+            failureSignature: failureSignature,
             result: result,
             shrinkCount: runCount,
             isMinimal: isMinimal,

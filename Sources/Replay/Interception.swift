@@ -14,7 +14,7 @@ package final class Interception: Sendable {
     package let folder: String
     private let allowedHosts: [String]
 
-    package var refusals: RefusalCounts { proxy.refusals }
+    package var refusals: InterceptionRefusalCounts { proxy.refusals }
 
     /// The files in which operating systems keep their CA certificates, the most common first.
     private static let systemRootPaths = [
@@ -26,7 +26,7 @@ package final class Interception: Sendable {
     ///
     /// - Parameters:
     ///   - servers: The fakes that replace the real services.
-    ///   - world: The state that the fakes share.
+    ///   - fakes: The state that the fakes share.
     ///   - allowedHosts: Other hosts that the backend may call.
     ///   - folder: The folder for the files, which is created if needed. Existing files are
     ///     replaced. Other users of the machine cannot read the files.
@@ -37,12 +37,12 @@ package final class Interception: Sendable {
     ///   available.
     package init(
         before servers: [FakeServer],
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         allowing allowedHosts: [String] = [],
         folder: String,
         now: Instant,
         address: ReplaySession.Address = ReplaySession.Address(host: "127.0.0.1", port: 0),
-        onRefusal: @escaping @Sendable (Refusal) -> Void
+        onRefusal: @escaping @Sendable (InterceptionRefusal) -> Void
     ) async throws(ReplaySession.OpenError) {
         if let problem = allowedHosts.lazy.compactMap(Self.problem(of:)).first {
             throw ReplaySession.OpenError(kind: .configuration, description: problem)
@@ -61,9 +61,9 @@ package final class Interception: Sendable {
         do throws(StartError) {
             proxy = try await InterceptingProxy(
                 before: servers,
-                world: world,
+                fakes: fakes,
                 authority: authority,
-                refusals: RefusalCounts(onFirstRefusal: onRefusal),
+                refusals: InterceptionRefusalCounts(onFirstRefusal: onRefusal),
                 host: address.host,
                 port: address.port
             )
@@ -92,7 +92,8 @@ package final class Interception: Sendable {
                 "the host '\(host)' cannot be allowed: write a host name without scheme, port or "
                 + "'*'"
         }
-        // HTTP clients also apply a name in this list to all host names that end with it.
+        // HTTP clients treat an allowed host such as `example.com` as a suffix: they also call
+        // `api.example.com` without the proxy.
         let providerHostNames = Services.providers.flatMap(\.hosts).map(\.name)
         guard
             let service = providerHostNames.first(where: { $0 == name || $0.hasSuffix("." + name) })
@@ -176,14 +177,17 @@ package final class Interception: Sendable {
         return variables
     }
 
-    /// A shell script that sets the variables, and extends the lists of the shell that runs it.
+    /// A shell script that sets the variables.
+    ///
+    /// For a variable that contains a list, the script adds Assay's item to the list of the shell
+    /// that runs the script.
     private var exportScript: String {
         variables.sorted { $0.key < $1.key }.map { name, value in
-            let quoted = "'\(value.replacingOccurrences(of: "'", with: "'\\''"))'"
+            let quotedValue = "'\(value.replacingOccurrences(of: "'", with: "'\\''"))'"
             let before = name == Self.phpFolderVariable ? "\"${\(name):-}\"" : ""
             let exportSuffix =
                 Self.separatorsByListVariable[name].map { "\"${\(name):+\($0)$\(name)}\"" } ?? ""
-            return "export \(name)=\(before)\(quoted)\(exportSuffix)\n"
+            return "export \(name)=\(before)\(quotedValue)\(exportSuffix)\n"
         }.joined()
     }
 
@@ -207,7 +211,8 @@ package final class Interception: Sendable {
         ] {
             variables[name] = rootsPath
         }
-        // Go and OpenSSL search this folder for certificates in addition to the file.
+        // Go and OpenSSL trust the certificates in this folder in addition to those in the file of
+        // `SSL_CERT_FILE`.
         if allowedHosts.isEmpty { variables["SSL_CERT_DIR"] = folder }
         variables["NODE_EXTRA_CA_CERTS"] = folder + "/authority.pem"
         variables["ASSAY_AUTHORITY"] = folder + "/authority.pem"

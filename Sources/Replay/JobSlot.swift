@@ -11,9 +11,9 @@ final class JobSlot: Sendable {
         /// outcome.
         case caseEnded(Int, SuiteRunner.Outcome)
         /// A case has begun to wait, so another case may use its slot.
-        case given
+        case slotReturned
         /// A case has finished waiting, and continues as soon as a slot is free.
-        case wanted(CheckedContinuation<Void, Never>)
+        case slotWanted(CheckedContinuation<Void, Never>)
     }
 
     /// The slot of the case that runs in this task; nil if the case runs exclusively.
@@ -21,7 +21,7 @@ final class JobSlot: Sendable {
 
     /// The number of cases that have released their slots and wait, including the case of this
     /// task.
-    static var waitingCount: Int { current?.waitCounter.number ?? 1 }
+    static var waitingCount: Int { current?.waitCounter.waitingCaseCount ?? 1 }
 
     private let isReleased = Locked(false)
     /// Reports a change to the queue; returns false when the queue has ended.
@@ -47,14 +47,14 @@ final class JobSlot: Sendable {
                 return true
             })
         else { return await wait() }
-        _ = slot.reportEvent(.given)
+        _ = slot.reportEvent(.slotReturned)
         await wait()
         await withCheckedContinuation { continuation in
             // After a cancellation, each case may continue without waiting for a slot.
-            if !slot.reportEvent(.wanted(continuation)) { continuation.resume() }
+            if !slot.reportEvent(.slotWanted(continuation)) { continuation.resume() }
         }
         slot.isReleased.withLock { $0 = false }
-        slot.waitCounter.leave()
+        slot.waitCounter.endWait()
     }
 
     /// Counts the cases that wait without a slot, up to a limit.
@@ -72,8 +72,8 @@ final class JobSlot: Sendable {
             }
         }
 
-        var number: Int { count.withLock { $0 } }
+        var waitingCaseCount: Int { count.withLock { $0 } }
 
-        func leave() { count.withLock { $0 -= 1 } }
+        func endWait() { count.withLock { $0 -= 1 } }
     }
 }

@@ -14,20 +14,23 @@ enum ListeningPorts {
     /// - Parameter processes: Processes of the current user.
     /// - Returns: The ports in ascending order.
     static func of(_ processes: [pid_t]) -> [Int] {
-        let files = FileManager.default
+        let fileManager = FileManager.default
         var ownedSocketIDs: Set<String> = []
         for process in processes {
             let folder = "/proc/\(process)/fd"
-            for name in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
+            for name in (try? fileManager.contentsOfDirectory(atPath: folder)) ?? [] {
                 // The link of a socket is `socket:[12345]`.
                 guard
-                    let link = try? files.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"),
-                    link.hasPrefix("socket:[")
+                    let linkTarget = try? fileManager.destinationOfSymbolicLink(
+                        atPath: "\(folder)/\(name)"
+                    ),
+                    linkTarget.hasPrefix("socket:[")
                 else { continue }
-                ownedSocketIDs.insert(String(link.dropFirst(8).dropLast()))
+                ownedSocketIDs.insert(String(linkTarget.dropFirst(8).dropLast()))
             }
         }
-        // A socket that is opened or closed during a reading can hide the lines of other sockets.
+        // The table is read several times, because a socket that is opened or closed during a
+        // reading can hide the lines of other sockets.
         var portNumbers: Set<Int> = []
         for _ in 0..<tableReadCount {
             for table in ["tcp", "tcp6"] {
@@ -40,19 +43,20 @@ enum ListeningPorts {
 
     /// Reads a whole file under `/proc`.
     ///
-    /// The kernel returns only whole lines, so a short read is not the end of the file, although
-    /// Foundation assumes that.
+    /// The kernel returns only whole lines, so a read may return fewer bytes than requested before
+    /// the end of the file. Foundation takes such a read for the end of the file, so this function
+    /// does not use Foundation.
     private static func readFile(_ path: String) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = read(descriptor, &piece, piece.count)
+            let count = read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return bytes }
-            bytes += piece.prefix(count)
+            bytes += chunk.prefix(count)
         }
     }
 

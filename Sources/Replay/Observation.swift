@@ -35,7 +35,8 @@ extension CaseExecution {
         let target = values.fill(target: String(path.dropFirst(origin.count)))
         var request = HTTPMessage.Request("GET", target)
         let client = origin.isEmpty ? backend.client : run.originClients.client(origin)
-        // A restart, for example, may have ended the session. One new session is then opened.
+        // The login session may have ended, for example because of a restart, so one new login is
+        // tried.
         var mayRenewSession = true
         while true {
             var credentialFailure: Exchange.Outcome?
@@ -45,13 +46,13 @@ extension CaseExecution {
                 credentialFailure = .failed(.closed, "\(error)")
             }
             var observation = exchange(.assay, .probe(name: probe.name, user: user), request)
-            let sequence = world.journal.begin(observation)
+            let sequence = fakes.journal.begin(observation)
             if let credentialFailure {
                 observation.outcome = credentialFailure
             } else {
                 observation.outcome = await client.send(request, within: .seconds(30))
             }
-            world.journal.complete(sequence, observation.outcome)
+            fakes.journal.complete(sequence, observation.outcome)
             guard mayRenewSession, credentialFailure == nil,
                 case .answered(let response) = observation.outcome,
                 RouteStatuses.refused.contains(response.status),
@@ -78,20 +79,21 @@ extension CaseExecution {
             namespace: namespace.name,
             at: now
         )
-        let sequence = world.journal.begin(observation)
+        let sequence = fakes.journal.begin(observation)
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(
                 of: filledCommandWords,
                 within: .seconds(30),
                 in: profile.folder
             )
-            // A command without output reports that the object does not exist.
+            // A command without output shows that the backend has no data about the user, like a
+            // response with status 404.
             let isEmpty = output.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
             observation.outcome = .answered(HTTPMessage.Response(isEmpty ? 404 : 200, body: output))
         } catch {
             observation.outcome = .failed(.closed, error.description)
         }
-        world.journal.complete(sequence, observation.outcome)
+        fakes.journal.complete(sequence, observation.outcome)
         return observation
     }
 }

@@ -36,8 +36,8 @@ final class OriginClients: Sendable {
     /// Returns the part of a URL before its path, such as `http://127.0.0.1:5433`; empty if the URL
     /// has no scheme.
     static func origin(of address: String) -> String {
-        guard let scheme = address.firstRange(of: "://") else { return "" }
-        let end = address[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" }
-        return String(address[..<(end ?? address.endIndex)])
+        guard let schemeSeparator = address.firstRange(of: "://") else { return "" }
+        let originEnd = address[schemeSeparator.upperBound...].firstIndex { $0 == "/" || $0 == "?" }
+        return String(address[..<(originEnd ?? address.endIndex)])
     }
 }

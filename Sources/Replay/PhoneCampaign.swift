@@ -17,15 +17,15 @@ package struct PhoneCampaign: Sendable {
         /// used twice.
         private let lastRerunNumber = Locked(1_000_000_000)
 
-        /// Creates a player for one campaign.
+        /// Creates an executor of generated histories for one campaign.
         ///
         /// - Parameters:
-        ///   - profile: The endpoints, keys and time budgets of the app.
-        ///   - executorSet: The executors that can run steps, such as a browser. Histories that they
-        ///     cannot run are not generated.
-        ///   - options: The options of the campaign.
-        ///   - clock: The clock that measures the duration of histories.
-        ///   - perform: Runs the scenario of one history.
+        /// - profile: The endpoints, keys and time budgets of the app.
+        /// - executorSet: The executors that can run steps, such as a browser. Histories that they
+        ///   cannot run are not generated.
+        /// - options: The options of the campaign.
+        /// - clock: The clock that measures the duration of histories.
+        /// - perform: Runs the scenario of one history.
         package init(
             profile: Profile,
             executorSet: Executors,
@@ -33,7 +33,7 @@ package struct PhoneCampaign: Sendable {
             clock: any RunClock,
             perform: @escaping DeviceTarget.ScenarioExecution
         ) {
-            let suite = SuiteRunner.Options(
+            let suiteOptions = SuiteRunner.Options(
                 seed: options.seed,
                 jobs: options.jobs,
                 nonce: options.nonce,
@@ -42,7 +42,7 @@ package struct PhoneCampaign: Sendable {
             target = DeviceTarget(
                 profile: profile,
                 executorSet: executorSet,
-                options: suite,
+                options: suiteOptions,
                 clock: clock,
                 perform: perform
             )
@@ -56,7 +56,8 @@ package struct PhoneCampaign: Sendable {
         /// Runs a history, and runs it a second time if the page was stuck in the first run.
         func execute(_ script: PhoneScript, number: Int) async -> DeviceTarget.ScenarioResults {
             let first = await executeOnce(script, number: number)
-            guard first.doubt != nil, first.doubt != .machineBusy, first.results.isEmpty,
+            guard first.inconclusiveCode != nil, first.inconclusiveCode != .machineBusy,
+                first.results.isEmpty,
                 !Task.isCancelled
             else { return first }
             return await executeOnce(script, number: nextRerunNumber())
@@ -196,7 +197,7 @@ private struct PhoneScheduler {
             }
         }
         // The campaign ended before these histories could run on a machine that was not busy.
-        let noResults = DeviceTarget.ScenarioResults(results: [], doubt: .machineBusy)
+        let noResults = DeviceTarget.ScenarioResults(results: [], inconclusiveCode: .machineBusy)
         for queuedScript in postponedScripts where !Task.isCancelled {
             campaignState.outcome.progress.histories += 1
             note(.machineBusy, queuedScript.script, noResults)
@@ -256,7 +257,7 @@ private struct PhoneScheduler {
         _ execution: DeviceTarget.ScenarioResults
     ) async {
         let script = queuedScript.script
-        if execution.doubt == .machineBusy {
+        if execution.inconclusiveCode == .machineBusy {
             concurrencyLimit.shrink()
             if !queuedScript.isLast, execution.results.isEmpty {
                 return postponedScripts.append(
@@ -267,8 +268,8 @@ private struct PhoneScheduler {
             concurrencyLimit.grow()
         }
         campaignState.outcome.progress.histories += 1
-        if let doubt = execution.doubt {
-            note(doubt, script, execution)
+        if let inconclusiveCode = execution.inconclusiveCode {
+            note(inconclusiveCode, script, execution)
         } else {
             campaignState.decided()
         }
@@ -289,7 +290,7 @@ private struct PhoneScheduler {
 
     /// Counts a history as inconclusive for every clause that it would have tested.
     private mutating func note(
-        _ doubt: FindingCode,
+        _ inconclusiveCode: FindingCode,
         _ script: PhoneScript,
         _ execution: DeviceTarget.ScenarioResults
     ) {
@@ -298,12 +299,15 @@ private struct PhoneScheduler {
             campaignState.outcome.clauses[clause, default: 0] += 1
             campaignState.outcome.inconclusiveCountsByClause[clause, default: 0] += 1
         }
-        campaignState.undecided("\(doubt.rawValue) \(doubt.rule)", doubt.rule)
+        campaignState.undecided(
+            "\(inconclusiveCode.rawValue) \(inconclusiveCode.rule)",
+            inconclusiveCode.rule
+        )
     }
 
     private mutating func confirmAndShrink(_ script: PhoneScript, _ result: CaseResult) async {
-        guard let cause = inputExecutor.cause(of: result),
-            campaignState.countsAsNewFailure(cause, .phone(script.history))
+        guard let failureSignature = inputExecutor.failureSignature(of: result),
+            campaignState.countsAsNewFailure(failureSignature, .phone(script.history))
         else {
             return
         }
@@ -311,9 +315,10 @@ private struct PhoneScheduler {
         defer { campaignState.extendCoverageWait(since: shrinkStart) }
         let input = CampaignInput.phone(script.history)
         let first = ReplayedInput(input: input, result: result)
-        var shrinker = InputShrinker(inputExecutor, first, cause, campaignState)
+        var shrinker = InputShrinker(inputExecutor, first, failureSignature, campaignState)
         switch await shrinker.confirmAndShrink(original: input) {
-        case .notReproduced(let cause, let result): campaignState.addFlakyFailure(cause, result)
+        case .notReproduced(let failureSignature, let result):
+            campaignState.addFlakyFailure(failureSignature, result)
         case .found(let found): campaignState.add(found)
         }
     }
@@ -338,7 +343,9 @@ struct ConcurrencyLimit: Sendable {
 }
 
 extension PhoneCampaign.InputExecutor: InputReplaying {
-    func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput] {
+    func replay(_ inputs: [CampaignInput], for failureSignature: FailureSignature) async
+        -> [ReplayedInput]
+    {
         let scripts = inputs.compactMap(\.phone).compactMap { PhoneScript($0) }
             .filter { canRun($0.contract) }
         return await withTaskGroup(of: (Int, ReplayedInput?).self) { group in
@@ -347,11 +354,12 @@ extension PhoneCampaign.InputExecutor: InputReplaying {
                     let results = await self.execute(script, number: self.nextRerunNumber()).results
                     guard !Task.isCancelled else { return (index, nil) }
                     let matchingResults = results.filter {
-                        $0.contract.propertyName == cause.findingSubject
+                        $0.contract.propertyName == failureSignature.findingSubject
                     }
                     let result =
                         matchingResults.first {
-                            self.cause(of: $0) == cause && $0.verdict == .failed
+                            self.failureSignature(of: $0) == failureSignature
+                                && $0.verdict == .failed
                         }
                         ?? matchingResults.first
                     let input = CampaignInput.phone(script.history)
@@ -372,20 +380,23 @@ extension PhoneCampaign.InputExecutor: InputReplaying {
         return Task.isCancelled ? nil : execution.results.first
     }
 
-    func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
+    func contract(of input: CampaignInput, for failureSignature: FailureSignature, id: String)
+        -> Contract?
+    {
         guard let history = input.phone else { return nil }
         return PhoneScript(history, id: id)?.singleExpectationContracts.first {
-            $0.propertyName == cause.findingSubject
+            $0.propertyName == failureSignature.findingSubject
         }
     }
 
-    func cause(of result: CaseResult) -> FailureSignature? {
+    func failureSignature(of result: CaseResult) -> FailureSignature? {
         result.findings.first.map { FailureSignature($0, about: result.contract.propertyName) }
     }
 }
 
 extension Contract {
-    /// The single property of an app that the contract checks, such as the name of an invariant.
+    /// The name of the property of an app that the contract checks: an invariant, a screen, or a
+    /// command.
     fileprivate var propertyName: String {
         guard let app = expectation.app else { return "" }
         let screenTexts = app.screens.map { "shows \($0.element.rawValue)" }

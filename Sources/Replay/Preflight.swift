@@ -36,7 +36,7 @@ struct Preflight {
     }
 
     private func exchanges(of name: String) -> [Exchange] {
-        executor.world.journal.read { $0.exchanges(in: name) }
+        executor.fakes.journal.read { $0.exchanges(in: name) }
     }
 
     /// Returns a message if the route that creates users does not exist; nil if it exists.
@@ -97,7 +97,7 @@ struct Preflight {
         guard let first = exchanges.first, let response = first.response,
             exchanges.allSatisfy({ statuses.contains($0.response?.status ?? 0) })
         else { return nil }
-        return (first, response.excerpt)
+        return (first, response.bodyExcerpt)
     }
 }
 

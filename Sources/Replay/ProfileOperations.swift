@@ -10,12 +10,12 @@ extension CaseExecution {
 
     /// Carries out an operation.
     ///
-    /// Returns the reason if it failed; nil on success.
+    /// Returns the reason for the failure if the operation failed; nil on success.
     ///
     /// An operation that has begun is completed even if the run is interrupted. Otherwise, a
     /// backend that keeps running could keep a broken database or a clock that is ahead.
     func problem(
-        of operation: Profile.UserCreation,
+        of operation: Profile.SetupAction,
         _ values: NamedValues,
         _ name: String
     ) async -> String? {
@@ -23,7 +23,7 @@ extension CaseExecution {
     }
 
     private func executeOperation(
-        _ operation: Profile.UserCreation,
+        _ operation: Profile.SetupAction,
         _ values: NamedValues,
         _ name: String
     ) async -> String? {
@@ -48,9 +48,9 @@ extension CaseExecution {
             } catch {
                 return "\(error)"
             }
-            let sequence = world.journal.begin(exchange(.assay, .appCall(name), request))
+            let sequence = fakes.journal.begin(exchange(.assay, .appCall(name), request))
             let outcome = await backend.client.send(request, within: Self.responseTimeLimit)
-            world.journal.complete(sequence, outcome)
+            fakes.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else {
                 return "the request got no response"
             }

@@ -55,7 +55,7 @@ package final class ReplaySession: Sendable {
         }
     )
 
-    package let world: FakeRegistry
+    package let fakes: FakeRegistry
     package let servers: [FakeServer]
     package let backend: BackendUnderTest
     package let executor: RunExecutor
@@ -93,21 +93,21 @@ package final class ReplaySession: Sendable {
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = [],
         alongside other: ReplaySession? = nil,
-        onRefusal: @escaping @Sendable (Refusal) -> Void = { _ in },
+        onRefusal: @escaping @Sendable (InterceptionRefusal) -> Void = { _ in },
         onStartupWait: @escaping @Sendable (BackendUnderTest.StartupWait) -> Void = { _ in }
     ) async throws(OpenError) {
         let clock = RealClock()
-        world = FakeRegistry(
+        fakes = FakeRegistry(
             journalBytesMax: journalBytesMax,
             keys: Self.keys(profile),
             seed: seed,
-            wallClock: { clock.wall }
+            wallClock: { clock.wallTime }
         )
         var servers: [FakeServer] = []
         let isIntercepted = profile.start?.isIntercepted == true
         let isSigned = Self.signsTokens(profile)
         if isSigned {
-            world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
+            fakes.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
         var parties = [Exchange.Party.revenueCat, .oneSignal]
         if profile.usesFirebase || isIntercepted { parties.append(.firebase) }
@@ -117,7 +117,7 @@ package final class ReplaySession: Sendable {
                 servers.append(
                     try await FakeServer(
                         party,
-                        world: world,
+                        fakes: fakes,
                         host: address.host,
                         port: address.port,
                         advertisedHost: address.advertisedHost
@@ -137,9 +137,9 @@ package final class ReplaySession: Sendable {
             interception = try await Self.interception(
                 profile,
                 servers,
-                world,
+                fakes,
                 folder,
-                clock.wall,
+                clock.wallTime,
                 onRefusal
             )
         } catch {
@@ -181,16 +181,16 @@ package final class ReplaySession: Sendable {
                     folder: start.folder,
                     environment: environment,
                     outputPath: folder + "/backend.log",
-                    stopSettings: start.stop ?? Profile.Stop(),
+                    stopSettings: start.stop ?? Profile.StopSettings(),
                     port: Self.loopbackPort(of: target)
                 )
             }
             backend = BackendUnderTest(
-                client: BackendClient(base: target, authority: profile.authorityPath),
+                client: BackendClient(base: target, authority: profile.certificateAuthorityPath),
                 process: process,
                 clock: clock,
                 ready: profile.start?.ready,
-                startTimeMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
+                startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,
                 stopTimeMax: profile.start?.stop?.within ?? .seconds(3),
                 onStartupWait: onStartupWait
             )
@@ -201,7 +201,7 @@ package final class ReplaySession: Sendable {
         }
         executor = RunExecutor(
             backend: backend,
-            world: world,
+            fakes: fakes,
             profile: profile,
             base: base,
             clock: clock,
@@ -245,15 +245,15 @@ package final class ReplaySession: Sendable {
     private static func interception(
         _ profile: Profile,
         _ servers: [FakeServer],
-        _ world: FakeRegistry,
+        _ fakes: FakeRegistry,
         _ folder: String,
         _ now: Instant,
-        _ onRefusal: @escaping @Sendable (Refusal) -> Void
+        _ onRefusal: @escaping @Sendable (InterceptionRefusal) -> Void
     ) async throws(OpenError) -> Interception? {
         guard let start = profile.start, start.isIntercepted else { return nil }
         return try await Interception(
             before: servers,
-            world: world,
+            fakes: fakes,
             allowing: start.intercept?.allowed ?? [],
             folder: folder + "/intercept",
             now: now,
@@ -286,7 +286,7 @@ package final class ReplaySession: Sendable {
         return placeholderValues
     }
 
-    /// Returns, for each fake, the API key that the profile requires from its callers.
+    /// Returns the API key that each fake requires from its callers, according to the profile.
     private static func keys(_ profile: Profile) -> [Exchange.Party: Secret] {
         var keys: [Exchange.Party: Secret] = [:]
         for provider in Services.providers {
@@ -297,9 +297,10 @@ package final class ReplaySession: Sendable {
 
     /// Returns whether the ID tokens for this backend are signed, as in production.
     private static func signsTokens(_ profile: Profile) -> Bool {
-        // Under the real host of a service, only signed tokens are issued.
+        // With interception, the backend reaches the fake under the real host name of the service,
+        // which issues only signed tokens.
         let needsTokens = profile.usesFirebase || profile.start?.isIntercepted == true
-        return needsTokens && !profile.unsupported.contains(.signedTokens)
+        return needsTokens && !profile.unsupportedFeatures.contains(.signedTokens)
     }
 
     /// Returns the names of the environment variables that every backend gets, even if its profile

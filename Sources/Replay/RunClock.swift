@@ -11,7 +11,7 @@ package protocol RunClock: Sendable {
     /// The start is the same for all users of this clock, and the time never goes back.
     var now: Duration { get }
     /// The current date and time, for example for tokens and signatures.
-    var wall: Instant { get }
+    var wallTime: Instant { get }
     /// The executor for tasks that outlive the scope that starts them; nil for the default
     /// executor.
     var executor: (any TaskExecutor)? { get }
@@ -69,7 +69,7 @@ package struct RealClock: RunClock {
     package init() {}
 
     package var now: Duration { ContinuousClock.now - Self.origin }
-    package var wall: Instant {
+    package var wallTime: Instant {
         Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
     package var executor: (any TaskExecutor)? { nil }

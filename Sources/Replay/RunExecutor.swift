@@ -9,7 +9,7 @@ internal import Providers
 /// All runs of a suite share the executor. The state of a single run is in `CaseExecution`.
 package final class RunExecutor: Sendable {
     package let backend: BackendUnderTest
-    package let world: FakeRegistry
+    package let fakes: FakeRegistry
     package let profile: Profile
     package let clock: any RunClock
     package let heartbeat: Heartbeat
@@ -26,8 +26,8 @@ package final class RunExecutor: Sendable {
     /// run.
     private let hasShownLateEffects = Locked(false)
     private let dateState: Locked<DateState>
-    /// The full waits in which a missing effect did not come; later waits for the same effect are
-    /// shorter.
+    /// The record of effects that did not come during a full wait, which shortens later waits for
+    /// the same effects.
     let sharedSettleTimeout: SharedSettleTimeout
     /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
@@ -41,7 +41,7 @@ package final class RunExecutor: Sendable {
     ///
     /// - Parameters:
     ///   - backend: The backend under test.
-    ///   - world: The fakes that the backend calls.
+    ///   - fakes: The fakes that the backend calls.
     ///   - profile: The endpoints and probes of the backend.
     ///   - base: The time that relative times in contracts count from.
     ///   - clock: The clock that measures waits.
@@ -51,7 +51,7 @@ package final class RunExecutor: Sendable {
     ///     knowledge about effects that do not come, and about time in which the machine was busy.
     package init(
         backend: BackendUnderTest,
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         profile: Profile,
         base: Instant,
         clock: any RunClock,
@@ -64,9 +64,9 @@ package final class RunExecutor: Sendable {
         self.appDefects = appDefects
         self.clientDefects = clientDefects
         self.backend = backend
-        self.world = world
+        self.fakes = fakes
         self.profile = profile
-        originClients = OriginClients(authority: profile.authorityPath)
+        originClients = OriginClients(authority: profile.certificateAuthorityPath)
         self.clock = clock
         dateState = Locked(DateState(base: base, offset: Self.dateOffset(clock)))
         let endpoint = profile.endpoints["revenuecat-webhook"]
@@ -92,9 +92,9 @@ package final class RunExecutor: Sendable {
 
     /// A creator of ID tokens with the current signing keys of the fake of Firebase.
     var tokenForge: TokenForge {
-        let keys = world.edit("") { services, now in services.firebase.currentKeys(at: now) }
+        let keys = fakes.edit("") { services, now in services.firebase.currentKeys(at: now) }
         let unpublishedKey = unpublishedKey.withLock { key in
-            if key == nil, keys?.token != nil { key = try? SigningKey(at: world.now) }
+            if key == nil, keys?.token != nil { key = try? SigningKey(at: fakes.now) }
             return key
         }
         return TokenForge(
@@ -110,7 +110,8 @@ package final class RunExecutor: Sendable {
 
     private struct DateState {
         var base: Instant
-        /// The difference between date and clock at the time when `base` was set.
+        /// The difference between the machine's date and the clock of Assay at the time when `base`
+        /// was set.
         var offset: Duration
     }
 
@@ -120,7 +121,7 @@ package final class RunExecutor: Sendable {
     private static let dateChangeMin: Duration = .seconds(2)
 
     private static func dateOffset(_ clock: any RunClock) -> Duration {
-        clock.wall - Instant(milliseconds: 0) - clock.now
+        clock.wallTime - Instant(milliseconds: 0) - clock.now
     }
 
     /// The time that relative times in contracts count from.
@@ -129,8 +130,7 @@ package final class RunExecutor: Sendable {
     /// the date of this machine is changed, `adoptDateChange` moves the base.
     var base: Instant { dateState.withLock { $0.base } }
 
-    /// The difference between the date of this machine and the clock of the runner, which never
-    /// jumps.
+    /// The difference between the date of this machine and Assay's clock, which never jumps.
     var dateOffset: Duration { Self.dateOffset(clock) }
 
     /// Moves the base time by the same amount if the date of this machine was changed.
@@ -154,19 +154,19 @@ package final class RunExecutor: Sendable {
         Self.isDateChange(from: offset, to: dateOffset)
     }
 
-    private static func isDateChange(from old: Duration, to new: Duration) -> Bool {
-        max(new - old, old - new) >= dateChangeMin
+    private static func isDateChange(from oldOffset: Duration, to new: Duration) -> Bool {
+        max(new - oldOffset, oldOffset - new) >= dateChangeMin
     }
 
     /// The time by which the backend's clock is ahead of the clock of this machine.
     ///
     /// The second value is the number of the backend process whose clock was set.
-    let clockSetting = Locked<(ahead: Duration, processNumber: Int)>((.zero, 0))
+    let clockSetting = Locked<(clockAdvance: Duration, processNumber: Int)>((.zero, 0))
 
-    var clockAhead: Duration { clockSetting.withLock { $0.ahead } }
+    var clockAhead: Duration { clockSetting.withLock { $0.clockAdvance } }
 
     /// The current time of the backend's clock, used in signatures of webhooks and in tokens.
-    var backendNow: Instant { world.now + clockAhead }
+    var backendNow: Instant { fakes.now + clockAhead }
 
     /// Returns a time limit that does not count time in which the machine was too busy.
     func settleTimeout(_ limit: Duration) -> SettleTimeout {
@@ -185,7 +185,7 @@ package final class RunExecutor: Sendable {
 
     /// Returns the results of the calibration before the first case, updated with later
     /// observations.
-    func updatedSight(_ observability: RunRecord.Observability) -> RunRecord.Observability {
+    func updatedObservability(_ observability: RunRecord.Observability) -> RunRecord.Observability {
         var observability = observability
         if hasShownLateEffects.withLock({ $0 }) { observability.appliesEventsLater = true }
         return observability
@@ -193,8 +193,10 @@ package final class RunExecutor: Sendable {
 
     // MARK: A run
 
-    /// The possible effect of a longer wait on a verdict: `settled` means none, `mayResolveWithLongerWait` that
-    /// it could change.
+    /// The possible effect of a longer wait on a verdict.
+    ///
+    /// `settled` means that a longer wait cannot change the verdict; `mayResolveWithLongerWait`
+    /// means that it could.
     enum VerdictStability: Hashable, Sendable {
         case settled, mayResolveWithLongerWait
     }
@@ -204,7 +206,7 @@ package final class RunExecutor: Sendable {
     /// Later cases that lack the same effects wait for a shorter time.
     struct MissingEffect: Sendable {
         let caseID: String
-        let cause: @Sendable (RunRecord) -> SharedSettleTimeout.MissingEffectKey
+        let missingEffectKey: @Sendable (RunRecord) -> SharedSettleTimeout.MissingEffectKey
     }
 
     /// Runs the steps of a plan, and returns the record of the run.
@@ -216,7 +218,7 @@ package final class RunExecutor: Sendable {
     ///   - name: The namespace of the run.
     ///   - observability: The effects and the state of the backend that can be observed.
     ///   - within: The longest wait for a response.
-    ///   - missing: Identifies the missing effects; nil if the run does not share its waits with
+    ///   - missingEffect: Identifies the missing effects; nil if the run does not share its waits with
     ///     other cases.
     ///   - verdict: Judges the current record. The wait goes on while a longer wait could change
     ///     the verdict.
@@ -226,19 +228,19 @@ package final class RunExecutor: Sendable {
         in name: String,
         observability: RunRecord.Observability,
         within: Duration,
-        missing: MissingEffect? = nil,
+        missingEffect: MissingEffect? = nil,
         verdict: @Sendable (RunRecord) -> VerdictStability
     ) async -> RunRecord {
-        let observability = updatedSight(observability)
+        let observability = updatedObservability(observability)
         var execution = open(plan, name, within: within)
         execution.latency = observability.latency
-        execution.missing = missing
+        execution.missingEffect = missingEffect
         return await execution.perform(observability, verdict)
     }
 
     /// Returns a prepared run of a plan, before its first step.
     func open(_ plan: RunPlan, _ name: String, within: Duration) -> CaseExecution {
-        let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: world.now - base)
+        let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: fakes.now - base)
         var execution = CaseExecution(withFixedPeriodEnd, in: name, within: within, of: self)
         execution.collectFutureEvents()
         execution.registerUserIDs()
@@ -249,17 +251,17 @@ package final class RunExecutor: Sendable {
     func runWithoutSteps(_ name: String) -> CaseExecution {
         let plan = RunPlan(steps: [], users: ["ada"], observesFinalState: false)
         let execution = CaseExecution(plan, in: name, within: .seconds(60), of: self)
-        world.open(name, ids: [execution.namespace.id(of: "ada")], at: base)
+        fakes.open(name, ids: [execution.namespace.id(of: "ada")], at: base)
         return execution
     }
 
     /// Returns the exchanges (requests with their responses) of a run, from the journal.
     func exchanges(of plan: RunPlan, _ name: String, from first: Int) -> [Exchange] {
-        var exchanges = world.journal.read { $0.exchanges(in: name, from: first) }
+        var exchanges = fakes.journal.read { $0.exchanges(in: name, from: first) }
         if plan.mustRunExclusively {
             // Requests for signing keys name no user. They belong to this run, because no other
             // case runs meanwhile.
-            exchanges += world.journal.read { $0.exchanges(in: "", from: first, by: .backend) }
+            exchanges += fakes.journal.read { $0.exchanges(in: "", from: first, by: .backend) }
             exchanges.sort { $0.sequence < $1.sequence }
         }
         return exchanges.map(Services.recognizingCall)
@@ -290,8 +292,8 @@ package final class RunExecutor: Sendable {
         var updatedRecord = record
         if let runProblem = probeProblem { updatedRecord.runProblem = runProblem }
         updatedRecord.exchanges = exchanges(of: record.plan, record.namespace.name, from: first)
-        updatedRecord.ended = world.now
-        if !world.journal.read({ $0.isComplete(since: first) }) {
+        updatedRecord.ended = fakes.now
+        if !fakes.journal.read({ $0.isComplete(since: first) }) {
             updatedRecord.runProblem = .journalGap
         }
         return updatedRecord

@@ -33,7 +33,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
             needs: [],
             given: [],
             steps: [],
-            expectation: Expectation(answers: .statuses([200])),
+            expectation: Expectation(responses: .statuses([200])),
             location: SourceLocation(path: rawValue, line: 1, column: 1)
         )
     }
@@ -45,8 +45,8 @@ extension RunExecutor {
     /// Returns the pushes that name no user of this run, as one failed case; empty if there are
     /// none.
     ///
-    /// They count as findings only if no other source of them exists. A backend that was already
-    /// running, or that keeps its data between runs, may still know users of earlier runs.
+    /// A push counts only if it cannot belong to a user of an earlier run. A backend that was
+    /// already running, or that keeps its data between runs, may still know such users.
     ///
     /// - Parameter nonce: The string that is part of every user ID of this run, unless the IDs are
     ///   numbers.
@@ -83,7 +83,7 @@ extension RunExecutor {
     }
 
     private var pushesOutsideRuns: [Exchange] {
-        world.journal.read { $0.exchanges(in: "", by: .backend) }.filter { !$0.effects.isEmpty }
+        fakes.journal.read { $0.exchanges(in: "", by: .backend) }.filter { !$0.effects.isEmpty }
     }
 
     /// Returns whether only a fault of the backend can explain a push that names no user of this

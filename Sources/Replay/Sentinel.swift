@@ -15,7 +15,7 @@ struct Sentinel {
     /// unknown user.
     private static let unknownUserName = "nobody"
 
-    private var world: FakeRegistry { run.world }
+    private var fakes: FakeRegistry { run.fakes }
 
     /// Registers a user, delivers a purchase of that user, and waits for its effects.
     ///
@@ -72,8 +72,9 @@ struct Sentinel {
                     expectedObservability.areProbeChangesObservable
                     ? !observability.areProbeChangesObservable : !observability.arePushesObservable
                 observability.appliesEventsLater = isLate
-                // A backend that has no state to observe may send its pushes after the response, as
-                // any backend may.
+                // Only a late change of the user's state shows that the backend processes events in
+                // a queue. Late pushes alone do not show it, because any backend may send pushes
+                // after its response.
                 if isLate, expectedObservability.areProbeChangesObservable {
                     run.recordLateEffect()
                 }
@@ -84,7 +85,7 @@ struct Sentinel {
                     == expectedObservability.areProbeChangesObservable
             if isComplete || settleTimeout.isOver || Task.isCancelled {
                 if expectedObservability.areProbeChangesObservable {
-                    observability.places = places(execution)
+                    observability.valuePaths = valuePaths(execution)
                 }
                 return isComplete || observability.arePushesObservable
                     || observability.areProbeChangesObservable
@@ -96,8 +97,8 @@ struct Sentinel {
     }
 
     /// Returns the JSON paths in the responses of each probe, before and after the purchase.
-    private func places(_ execution: CaseExecution) -> [String: [JSONPointer]] {
-        var places = Dictionary(
+    private func valuePaths(_ execution: CaseExecution) -> [String: [JSONPointer]] {
+        var valuePaths = Dictionary(
             uniqueKeysWithValues: Set(run.profile.probes.map(\.name)).map {
                 ($0, Set<JSONPointer>())
             }
@@ -106,16 +107,16 @@ struct Sentinel {
             guard case .probe(let probe, _) = exchange.purpose, exchange.completed != nil,
                 case .document(let document) = ObservedState(exchange)
             else { continue }
-            places[probe, default: []].formUnion(document.places)
+            valuePaths[probe, default: []].formUnion(document.valuePaths)
         }
-        return places.mapValues { $0.sorted { $0.description < $1.description } }
+        return valuePaths.mapValues { $0.sorted { $0.description < $1.description } }
     }
 
     private func executionWithUser(_ name: String) async -> CaseExecution? {
         var execution = run.runWithoutSteps(name)
-        world.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
+        fakes.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
         guard await execution.register(Self.user) == nil else { return nil }
-        world.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
+        fakes.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
         return execution
     }
 
@@ -125,17 +126,17 @@ struct Sentinel {
             EventSpec(type: "INITIAL_PURCHASE", user: Self.user),
             name: "sentinel"
         )
-        world.apply(event, namespace: execution.namespace.name)
+        fakes.apply(event, namespace: execution.namespace.name)
         let request = run.sender.request(
             method: run.webhookMethod,
             body: event.bytes,
             at: run.backendNow
         )
-        let sequence = world.journal.begin(
+        let sequence = fakes.journal.begin(
             execution.exchange(.revenueCat, .sentinel, request)
         )
         let outcome = await run.backend.client.send(request, within: .seconds(60))
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         guard case .answered(let response) = outcome else { return false }
         return (200..<300).contains(response.status)
     }
@@ -144,7 +145,7 @@ struct Sentinel {
         _ execution: CaseExecution,
         by party: Exchange.Party
     ) -> [Exchange] {
-        world.journal.read {
+        fakes.journal.read {
             $0.exchanges(in: execution.namespace.name, from: execution.firstSequence, by: party)
         }
     }
@@ -187,9 +188,9 @@ struct Sentinel {
     }
 
     private func states(_ execution: CaseExecution, of user: String) async -> [ObservedState] {
-        let first = world.journal.read { $0.nextSequence }
+        let first = fakes.journal.read { $0.nextSequence }
         await execution.probe([user])
-        let exchanges = world.journal.read {
+        let exchanges = fakes.journal.read {
             $0.exchanges(in: execution.namespace.name, from: first, by: .assay)
         }
         return run.profile.probes.compactMap { probe in

@@ -34,9 +34,9 @@ extension CaseExecution {
                     observability
                 ) != nil
         }
-        let quiet = await awaitQuiet(observability)
-        if skipsSentinel { return .effectsVisibleAtOnce(quiet: quiet) }
-        return isPurchaseObserved ? .sentinel(quiet: quiet) : .window(quiet)
+        let quietDuration = await waitForQuietBackend(observability)
+        if skipsSentinel { return .effectsVisibleAtOnce(quietDuration: quietDuration) }
+        return isPurchaseObserved ? .sentinel(quietDuration: quietDuration) : .window(quietDuration)
     }
 
     /// Waits until the backend has processed the events of the given steps, which prepare the case.
@@ -71,7 +71,7 @@ extension CaseExecution {
     /// count, because nothing could happen in it. A pause that took much longer than planned does
     /// not count either.
     @discardableResult
-    func awaitQuiet(
+    func waitForQuietBackend(
         _ observability: RunRecord.Observability?,
         atLeast shortest: Duration = .milliseconds(15)
     ) async -> Duration {
@@ -85,12 +85,14 @@ extension CaseExecution {
         let settleTimeout = run.settleTimeout(max(window * 20, .seconds(2)))
         var hasSleptTooLong = false
         while !settleTimeout.isOver, !Task.isCancelled {
-            let last = world.journal.read {
+            let last = fakes.journal.read {
                 $0.lastActivityTime(in: namespace.name, from: firstSequence)
             }
-            let silenceDuration: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
-            let lost = run.heartbeat.lost(since: clock.now - silenceDuration)
-            let remainingSilence = hasSleptTooLong ? window : window - silenceDuration + lost
+            let silenceDuration: Duration = .microseconds(
+                fakes.journal.elapsedMicroseconds - (last ?? 0)
+            )
+            let lostTime = run.heartbeat.lostTime(since: clock.now - silenceDuration)
+            let remainingSilence = hasSleptTooLong ? window : window - silenceDuration + lostTime
             guard remainingSilence > .zero else { break }
             let start = clock.now
             await settleTimeout.pause(remainingSilence)
@@ -130,8 +132,8 @@ extension CaseExecution {
                 || plan.observesFinalState && record.awaitsRepeatedCall
         }
         guard needsLongerWait(result) else { return result }
-        let cause = missing?.cause(result)
-        let shortenedWait = cause.flatMap {
+        let missingEffectKey = missingEffect?.missingEffectKey(result)
+        let shortenedWait = missingEffectKey.flatMap {
             run.sharedSettleTimeout.wait(for: $0, fullTimeout: fullTimeout, atLeast: shortTimeout)
         }
         let settleTimeout = run.settleTimeout(shortenedWait?.shortenedTimeout ?? fullTimeout)
@@ -151,7 +153,7 @@ extension CaseExecution {
                 if !needsLongerWait(result) {
                     // A late effect may come twice, so the wait continues until the backend is
                     // quiet again.
-                    await awaitQuiet(observability)
+                    await waitForQuietBackend(observability)
                     await probe(plan.users)
                     result = record(first.settleEvidence)
                 }
@@ -163,16 +165,20 @@ extension CaseExecution {
                 fullTimeout: shortenedWait.fullTimeout,
                 shortenedTimeout: shortenedWait.shortenedTimeout
             )
-        } else if let cause, let missing, needsLongerWait(result), !settleTimeout.isCutShort,
+        } else if let missingEffectKey, let missingEffect, needsLongerWait(result),
+            !settleTimeout.isCutShort,
             !Task.isCancelled
         {
             run.sharedSettleTimeout.recordFullWait(
-                of: cause,
-                in: missing.caseID,
+                of: missingEffectKey,
+                in: missingEffect.caseID,
                 after: fullTimeout
             )
-        } else if let cause, !needsLongerWait(result) {
-            run.sharedSettleTimeout.recordArrival(of: cause, after: clock.now - settleTimeout.start)
+        } else if let missingEffectKey, !needsLongerWait(result) {
+            run.sharedSettleTimeout.recordArrival(
+                of: missingEffectKey,
+                after: clock.now - settleTimeout.start
+            )
         }
         if needsLongerWait(result) {
             if settleTimeout.isCutShort {
@@ -182,7 +188,7 @@ extension CaseExecution {
                 )
             }
             if plan.observesFinalState { result.openRetryPause = result.pauseOfFailedRetry }
-            result.waited = clock.now - settleTimeout.start
+            result.unsuccessfulWaitTime = clock.now - settleTimeout.start
         }
         return result
     }

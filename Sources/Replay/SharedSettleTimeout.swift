@@ -1,10 +1,11 @@
 internal import Conformance
 internal import FakeServers
 
-/// Shortens waits for effects that did not come in another case.
+/// Shortens the wait for an effect that another case has already awaited in vain.
 ///
 /// The first case that lacks an effect waits for the full time. If the effect does not come, later
-/// cases that lack the same effect wait for a shorter time, and report that.
+/// cases that lack the same effect wait for a shorter time, and their results mention the shortened
+/// wait.
 ///
 /// The shorter wait is longer than the time after which the effect came in any other case. A case
 /// with a shortened wait is rechecked at the end of the suite, when its full time has passed.
@@ -32,7 +33,7 @@ final class SharedSettleTimeout: Sendable {
 
     private struct State {
         var fullWaits: [MissingEffectKey: (caseID: String, fullTimeout: Duration)] = [:]
-        /// The longest time after which each effect came that was missing at first.
+        /// For each effect that was missing at first and came later, the longest delay in any case.
         var longestDelays: [MissingEffectKey: Duration] = [:]
         var isDisabled = false
     }
@@ -42,17 +43,21 @@ final class SharedSettleTimeout: Sendable {
     /// Returns a shortened wait if another case has waited in full for the same missing effect.
     ///
     /// - Parameters:
-    ///   - cause: The missing effect.
+    ///   - missingEffectKey: The missing effect.
     ///   - fullTimeout: The duration of a full wait.
     ///   - shortestWait: The shortest possible duration of a shortened wait.
     /// - Returns: The shortened wait; nil if the case has to wait in full.
-    func wait(for cause: MissingEffectKey, fullTimeout: Duration, atLeast shortestWait: Duration)
+    func wait(
+        for missingEffectKey: MissingEffectKey,
+        fullTimeout: Duration,
+        atLeast shortestWait: Duration
+    )
         -> ShortenedWait?
     {
         state.withLock { state in
-            let shortenedTimeout = shortestWait + (state.longestDelays[cause] ?? .zero)
+            let shortenedTimeout = shortestWait + (state.longestDelays[missingEffectKey] ?? .zero)
             guard !state.isDisabled, shortenedTimeout < fullTimeout,
-                let fullWait = state.fullWaits[cause]
+                let fullWait = state.fullWaits[missingEffectKey]
             else {
                 return nil
             }
@@ -65,17 +70,25 @@ final class SharedSettleTimeout: Sendable {
     }
 
     /// Records that a case waited in full and the missing effect did not come.
-    func recordFullWait(of cause: MissingEffectKey, in caseID: String, after fullTimeout: Duration)
-    {
+    func recordFullWait(
+        of missingEffectKey: MissingEffectKey,
+        in caseID: String,
+        after fullTimeout: Duration
+    ) {
         state.withLock { state in
-            if state.fullWaits[cause] == nil { state.fullWaits[cause] = (caseID, fullTimeout) }
+            if state.fullWaits[missingEffectKey] == nil {
+                state.fullWaits[missingEffectKey] = (caseID, fullTimeout)
+            }
         }
     }
 
     /// Records the time after which a missing effect came.
-    func recordArrival(of cause: MissingEffectKey, after time: Duration) {
+    func recordArrival(of missingEffectKey: MissingEffectKey, after time: Duration) {
         state.withLock { state in
-            state.longestDelays[cause] = max(state.longestDelays[cause] ?? .zero, time)
+            state.longestDelays[missingEffectKey] = max(
+                state.longestDelays[missingEffectKey] ?? .zero,
+                time
+            )
         }
     }
 

@@ -6,14 +6,15 @@ struct SkipReason {
     /// Whether Assay started the backend.
     ///
     /// Only then can Assay stop and restart it.
-    let isStarted: Bool
+    let isStartedByAssay: Bool
 
     /// Returns the result "not run" for a case that cannot run against this backend; nil for a case
     /// that can run.
     func result(_ plan: CasePlan) -> CaseResult? {
         // A case for an app on a phone needs no backend. 'assay app' itself checks what can run it.
         if !plan.contract.isDeviceScenario,
-            let unsupportedElement = Executors.live.unsupportedElements(of: plan.contract).first
+            let unsupportedElement = Executors.backendAndApps.unsupportedElements(of: plan.contract)
+                .first
         {
             return CaseResult(
                 contract: plan.contract,
@@ -25,7 +26,7 @@ struct SkipReason {
             unmappedFieldReason(plan.contract) ?? idConflictReason(plan.subject)
             ?? plan.contract.allRequiredFeatures.lazy.compactMap { profile.skipReason(to: $0) }
             .first
-            ?? (plan.subject.hasRestart && profile.unsupported.contains(.restart)
+            ?? (plan.subject.hasRestart && profile.unsupportedFeatures.contains(.restart)
                 ? profile.skipReason(to: .restart) : nil)
         if let declaredReason {
             return CaseResult(
@@ -35,7 +36,7 @@ struct SkipReason {
                 isDeclaredUnsupported: true
             )
         }
-        guard plan.subject.hasRestart, !isStarted else { return nil }
+        guard plan.subject.hasRestart, !isStartedByAssay else { return nil }
         return CaseResult(
             contract: plan.contract,
             verdict: .notRun,

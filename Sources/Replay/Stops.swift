@@ -10,7 +10,7 @@ extension CaseExecution {
     /// the settle timeout at the latest.
     func awaitProviderError() async {
         for case .provider(let providerPlan) in plan.steps
-        where providerPlan.provider == .oneSignal && providerPlan.answers.first != .asUsual {
+        where providerPlan.provider == .oneSignal && providerPlan.responses.first != .asUsual {
             let calls = BackendCalls(
                 party: providerPlan.provider,
                 namespace: namespace.name,
@@ -32,7 +32,7 @@ extension CaseExecution {
             let execution = self
             killTask = clock.task {
                 guard await execution.run.waitForCalls(callCount, of: calls) else { return false }
-                execution.world.endFaults(namespace: calls.namespace)
+                execution.fakes.endFaults(namespace: calls.namespace)
                 return await execution.restartBackend(Restart(signal: .kill)) == nil
             }
         }
@@ -47,15 +47,15 @@ extension CaseExecution {
     /// Returns an error message if that fails; nil on success.
     private func restartBackend(_ restart: Restart) async -> String? {
         if let zone = restart.timeZone { backend.process?.timeZone = zone }
-        let sequence = world.journal.begin(
+        let sequence = fakes.journal.begin(
             .restart(restart.signal, namespace: namespace.name, at: now)
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.restart(restart.signal)
-            world.journal.complete(sequence, .answered(HTTPMessage.Response(200)))
+            fakes.journal.complete(sequence, .answered(HTTPMessage.Response(200)))
             return nil
         } catch {
-            world.journal.complete(sequence, .failed(.refused, error.description))
+            fakes.journal.complete(sequence, .failed(.refused, error.description))
             return error.description
         }
     }
@@ -70,10 +70,10 @@ extension CaseExecution {
         _ crash: Crash
     ) async -> Bool {
         attemptCounts[delivery.name] = 1
-        world.setClock(of: namespace.name, to: now)
+        fakes.setClock(of: namespace.name, to: now)
         let request = run.request(delivery, body)
         let purpose = Exchange.Purpose.delivery(name: delivery.name, attempt: 1)
-        let sequence = world.journal.begin(
+        let sequence = fakes.journal.begin(
             exchange(delivery.provider, purpose, request)
         )
         let gate = Gate()
@@ -90,14 +90,14 @@ extension CaseExecution {
         if crash.phase == .halfSent { gate.open(breaking: true) }
         let outcome = await pendingOutcome
         if crash.phase == .halfSent {
-            world.journal.complete(sequence, .requestCut)
+            fakes.journal.complete(sequence, .requestCut)
             return false
         }
         guard case .answered(let response) = outcome, response.status == 200 else {
-            world.journal.complete(sequence, .answerLost(nil))
+            fakes.journal.complete(sequence, .answerLost(nil))
             return false
         }
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         return true
     }
 }

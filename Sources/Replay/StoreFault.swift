@@ -21,10 +21,10 @@ extension CaseExecution {
 
     private mutating func runFaultOperation(
         _ name: String,
-        _ commandPath: KeyPath<Profile.Fault, Profile.UserCreation>
+        _ commandPath: KeyPath<Profile.Fault, Profile.SetupAction>
     ) async -> Bool {
-        // A profile without 'fault' is a reason to skip the case, which was reported before the
-        // case began.
+        // A case for a profile without `fault` is skipped before it begins, with that reason, so no
+        // message is needed here.
         guard let faultOperation = profile.fault?[keyPath: commandPath] else { return false }
         guard let text = await problem(of: faultOperation, NamedValues([:]), name) else {
             return true

@@ -14,7 +14,7 @@ package struct SuitePreview: Sendable {
     ///   - contracts: The selected contracts.
     ///   - profile: The profile of the backend.
     package init(_ contracts: [Contract], _ profile: Profile) {
-        let skipReason = SkipReason(profile: profile, isStarted: profile.start != nil)
+        let skipReason = SkipReason(profile: profile, isStartedByAssay: profile.start != nil)
         var runnableContracts: [Contract] = []
         var skippedContracts: [(contract: Contract, reason: String)] = []
         for contract in contracts {

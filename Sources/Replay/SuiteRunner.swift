@@ -175,7 +175,7 @@ package final class SuiteRunner: Sendable {
             if let result = candidate.skipReason { progress.finish(index, result) }
         }
         let (first, concurrent, exclusive, withClockAhead, last) = await queue(candidates, open)
-        let lone = ExclusiveCaseQueue(exclusive) { plans[$0].contract.id }
+        let exclusiveQueue = ExclusiveCaseQueue(exclusive) { plans[$0].contract.id }
         let clockAheadQueue = ExclusiveCaseQueue(withClockAhead) { plans[$0].contract.id }
         let firstPhaseQueue = ExclusiveCaseQueue(first) { plans[$0].contract.caseID }
         let lastPhaseQueue = ExclusiveCaseQueue(last) { plans[$0].contract.caseID }
@@ -206,7 +206,7 @@ package final class SuiteRunner: Sendable {
                         // The first additional instance is as fresh as the main one: no other case
                         // has run against it.
                         firstQueue: number == 0 ? firstPhaseQueue : nil,
-                        [lone, clockAheadQueue],
+                        [exclusiveQueue, clockAheadQueue],
                         of: runnable,
                         progress
                     )
@@ -216,7 +216,7 @@ package final class SuiteRunner: Sendable {
                 await execute(firstPhaseQueue, on: mainInstance, progress, revisesEach: true)
             }
             let rerun = await execute(concurrent, on: mainInstance, progress)
-            await execute(lone, on: mainInstance, progress)
+            await execute(exclusiveQueue, on: mainInstance, progress)
             await execute(rerun, exclusivelyOn: mainInstance, progress)
             await execute(clockAheadQueue, on: mainInstance, progress)
             var instances = [mainInstance]
@@ -225,7 +225,7 @@ package final class SuiteRunner: Sendable {
         }
         // Runs the cases that additional instances have put back into the queues.
         await execute(firstPhaseQueue, on: mainInstance, progress, revisesEach: true)
-        await execute(lone, on: mainInstance, progress)
+        await execute(exclusiveQueue, on: mainInstance, progress)
         await execute(clockAheadQueue, on: mainInstance, progress)
         for instance in instances { await rerunChangedCases(instance, progress) }
         if !Task.isCancelled {
@@ -272,8 +272,8 @@ package final class SuiteRunner: Sendable {
         }
         let instance = BackendInstance(await target.open(for: runnable))
         guard instance.open.skipReasons.isEmpty else { return instance }
-        // If only this instance is gone, the cases can run against the first instance. If that one
-        // is gone too, it reports the failure.
+        // If only this instance has exited, the first instance can run the remaining cases. If the
+        // first instance has exited too, its own results report the failure.
         let isGone = { @Sendable (result: CaseResult) in
             result.findings.contains { $0.code == .backendGone }
         }
@@ -411,7 +411,7 @@ package final class SuiteRunner: Sendable {
         var rerun: [Int] = []
         let (events, eventSink) = AsyncStream.makeStream(of: JobSlot.Event.self)
         // With one job, cases run strictly one after the other, so no case may wait without a job.
-        let waiting = JobSlot.WaitCounter(
+        let waitCounter = JobSlot.WaitCounter(
             waitingMax: (options.jobs - 1).signum() * options.jobs * Self.waitingCasesPerJob
         )
         await withDiscardingTaskGroup { group in
@@ -422,7 +422,7 @@ package final class SuiteRunner: Sendable {
                     if !waitingContinuations.isEmpty {
                         waitingContinuations.removeFirst().resume()
                     } else if let index = queue.popFirst() {
-                        let slot = JobSlot(among: waiting) { event in
+                        let slot = JobSlot(among: waitCounter) { event in
                             if case .terminated = eventSink.yield(event) { return false }
                             return true
                         }
@@ -457,8 +457,8 @@ package final class SuiteRunner: Sendable {
                     case .interrupted: break
                     }
                     (freeJobCount, runningCount) = (freeJobCount + 1, runningCount - 1)
-                case .given: freeJobCount += 1
-                case .wanted(let continuation): waitingContinuations.append(continuation)
+                case .slotReturned: freeJobCount += 1
+                case .slotWanted(let continuation): waitingContinuations.append(continuation)
                 }
                 startCases()
                 if runningCount == 0 { eventSink.finish() }
@@ -477,7 +477,7 @@ package final class SuiteRunner: Sendable {
         _ progress: SuiteProgress
     ) async {
         for index in queue {
-            if let result = await lone(index, on: instance, progress) {
+            if let result = await runExclusively(index, on: instance, progress) {
                 instance.note(index)
                 progress.finish(index, result)
             }
@@ -504,9 +504,11 @@ package final class SuiteRunner: Sendable {
         revisesEach: Bool = false,
         until stopsInstance: (CaseResult) -> Bool = { _ in false }
     ) async -> Bool {
-        while !Task.isCancelled, let group = queue.take() {
+        while !Task.isCancelled, let group = queue.takeGroup() {
             for (position, index) in group.enumerated() {
-                guard let result = await lone(index, on: instance, progress) else { continue }
+                guard let result = await runExclusively(index, on: instance, progress) else {
+                    continue
+                }
                 if stopsInstance(result) {
                     queue.returnGroup(Array(group[position...]))
                     return false
@@ -522,7 +524,11 @@ package final class SuiteRunner: Sendable {
     }
 
     /// Runs a case exclusively, and runs it a second time if the machine was too busy.
-    private func lone(_ index: Int, on instance: BackendInstance, _ progress: SuiteProgress) async
+    private func runExclusively(
+        _ index: Int,
+        on instance: BackendInstance,
+        _ progress: SuiteProgress
+    ) async
         -> CaseResult?
     {
         let plan = progress.plans[index]

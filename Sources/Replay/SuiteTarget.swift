@@ -43,8 +43,9 @@ package protocol OpenTarget: Sendable {
     /// Returns the IDs of cases that would get another verdict now, because their wait for an
     /// effect was shortened.
     ///
-    /// The wait was shortened because another case had waited for the same effect in vain. All
-    /// later waits have their full length. The caller makes sure that no case is running.
+    /// A wait is shortened if another case has already waited in full for the same effect without
+    /// success. After this call, all waits have their full length. The caller makes sure that no
+    /// case is running.
     func casesWithChangedVerdict() async -> Set<String>
     /// Revises results with evidence that has arrived since the cases ended.
     ///
@@ -74,7 +75,8 @@ package enum SuitePhase: Hashable, Sendable {
     /// The case runs exclusively, before all other cases, because it affects every user that the
     /// backend knows.
     ///
-    /// It would change the users of earlier cases, and these users would slow it down.
+    /// If the case ran later, it would change the users of earlier cases, and the large number of
+    /// users would slow it down.
     case first
     /// The case runs concurrently with other cases.
     case concurrent

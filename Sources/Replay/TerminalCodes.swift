@@ -10,24 +10,25 @@ package enum TerminalCodes {
     /// Returns the string without its control sequences.
     ///
     /// A control sequence that is cut off at the end of the string is removed too.
-    package static func removed(from text: String) -> String {
+    package static func textWithoutCodes(from text: String) -> String {
         guard text.unicodeScalars.contains(escape) else { return text }
         var result = String.UnicodeScalarView()
-        var rest = text.unicodeScalars[...]
-        while let scalar = rest.popFirst() {
+        var remainingScalars = text.unicodeScalars[...]
+        while let scalar = remainingScalars.popFirst() {
             guard scalar == escape else {
                 result.append(scalar)
                 continue
             }
-            switch rest.first {
+            switch remainingScalars.first {
             case "[":
-                rest.removeFirst()
-                skip(&rest) { (0x40...0x7e).contains($0.value) }
+                remainingScalars.removeFirst()
+                skip(&remainingScalars) { (0x40...0x7e).contains($0.value) }
             case "]":
-                rest.removeFirst()
-                skipText(&rest)
-            // Other sequences have intermediate characters and a final one.
-            default: skip(&rest) { !(0x20...0x2f).contains($0.value) }
+                remainingScalars.removeFirst()
+                skipText(&remainingScalars)
+            // Every other sequence has any number of intermediate characters (blank to `/`), and
+            // then one final character.
+            default: skip(&remainingScalars) { !(0x20...0x2f).contains($0.value) }
             }
         }
         return String(result)
@@ -40,18 +41,18 @@ package enum TerminalCodes {
     /// - Returns: The character that ended the sequence; nil when the line ended first.
     @discardableResult
     private static func skip(
-        _ rest: inout Substring.UnicodeScalarView,
+        _ remainingScalars: inout Substring.UnicodeScalarView,
         until isEnd: (UnicodeScalar) -> Bool
     ) -> UnicodeScalar? {
-        while let next = rest.first, next != "\n" {
-            rest.removeFirst()
+        while let next = remainingScalars.first, next != "\n" {
+            remainingScalars.removeFirst()
             if isEnd(next) { return next }
         }
         return nil
     }
 
-    private static func skipText(_ rest: inout Substring.UnicodeScalarView) {
-        let end = skip(&rest) { $0 == "\u{7}" || $0 == escape }
-        if end == escape, rest.first == "\\" { rest.removeFirst() }
+    private static func skipText(_ remainingScalars: inout Substring.UnicodeScalarView) {
+        let terminator = skip(&remainingScalars) { $0 == "\u{7}" || $0 == escape }
+        if terminator == escape, remainingScalars.first == "\\" { remainingScalars.removeFirst() }
     }
 }

@@ -5,23 +5,24 @@ internal import Providers
 /// Creates ID tokens that expire while a case runs, for any clock skew that the backend tolerates
 /// (clause F-02).
 ///
-/// The tolerance is measured with trial tokens of different ends: the backend accepts some of them
-/// and rejects others.
+/// The tolerance is measured with trial tokens that have already expired by different amounts of
+/// time: the backend accepts some of them and rejects others.
 extension CaseExecution {
-    /// The number of seconds after its end at which every backend has to reject a token (clause
-    /// F-02).
+    /// The number of seconds after the expiration time of a token at which every backend has to
+    /// reject it (clause F-02).
     private static let toleranceSecondsMax: Int64 = 120
     /// The precision of the measured tolerance, in seconds.
     ///
     /// It is also the shortest time for which a created token is valid.
     private static let precisionInSeconds: Int64 = 2
-    /// The longest wait for the rejection of a token after its end and the measured tolerance have
-    /// passed.
+    /// The longest wait for the rejection of a token, after its expiration time and the measured
+    /// tolerance have passed.
     private static let settleTimeout: Duration = .seconds(20)
 
-    /// Returns the end of a token that the backend still accepts, but only for a few more seconds.
+    /// Returns the expiration time of a token that the backend still accepts, but only for a few
+    /// more seconds.
     ///
-    /// The end is in seconds since 1970.
+    /// The time is in seconds since 1970.
     mutating func nearlyExpiredEnd(_ call: Call) async -> Int64 {
         var (acceptedSeconds, refusedSeconds) = (Int64(0), Self.toleranceSecondsMax)
         while refusedSeconds - acceptedSeconds > Self.precisionInSeconds, !Task.isCancelled {
@@ -35,7 +36,8 @@ extension CaseExecution {
         return run.backendNow.seconds - acceptedSeconds + Self.precisionInSeconds
     }
 
-    /// Waits until the backend rejects new tokens with the given end, in seconds since 1970.
+    /// Waits until the backend rejects new tokens with the given expiration time, in seconds since
+    /// 1970.
     mutating func waitUntilTokenExpires(_ end: Int64, _ call: Call) async {
         let settleTimeout = run.settleTimeout(Self.settleTimeout)
         while await acceptsToken(end: end, call) {
@@ -52,8 +54,8 @@ extension CaseExecution {
         }
     }
 
-    /// Sends a new token with the given end, in seconds since 1970, and returns whether the backend
-    /// accepts it.
+    /// Sends a new token with the given expiration time, in seconds since 1970, and returns whether
+    /// the backend accepts the token.
     private mutating func acceptsToken(end: Int64, _ call: Call) async -> Bool {
         guard let endpoint = profile.endpoints[call.route.rawValue] else { return false }
         trialTokenCount += 1
@@ -71,14 +73,16 @@ extension CaseExecution {
             fields: [HTTPMessage.Field("Authorization", "Bearer " + token)],
             lane: 0
         )
-        world.journal.complete(sequence, outcome)
+        fakes.journal.complete(sequence, outcome)
         guard case .answered(let response) = outcome else { return false }
         return (200..<300).contains(response.status)
     }
 
-    /// Returns the time claims (`exp`, `iat`, `auth_time`) of a token with the given end.
+    /// Returns the time claims (`exp`, `iat`, `auth_time`) of a token with the given expiration
+    /// time.
     ///
-    /// The token is issued before its end, and at least a minute ago.
+    /// The issue time is before the expiration time, and at least a minute before the current time
+    /// of the backend's clock.
     func claims(endingAt end: Int64) -> [String: JSONValue?] {
         let issueTime = min(run.backendNow.seconds - 60, end - 1)
         return ["exp": .integer(end), "iat": .integer(issueTime), "auth_time": .integer(issueTime)]

@@ -7,14 +7,14 @@ package protocol Transport: Sendable {
 
     /// Sends one request and returns its outcome.
     ///
-    /// Each lane has separate connections. A repeated delivery therefore uses another connection,
-    /// and held requests can be released together.
+    /// A lane is a separate set of connections to the backend. Requests on different lanes never
+    /// share a connection, so a request that is held back on one lane does not block another lane.
     ///
     /// - Parameters:
-    ///   - request: The request.
-    ///   - lane: The number of the lane.
-    ///   - within: The longest wait for the response.
-    ///   - fault: The fault to inject on the way to the backend.
+    /// - request: The request.
+    /// - lane: The number of the lane.
+    /// - within: The longest wait for the response.
+    /// - fault: The fault to inject on the way to the backend.
     /// - Returns: The response, or the reason why there is none.
     func send(
         _ request: HTTPMessage.Request,

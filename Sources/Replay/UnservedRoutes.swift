@@ -13,7 +13,8 @@ struct UnservedRoutes {
 
     /// Sets the result of every case that calls a missing route to "not run".
     ///
-    /// This includes passed cases, because a missing route rejects intruders too.
+    /// This includes passed cases. For example, a case that expects the rejection of an intruder
+    /// passes even if the route does not exist.
     func revise(_ results: inout [CaseResult?]) {
         for feature in Self.features {
             guard let note = note(about: feature) else { continue }
@@ -36,10 +37,10 @@ struct UnservedRoutes {
     /// that a missing route would not give.
     private func note(about feature: Feature) -> String? {
         let profile = executor.profile
-        guard profile.defaultedEndpoints.contains(feature.rawValue),
+        guard profile.namesOfDefaultEndpoints.contains(feature.rawValue),
             let endpoint = profile.endpoints[feature.rawValue]
         else { return nil }
-        let statuses = executor.world.journal.read { journal -> [Int?] in
+        let statuses = executor.fakes.journal.read { journal -> [Int?] in
             guard journal.isComplete(since: 0) else { return [] }
             return journal.exchanges.filter {
                 $0.to == .backend && $0.request.method == endpoint.method

@@ -28,8 +28,8 @@ extension CaseExecution {
 }
 
 extension RunPlan {
-    /// Returns the time at which the purchase in a delivery ends, or its grace period if that ends
-    /// later.
+    /// Returns the time at which the purchase in a delivery ends; if its grace period ends later,
+    /// returns the end of the grace period.
     ///
     /// The time is relative to the start time of the contract.
     fileprivate func purchaseEnd(of delivery: String) -> Duration? {

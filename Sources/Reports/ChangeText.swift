@@ -6,7 +6,7 @@ package import Conformance
 /// Values are never truncated, because two values may differ only at their end.
 package struct ChangeText {
     /// The column at which the values start in each line.
-    private static let indent = 9
+    private static let valueColumn = 9
 
     private let style: TerminalStyle
 
@@ -39,17 +39,17 @@ package struct ChangeText {
         }
         switch (change.old, change.new) {
         case (let old?, let new?):
-            let (from, to) = Self.changed(old.printableLines, new.printableLines)
-            return head + rows("was", old, nil, style.red)
-                + rows("now", new, (from, to), style.green)
-        case (let old?, nil): return head + rows("gone", old, nil, style.red)
-        case (nil, let new?): return head + rows("new", new, nil, style.green)
+            let (from, to) = Self.changedRange(old.printableLines, new.printableLines)
+            return head + valueLines("was", old, nil, style.red)
+                + valueLines("now", new, (from, to), style.green)
+        case (let old?, nil): return head + valueLines("gone", old, nil, style.red)
+        case (nil, let new?): return head + valueLines("new", new, nil, style.green)
         case (nil, nil): return head
         }
     }
 
     /// Returns the range of characters in the new value that differs from the old value.
-    private static func changed(_ old: String, _ new: String) -> (from: Int, to: Int) {
+    private static func changedRange(_ old: String, _ new: String) -> (from: Int, to: Int) {
         let (left, right) = (Array(old), Array(new))
         let start = zip(left, right).prefix { $0 == $1 }.count
         let commonSuffixCount = zip(
@@ -61,44 +61,49 @@ package struct ChangeText {
     }
 
     /// Returns the lines that show a whole value, with `^` marks below the characters that changed.
-    private func rows(
+    private func valueLines(
         _ word: String,
         _ value: String,
-        _ changed: (from: Int, to: Int)?,
-        _ colour: (String) -> String
+        _ changedRange: (from: Int, to: Int)?,
+        _ applyColor: (String) -> String
     ) -> [String] {
-        let indentation = String(repeating: " ", count: Self.indent)
+        let indentation = String(repeating: " ", count: Self.valueColumn)
         var lines: [String] = []
-        var offset = 0
+        var characterOffset = 0
         for line in value.printableLines.split(separator: "\n", omittingEmptySubsequences: false) {
             var rest = line[...]
             repeat {
-                let row = rest.prefix(style.width - Self.indent)
+                let row = rest.prefix(style.width - Self.valueColumn)
                 rest = rest.dropFirst(row.count)
                 let start = "    " + (lines.isEmpty ? word : "")
                 lines.append(
-                    start + String(repeating: " ", count: Self.indent - start.count)
-                        + colour(String(row).printableStart)
+                    start + String(repeating: " ", count: Self.valueColumn - start.count)
+                        + applyColor(String(row).printableStart)
                 )
-                if let changed, let marks = Self.marks(changed, offset, row.count) {
-                    lines.append(indentation + marks)
+                if let changedRange,
+                    let changeMarks = Self.changeMarks(changedRange, characterOffset, row.count)
+                {
+                    lines.append(indentation + changeMarks)
                 }
-                offset += row.count
+                characterOffset += row.count
             } while !rest.isEmpty
             // The line break between two lines counts as one character.
-            offset += 1
+            characterOffset += 1
         }
         return lines
     }
 
     /// Returns the `^` marks below the changed characters of one line; nil when none or all
     /// characters of the line changed.
-    private static func marks(
-        _ changed: (from: Int, to: Int),
-        _ offset: Int,
+    private static func changeMarks(
+        _ changedRange: (from: Int, to: Int),
+        _ characterOffset: Int,
         _ count: Int
     ) -> String? {
-        let (from, to) = (max(0, changed.from - offset), min(count, changed.to - offset))
+        let (from, to) = (
+            max(0, changedRange.from - characterOffset),
+            min(count, changedRange.to - characterOffset)
+        )
         guard from < to, to - from < count else { return nil }
         return String(repeating: " ", count: from) + String(repeating: "^", count: to - from)
     }

@@ -12,7 +12,7 @@ struct FindingGroup {
     /// Groups cases by finding code and verdict.
     ///
     /// Failures come before inconclusive cases, and larger groups before smaller groups.
-    static func all(_ reportedCases: [Redacted<CaseResult>]) -> [FindingGroup] {
+    static func groups(_ reportedCases: [Redacted<CaseResult>]) -> [FindingGroup] {
         var groups: [FindingGroup] = []
         for (number, result) in reportedCases.enumerated() {
             guard let code = result.findings.first?.code else { continue }

@@ -49,12 +49,13 @@ package enum ForeignText {
         mutating func startLine() { isAtLineStart = true }
     }
 
-    /// Returns the text with the two kinds of dangerous scalars escaped.
+    /// Returns the text with dangerous scalars escaped: those that a terminal or viewer interprets,
+    /// and those that begin a command for a log processor.
     ///
     /// - Parameters:
-    ///   - text: The foreign text.
-    ///   - keepsLines: Whether line feeds are kept.
-    ///   - escape: A function that returns the escape of a scalar in the output format.
+    /// - text: The foreign text.
+    /// - keepsLines: Whether line feeds are kept.
+    /// - escape: A function that returns the escape of a scalar in the output format.
     /// - Returns: The escaped text.
     static func escaped(
         _ text: String,
@@ -79,8 +80,10 @@ package enum ForeignText {
         return String(output)
     }
 
-    /// Returns an equivalent JSON document in which the dangerous scalars within strings are JSON
-    /// escapes.
+    /// Returns an equivalent JSON document that is safe to print in a terminal or the log of a CI
+    /// service.
+    ///
+    /// Scalars within strings that a terminal or a log processor interprets become JSON escapes.
     package static func escapedJSON(_ json: String) -> String {
         escaped(json, keepsLines: true) { scalar in
             String(scalar).utf16.map { unit in

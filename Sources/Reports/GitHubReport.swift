@@ -7,7 +7,7 @@ package enum GitHubReport {
     ///
     /// A CI service shows ten annotations for each step and silently drops the rest. The tenth
     /// annotation is the summary of the run.
-    private static let annotationMax = 9
+    private static let annotationCountMax = 9
 
     /// The files of the repository, and the lines of the profile, to which annotations can be
     /// attached.
@@ -49,35 +49,37 @@ package enum GitHubReport {
 
         /// Returns the line of the profile that a message concerns.
         ///
-        /// It is the line of a key that the message names, or without one the line of `endpoints`,
-        /// which every contract calls.
+        /// It is the line of the first profile key that the message names. If the message names no
+        /// key, it is the line of `endpoints`, because every contract uses the endpoints.
         fileprivate func line(about message: String) -> Int {
             let lineOfNamedKey = message.split { !($0.isLowercase || $0 == "-") }
                 .lazy.compactMap { keys[String($0)] }.first
             return lineOfNamedKey ?? keys["endpoints"] ?? keys["start"] ?? keys["target"] ?? 1
         }
 
-        /// The value for a run outside of a repository: every path stays unchanged, and there is no
-        /// profile.
+        /// The files for a run outside of a repository: every path stays unchanged, and annotations
+        /// are never attached to a profile.
         package static let outsideRepository = RepositoryFiles(profile: nil) { $0 }
     }
 
     package static func render(
         _ report: Redacted<RunReport>,
-        places: RepositoryFiles = .outsideRepository
+        repositoryFiles: RepositoryFiles = .outsideRepository
     ) -> String {
         var text = report.skipReasons.map {
             command("error", [("title", "Assay stopped before the first case")], $0)
         }.joined()
         let reportedCases = report.skipReasons.isEmpty ? sortedForAnnotations(report.cases) : []
-        for result in reportedCases.prefix(annotationMax) { text += annotation(result, places) }
-        let level = report.exitCode == 0 ? "notice" : "error"
+        for result in reportedCases.prefix(annotationCountMax) {
+            text += annotation(result, repositoryFiles)
+        }
+        let annotationLevel = report.exitCode == 0 ? "notice" : "error"
         let scorecard = report.scorecard
         let counts = Verdict.allCases.filter { report.count($0) > 0 }
             .map { "\(report.count($0)) \($0.words)" }.joined(separator: ", ")
-        let restCount = reportedCases.count - annotationMax
+        let restCount = reportedCases.count - annotationCountMax
         text += command(
-            level,
+            annotationLevel,
             [("title", "Assay")],
             "\(counts); clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
                 + (scorecard.grade.map { "; grade \($0.rawValue)" } ?? "")
@@ -103,26 +105,29 @@ package enum GitHubReport {
         return reportedCases.indices.sorted { place($0) < place($1) }.map { reportedCases[$0] }
     }
 
-    private static func annotation(_ result: Redacted<CaseResult>, _ places: RepositoryFiles)
+    private static func annotation(
+        _ result: Redacted<CaseResult>,
+        _ repositoryFiles: RepositoryFiles
+    )
         -> String
     {
-        let level = result.verdict == .inconclusive ? "warning" : "error"
+        let annotationLevel = result.verdict == .inconclusive ? "warning" : "error"
         guard let finding = result.findings.first else {
             return command(
-                level,
-                place(result.contract.location, places, about: result.note ?? "")
+                annotationLevel,
+                place(result.contract.location, repositoryFiles, about: result.note ?? "")
                     + [("title", "\(result.verdict.words) \(result.contract.caseID)")],
                 result.note ?? "\(result.contract.title)"
             )
         }
         let restCount = result.findings.count - 1
         let remedy = Diagnosis(finding, of: result.contract).remedy
-        // The remedy of an inconclusive case may concern a key of the profile, such as a value that
-        // Assay could not observe.
+        // The remedy of an inconclusive case may name a key of the profile, for example because
+        // Assay could not observe a value. The annotation is then attached to the line of that key.
         let subject = result.verdict == .inconclusive ? remedy : ""
         return command(
-            level,
-            place(finding.location ?? result.contract.location, places, about: subject)
+            annotationLevel,
+            place(finding.location ?? result.contract.location, repositoryFiles, about: subject)
                 + [("title", "\(finding.code.rawValue) \(result.contract.caseID)")],
             "expected: \(finding.expected)\nactual: \(finding.actual)\n"
                 + remedy
@@ -133,14 +138,14 @@ package enum GitHubReport {
 
     private static func place(
         _ location: SourceLocation,
-        _ places: RepositoryFiles,
+        _ repositoryFiles: RepositoryFiles,
         about message: String
     ) -> [(String, String)] {
-        if let path = places.path(location.path) {
+        if let path = repositoryFiles.path(location.path) {
             return [("file", path), ("line", "\(location.line)"), ("col", "\(location.column)")]
         }
-        return places.profile.map {
-            [("file", $0), ("line", "\(places.line(about: message))")]
+        return repositoryFiles.profile.map {
+            [("file", $0), ("line", "\(repositoryFiles.line(about: message))")]
         } ?? []
     }
 
@@ -152,8 +157,9 @@ package enum GitHubReport {
         _ properties: [(String, String)],
         _ message: String
     ) -> String {
-        let list = properties.map { "\($0.0)=\(escaped($0.1, inProperty: true))" }
-        return "::\(name) \(list.joined(separator: ","))::\(escaped(message, inProperty: false))\n"
+        let propertyList = properties.map { "\($0.0)=\(escaped($0.1, inProperty: true))" }
+        return
+            "::\(name) \(propertyList.joined(separator: ","))::\(escaped(message, inProperty: false))\n"
     }
 
     private static func escaped(_ text: String, inProperty: Bool) -> String {

@@ -19,16 +19,16 @@ package enum JUnitReport {
         replay: Redacted<ReplayCommand>? = nil
     ) -> String {
         let allCases: [Redacted<CaseResult>] = report.cases
-        let suites = Dictionary(grouping: allCases, by: { folder($0.contract.id) })
+        let casesByFolder = Dictionary(grouping: allCases, by: { folder($0.contract.id) })
             .sorted { $0.key < $1.key }
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         text +=
-            "<testsuites name=\"assay\" \(countAttributes(allCases, withSkipped: false)) time=\"\(time(report.seconds))\">\n"
-        for (folder, cases) in suites {
+            "<testsuites name=\"assay\" \(countAttributes(allCases, withSkipped: false)) time=\"\(secondsText(report.seconds))\">\n"
+        for (folder, cases) in casesByFolder {
             let seconds = cases.reduce(0) { $0 + $1.seconds }
             text += "  <testsuite name=\"\(escaped(folder))\" \(countAttributes(cases)) "
             text +=
-                "timestamp=\"\(report.began.description.dropLast())\" time=\"\(time(seconds))\">\n"
+                "timestamp=\"\(report.began.description.dropLast())\" time=\"\(secondsText(seconds))\">\n"
             for result in cases { text += testCase(result, folder, replay) }
             text += "  </testsuite>\n"
         }
@@ -37,17 +37,17 @@ package enum JUnitReport {
 
     /// Returns the XML attributes with the numbers of cases.
     ///
-    /// The schema has no `skipped` attribute on `testsuites`.
+    /// The schema allows no `skipped` attribute on the `testsuites` element.
     private static func countAttributes(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true)
         -> String
     {
-        let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
-        let errors = cases.count { isError($0) }
-        let skipped = cases.count {
+        let failureCount = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
+        let errorCount = cases.count { isError($0) }
+        let skippedCount = cases.count {
             $0.verdict == .knownFailure || ($0.verdict == .notRun && $0.isDeclaredUnsupported)
         }
-        return "tests=\"\(cases.count)\" failures=\"\(failures)\" errors=\"\(errors)\""
-            + (withSkipped ? " skipped=\"\(skipped)\"" : "")
+        return "tests=\"\(cases.count)\" failures=\"\(failureCount)\" errors=\"\(errorCount)\""
+            + (withSkipped ? " skipped=\"\(skippedCount)\"" : "")
     }
 
     private static func isError(_ result: Redacted<CaseResult>) -> Bool {
@@ -62,9 +62,9 @@ package enum JUnitReport {
     ) -> String {
         let name = result.contract.caseID.dropFirst(folder.isEmpty ? 0 : folder.count + 1)
         let classname = folder.split(separator: "/").joined(separator: ".")
-        let head =
+        let testCaseStartTag =
             "    <testcase classname=\"\(escaped(classname))\" name=\"\(escaped(String(name)))\" "
-            + "time=\"\(time(result.seconds))\""
+            + "time=\"\(secondsText(result.seconds))\""
         let first = result.findings.first
         let message = escaped(
             first.map { "\($0.code.rawValue) \($0.rule): \($0.actual)" } ?? result.note ?? ""
@@ -81,17 +81,20 @@ package enum JUnitReport {
         )
         let type = first?.code.rawValue ?? result.verdict.rawValue
         switch result.verdict {
-        case .passed: return head + "/>\n"
+        case .passed: return testCaseStartTag + "/>\n"
         case .failed, .unexpectedPass:
-            return head + ">\n      <failure type=\"\(type)\" message=\"\(message)\">\(detail)"
+            return testCaseStartTag
+                + ">\n      <failure type=\"\(type)\" message=\"\(message)\">\(detail)"
                 + "</failure>\n    </testcase>\n"
         case .knownFailure:
-            return head + ">\n      <skipped message=\"known failure: \(message)\"/>\n"
+            return testCaseStartTag + ">\n      <skipped message=\"known failure: \(message)\"/>\n"
                 + "    </testcase>\n"
         case .notRun where result.isDeclaredUnsupported:
-            return head + ">\n      <skipped message=\"\(message)\"/>\n    </testcase>\n"
+            return testCaseStartTag
+                + ">\n      <skipped message=\"\(message)\"/>\n    </testcase>\n"
         case .inconclusive, .notRun:
-            return head + ">\n      <error type=\"\(type)\" message=\"\(message)\">\(detail)"
+            return testCaseStartTag
+                + ">\n      <error type=\"\(type)\" message=\"\(message)\">\(detail)"
                 + "</error>\n    </testcase>\n"
         }
     }
@@ -100,7 +103,7 @@ package enum JUnitReport {
     ///
     /// Swift writes values below 0.0001 with an exponent, which the schema does not allow. Such
     /// values become 0.0.
-    private static func time(_ seconds: Double) -> String {
+    private static func secondsText(_ seconds: Double) -> String {
         let text = "\(seconds)"
         return text.contains("e") ? "0.0" : text
     }

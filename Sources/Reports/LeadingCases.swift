@@ -6,7 +6,7 @@ internal import Conformance
 /// A longer case contains a shorter case when it has all operations of the shorter case in the same
 /// order and the same finding. For example, a backend that mishandles renewals fails every case
 /// with a renewal, and the shortest of them leads. The longer cases probably, but not certainly,
-/// have the same reason, so every case keeps its finding and its replay command.
+/// have the same cause, so every case keeps its finding and its replay command.
 struct LeadingCases {
     /// A failed case, with its finding and its operations.
     private struct FailedCase {
@@ -14,8 +14,10 @@ struct LeadingCases {
         let failureKey: FailureKey
         let operations: [String]
 
-        /// Returns nil for a case that delivers no webhook, because the steps of a phone contract
-        /// are ordered differently.
+        /// Creates the entry for a failed case.
+        ///
+        /// Returns nil for a case that did not fail or that delivers no webhook. A case without a
+        /// webhook is a phone contract, whose steps are ordered differently.
         init?(_ result: Redacted<CaseResult>) {
             let steps = result.contract.given + result.contract.steps
             guard result.verdict == .failed, let first = result.findings.first,
@@ -68,7 +70,8 @@ struct LeadingCases {
         self.leadingCaseIDs = leadingCaseIDs
     }
 
-    /// The ID of the shorter case that leads the case with an ID; nil when there is no such case.
+    /// The ID of the shorter case that leads the case with the given ID; nil when no shorter case
+    /// leads it.
     subscript(_ caseID: String) -> String? { leadingCaseIDs[caseID] }
 
     /// The cases that lead other cases, with the number of these other cases.
@@ -85,10 +88,10 @@ struct LeadingCases {
     /// its faults.
     private static func operations(_ step: Step) -> [String] {
         guard case .deliver(let delivery) = step else { return ["\(step)"] }
-        var plain = Delivery(name: delivery.name, subject: delivery.subject)
-        plain.provider = delivery.provider
-        plain.delay = delivery.delay
+        var deliveryWithoutFaults = Delivery(name: delivery.name, subject: delivery.subject)
+        deliveryWithoutFaults.provider = delivery.provider
+        deliveryWithoutFaults.delay = delivery.delay
         let name = "\(delivery.provider) \(delivery.eventDescription)"
-        return plain == delivery ? [name] : [name, "\(delivery)"]
+        return deliveryWithoutFaults == delivery ? [name] : [name, "\(delivery)"]
     }
 }

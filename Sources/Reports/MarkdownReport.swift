@@ -5,7 +5,7 @@ package import Conformance
 ///
 /// It contains counts, clauses, finding codes, and the command that repeats the run.
 package enum MarkdownReport {
-    private static let groupMax = 12
+    private static let groupCountMax = 12
 
     /// Renders the Markdown summary of a run.
     ///
@@ -19,7 +19,7 @@ package enum MarkdownReport {
         var text = "## Assay: \(report.exitCode == 0 ? "green" : "not green")\n\n"
         if !report.skipReasons.isEmpty {
             text += "Stopped before the first case:\n\n"
-            text += report.skipReasons.map { "- \(plain($0))\n" }.joined() + "\n"
+            text += report.skipReasons.map { "- \(escapedText($0))\n" }.joined() + "\n"
             return text + replaySection(replay.value.text([]))
         }
         let scorecard = report.scorecard
@@ -31,25 +31,26 @@ package enum MarkdownReport {
         if let grade = scorecard.grade { text += "**Grade** \(grade.rawValue) · " }
         text += "**clauses proven** \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
         text +=
-            " · seed \(plain(report.seed)) · suite \(plain(String(report.suite.prefix(19))))\n\n"
-        let groups = FindingGroup.all(report.cases.filter(\.isReported))
+            " · seed \(escapedText(report.seed)) · suite \(escapedText(String(report.suite.prefix(19))))\n\n"
+        let groups = FindingGroup.groups(report.cases.filter(\.isReported))
         if !groups.isEmpty {
             text += "| finding | verdict | cases | clauses | first |\n"
             text += "| --- | --- | ---: | --- | --- |\n"
-            for group in groups.prefix(groupMax) {
+            for group in groups.prefix(groupCountMax) {
                 let first = group.cases.first?.result.contract.caseID ?? ""
                 text +=
-                    "| \(group.code.rawValue) \(plain(group.code.rule)) | \(group.verdict.words)"
-                text += " | \(group.cases.count) | \(plain(group.clauses.joined(separator: " ")))"
+                    "| \(group.code.rawValue) \(escapedText(group.code.rule)) | \(group.verdict.words)"
+                text +=
+                    " | \(group.cases.count) | \(escapedText(group.clauses.joined(separator: " ")))"
                 text += " | \(code(first)) |\n"
             }
-            let restCount = groups.count - groupMax
+            let restCount = groups.count - groupCountMax
             if restCount > 0 {
                 text += "\n\(restCount) more kind\(restCount == 1 ? "" : "s") of findings.\n"
             }
             text += "\n"
         }
-        let notes = report.notesWithKillSummary.map { "- \(plain($0))\n" }
+        let notes = report.notesWithKillSummary.map { "- \(escapedText($0))\n" }
         if !notes.isEmpty { text += notes.joined() + "\n" }
         return text + replaySection(replay.value.text([]))
     }
@@ -67,7 +68,7 @@ package enum MarkdownReport {
     }
 
     /// Returns text for a table cell or a line, with Markdown characters escaped.
-    private static func plain(_ text: String) -> String {
+    private static func escapedText(_ text: String) -> String {
         var output = ""
         for character in text.printable {
             switch character {
@@ -85,7 +86,7 @@ package enum MarkdownReport {
 
     private static func code(_ text: String) -> String {
         let fence = String(repeating: "`", count: longestRun(of: "`", in: text) + 1)
-        let bare = text.printable.replacing("|", with: "\\|")
-        return "\(fence)\(bare)\(fence)"
+        let escapedCode = text.printable.replacing("|", with: "\\|")
+        return "\(fence)\(escapedCode)\(fence)"
     }
 }

@@ -10,16 +10,16 @@ extension String {
         for paragraph in parts(between: "\n") {
             var line = ""
             for word in paragraph.split(separator: " ", omittingEmptySubsequences: true) {
-                var rest = word
-                if !line.isEmpty, line.count + 1 + rest.count > width {
+                var remainingText = word
+                if !line.isEmpty, line.count + 1 + remainingText.count > width {
                     lines.append(line.printableStart)
                     line = ""
                 }
-                while rest.count > width {
-                    lines.append(String(rest.prefix(width)).printableStart)
-                    rest = rest.dropFirst(width)
+                while remainingText.count > width {
+                    lines.append(String(remainingText.prefix(width)).printableStart)
+                    remainingText = remainingText.dropFirst(width)
                 }
-                line += (line.isEmpty ? "" : " ") + rest
+                line += (line.isEmpty ? "" : " ") + remainingText
             }
             lines.append(line.printableStart)
         }
@@ -43,10 +43,10 @@ extension String {
     /// The line with its first character escaped if the line would begin a command for the log
     /// processor of a CI service.
     var printableStart: String {
-        let start = unicodeScalars.prefix { $0.properties.isWhitespace }
-        let rest = unicodeScalars[start.endIndex...]
-        guard rest.starts(with: "::".unicodeScalars) else { return self }
+        let leadingWhitespace = unicodeScalars.prefix { $0.properties.isWhitespace }
+        let remainingText = unicodeScalars[leadingWhitespace.endIndex...]
+        guard remainingText.starts(with: "::".unicodeScalars) else { return self }
         let colon: Unicode.Scalar = ":"
-        return String(start) + colon.visibleEscape + String(rest.dropFirst())
+        return String(leadingWhitespace) + colon.visibleEscape + String(remainingText.dropFirst())
     }
 }

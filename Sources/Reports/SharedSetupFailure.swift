@@ -3,15 +3,15 @@ internal import Conformance
 /// A cause that several cases share, so that the terminal report shows only the first of these
 /// cases in full.
 ///
-/// Only problems that occur before the case tests its clause count as common, such as an
+/// Only problems that occur before the case tests its clause count as a shared cause, such as an
 /// unreachable backend. Two cases that fail later with equal states may still have different
-/// reasons.
+/// causes.
 struct SharedSetupFailure: Hashable {
     private let verdict: Verdict
     private let code: FindingCode?
     private let text: String
 
-    /// Returns the cause of a case; nil when the report shows the case on its own.
+    /// Returns the cause of a case; nil when the report shows the case individually.
     init?(_ result: Redacted<CaseResult>) {
         verdict = result.verdict
         code = result.findings.first?.code
@@ -21,7 +21,7 @@ struct SharedSetupFailure: Hashable {
         // ignored.
         case (.inconclusive, .backendGone), (.inconclusive, .machineBusy): text = ""
         case (.inconclusive, .some), (.failed, .responseStatus), (.failed, .noResponse):
-            // A case with more than one finding is reported on its own.
+            // A case with more than one finding is reported individually.
             guard result.findings.count == 1, let first = result.findings.first else { return nil }
             text = first.actual
         case (.passed, _), (.knownFailure, _), (.unexpectedPass, _), (.inconclusive, _),

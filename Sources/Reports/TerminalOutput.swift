@@ -86,16 +86,16 @@ package struct StopCommandsPair: Hashable, Sendable {
         token = "assay-" + numbers.map { String($0, radix: 16) }.joined(separator: "-")
     }
 
-    private var start: String { "::stop-commands::\(token)" }
-    private var end: String { "::\(token)::" }
+    private var stopCommand: String { "::stop-commands::\(token)" }
+    private var resumeCommand: String { "::\(token)::" }
 
     /// Returns whether a line is one of the two commands of the pair.
-    func isMarker(_ line: String) -> Bool { line == start || line == end }
+    func isMarker(_ line: String) -> Bool { line == stopCommand || line == resumeCommand }
 
     /// Returns the lines between the two commands of the pair.
     ///
     /// The token is removed from the lines so that none of them can end the pair.
     package func enclosed(_ lines: [String]) -> [String] {
-        [start] + lines.map { $0.replacing(token, with: "assay") } + [end]
+        [stopCommand] + lines.map { $0.replacing(token, with: "assay") } + [resumeCommand]
     }
 }

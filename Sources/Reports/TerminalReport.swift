@@ -37,30 +37,30 @@ package struct TerminalReport: Sendable {
         guard all.count > fullCaseMax else { return caseLines(all) }
         let fullCaseIDs = Set(worstCaseIDs(all, fullCaseMax))
         let shown = all.filter { fullCaseIDs.contains($0.contract.caseID) }
-        let rest = all.filter { !fullCaseIDs.contains($0.contract.caseID) }
+        let shortenedCases = all.filter { !fullCaseIDs.contains($0.contract.caseID) }
         let hint =
-            "         \(rest.count) more case\(rest.count == 1 ? "" : "s") listed above; "
+            "         \(shortenedCases.count) more case\(shortenedCases.count == 1 ? "" : "s") listed above; "
             + "--verbose shows all in full, --only ID shows one\n\n"
-        return caseLines(shown) + [rest.map(line).joined() + hint]
+        return caseLines(shown) + [shortenedCases.map(line).joined() + hint]
     }
 
     /// Returns the IDs of the most informative cases.
     ///
     /// Failures come before inconclusive cases, and cases that lead other cases come first.
     private func worstCaseIDs(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
-        let leading = LeadingCases(Self.reportedIndividually(results))
+        let leadingCases = LeadingCases(Self.reportedIndividually(results))
         let followerCounts = Dictionary(
-            uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) }
+            uniqueKeysWithValues: leadingCases.all.map { ($0.caseID, $0.count) }
         )
         func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
-            let kind =
+            let verdictRank =
                 switch result.verdict {
                 case .failed, .unexpectedPass: 0
                 case .inconclusive: 1
                 case .passed, .knownFailure, .notRun: 2
                 }
             let id = result.contract.caseID
-            return (kind, leading[id] == nil ? 0 : 1, -(followerCounts[id] ?? 0))
+            return (verdictRank, leadingCases[id] == nil ? 0 : 1, -(followerCounts[id] ?? 0))
         }
         // One case of each clause comes before a second case of any clause.
         var seenClauses: Set<String> = []
@@ -70,8 +70,10 @@ package struct TerminalReport: Sendable {
         }.map(\.element)
         let first = sorted.filter { seenClauses.insert($0.contract.clause).inserted }
         let firstIDs = Set(first.map(\.contract.caseID))
-        let order = first + sorted.filter { !firstIDs.contains($0.contract.caseID) }
-        return order.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(\.contract.caseID)
+        let orderedResults = first + sorted.filter { !firstIDs.contains($0.contract.caseID) }
+        return orderedResults.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(
+            \.contract.caseID
+        )
     }
 
     /// The minimum width of the case ID in a one-line case, in characters, even if the clause is
@@ -99,12 +101,12 @@ package struct TerminalReport: Sendable {
 
     private func caseLines(_ results: [Redacted<CaseResult>]) -> [String] {
         let resultsBySetupFailure = Dictionary(grouping: results) { SharedSetupFailure($0) }
-        let leading = LeadingCases(Self.reportedIndividually(results))
+        let leadingCases = LeadingCases(Self.reportedIndividually(results))
         return results.compactMap { result in
             guard let cause = SharedSetupFailure(result), let all = resultsBySetupFailure[cause],
                 all.count > 1
             else {
-                let leadingCaseID = leading[result.contract.caseID]
+                let leadingCaseID = leadingCases[result.contract.caseID]
                 return (leadingCaseID.map { followerBlock(result, of: $0) } ?? block(result)) + "\n"
             }
             guard all[0].contract.caseID == result.contract.caseID else { return nil }
@@ -167,10 +169,12 @@ package struct TerminalReport: Sendable {
 
     private func headline(_ label: String, _ result: Redacted<CaseResult>, _ code: String) -> String
     {
-        let tail = [code, result.contract.clause, result.contract.level.rawValue.uppercased()]
-            .filter { !$0.isEmpty }.joined(separator: "  ")
+        let headlineDetails = [
+            code, result.contract.clause, result.contract.level.rawValue.uppercased(),
+        ]
+        .filter { !$0.isEmpty }.joined(separator: "  ")
         return "\(style.bold(label))  \(result.contract.caseID.printable)\n"
-            + indented(result.contract.title, 6) + "      \(tail.printable)\n"
+            + indented(result.contract.title, 6) + "      \(headlineDetails.printable)\n"
     }
 
     /// Returns text wrapped to the width of the terminal and indented, with terminal codes escaped.
@@ -283,15 +287,15 @@ package struct TerminalReport: Sendable {
             + "         \(counts)\n"
         if let backendWorkSeconds = report.backendSeconds {
             let tenthsOfSecond = Int((backendWorkSeconds * 10).rounded())
-            let time = "\(tenthsOfSecond / 10).\(tenthsOfSecond % 10) s"
+            let backendTimeText = "\(tenthsOfSecond / 10).\(tenthsOfSecond % 10) s"
             text +=
                 report.backendCount == 1
-                ? "         the backend was handling requests for \(time) of that time\n"
-                : "         \(report.backendCount) backends were handling requests for \(time) in "
+                ? "         the backend was handling requests for \(backendTimeText) of that time\n"
+                : "         \(report.backendCount) backends were handling requests for \(backendTimeText) in "
                     + "total\n"
         }
-        let leading = LeadingCases(Self.reportedIndividually(report.cases)).all
-        for (caseID, count) in leading.prefix(Self.namedLeaderMax) {
+        let leadingCases = LeadingCases(Self.reportedIndividually(report.cases)).all
+        for (caseID, count) in leadingCases.prefix(Self.namedLeaderMax) {
             let cases = "\(count) more case\(count == 1 ? "" : "s")"
             text += indented(
                 "start with \(caseID): \(cases) containing the same steps failed in the same way",
@@ -302,24 +306,24 @@ package struct TerminalReport: Sendable {
         text += "         clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
         if let grade = scorecard.grade { text += " · grade \(style.bold(grade.rawValue))" }
         text += "\n"
-        let failedClauses = scorecard.names(.failed)
+        let failedClauses = scorecard.clauseNames(.failed)
         if !failedClauses.isEmpty {
             text += lines("", "failed clauses: " + failedClauses.joined(separator: " "), 9)
         }
-        let unproven = scorecard.names(.unproven)
+        let unproven = scorecard.clauseNames(.unproven)
         if !unproven.isEmpty {
             text += lines("", "unproven clauses: " + unproven.joined(separator: " "), 9)
         }
         for (line, clauses) in Scorecard.unobservedChecks(report.value.cases) {
             text += indented("\(clauses.joined(separator: " ")) not proven: \(line)", 9)
         }
-        let skipped = Dictionary(
+        let casesByNote = Dictionary(
             grouping: report.value.cases.filter {
                 $0.verdict == .notRun && $0.isDeclaredUnsupported
             },
             by: { $0.note ?? "" }
         )
-        for (note, cases) in skipped.sorted(by: { $0.key < $1.key }) {
+        for (note, cases) in casesByNote.sorted(by: { $0.key < $1.key }) {
             text += indented(
                 "\(cases.count) case\(cases.count == 1 ? "" : "s") not run: \(note)",
                 9

@@ -8,15 +8,18 @@ package struct TerminalStyle: Hashable, Sendable {
     ///
     /// The timeline of a case does not fit in less than the minimum, and lines longer than the
     /// maximum are hard to read.
-    package static let widths = 72...160
+    package static let supportedWidths = 72...160
 
-    package let isColoured: Bool
+    package let isColored: Bool
     /// The maximum number of characters in a line.
     package let width: Int
 
-    package init(isColoured: Bool, width: Int = standardWidth) {
-        self.isColoured = isColoured
-        self.width = min(max(width, Self.widths.lowerBound), Self.widths.upperBound)
+    package init(isColored: Bool, width: Int = standardWidth) {
+        self.isColored = isColored
+        self.width = min(
+            max(width, Self.supportedWidths.lowerBound),
+            Self.supportedWidths.upperBound
+        )
     }
 
     package func bold(_ text: String) -> String { wrap(text, "1") }
@@ -26,6 +29,6 @@ package struct TerminalStyle: Hashable, Sendable {
     package func yellow(_ text: String) -> String { wrap(text, "33") }
 
     private func wrap(_ text: String, _ code: String) -> String {
-        isColoured ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
+        isColored ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
     }
 }

@@ -4,14 +4,14 @@ package import Conformance
 /// virtual times.
 package struct Timeline: Sendable {
     /// The column at which the description of an exchange starts in its line.
-    private static let indent = 50
+    private static let continuationIndent = 50
 
     /// The maximum number of characters in a line.
     private var width = TerminalStyle.standardWidth
     private let exchanges: [Exchange]
     private let base: Instant
     /// A short summary of the event in each delivery, by the name of the delivery.
-    private let events: [String: String]
+    private let eventTextsByDelivery: [String: String]
 
     /// Creates the timeline of a list of exchanges.
     ///
@@ -23,7 +23,7 @@ package struct Timeline: Sendable {
     package init(_ exchanges: [Exchange], base: Instant, of contract: Contract? = nil) {
         self.exchanges = exchanges
         self.base = base
-        events = contract?.eventTexts ?? [:]
+        eventTextsByDelivery = contract?.eventTexts ?? [:]
     }
 
     /// Creates the timeline of the run by which a case was judged.
@@ -91,19 +91,20 @@ package struct Timeline: Sendable {
         }
     }
 
-    /// Removes repeated requests of the same probe (a read of the backend's state), except for the
+    /// Removes repeated reads of the same kind (the same probe, app call or screen), except for the
     /// last one.
     ///
-    /// Probes are repeated while the run waits for the backend to finish, and reads of a recorded
-    /// run until the response matches the recording. Only the last response matters.
+    /// A run repeats its probes while it waits for the backend to finish. The replay of a recorded
+    /// run repeats its reads until the response matches the recording. Only the last response
+    /// matters.
     private static func withoutRepeatedProbes(_ exchanges: [Exchange]) -> [Exchange] {
-        var last: [Exchange.Purpose: Int] = [:]
-        for exchange in exchanges { last[exchange.purpose] = exchange.sequence }
+        var lastSequences: [Exchange.Purpose: Int] = [:]
+        for exchange in exchanges { lastSequences[exchange.purpose] = exchange.sequence }
         return exchanges.filter { exchange in
             switch exchange.purpose {
             // A call by the app on a phone is part of the app's behavior and is never removed.
             case .appCall where exchange.phone != nil: true
-            case .probe, .appCall, .screen: last[exchange.purpose] == exchange.sequence
+            case .probe, .appCall, .screen: lastSequences[exchange.purpose] == exchange.sequence
             default: true
             }
         }
@@ -119,16 +120,19 @@ package struct Timeline: Sendable {
         let messageText = "\(subject(exchange)) \(call(exchange))".printable
         let rest = Self.responseText(exchange).map { wrappedLines($0.printable) } ?? []
         if exchange.from == .app {
-            // A bridge command is one long word whose end is important.
-            let parts = wrappedLines(messageText, lineMax: Self.commandLineMax)
-            return [start + (parts.first ?? "")]
-                + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
+            // A bridge command is one long word whose end is important, so it gets more lines than
+            // other text.
+            let messageLines = wrappedLines(messageText, lineMax: Self.commandLineMax)
+            return [start + (messageLines.first ?? "")]
+                + (messageLines.dropFirst() + rest).map {
+                    String(repeating: " ", count: Self.continuationIndent) + $0
+                }
         }
         guard case .delivery = exchange.purpose else {
             return truncatedLines(start + messageText, rest)
         }
-        let parts = messageText.wrapped(width - start.count)
-        return truncatedLines(start + (parts.first ?? ""), parts.dropFirst() + rest)
+        let messageLines = messageText.wrapped(width - start.count)
+        return truncatedLines(start + (messageLines.first ?? ""), messageLines.dropFirst() + rest)
     }
 
     private static let responseLineMax = 3
@@ -141,16 +145,16 @@ package struct Timeline: Sendable {
     {
         var (rest, lines) = (Substring(responseText), [String]())
         while !rest.isEmpty, lines.count < lineMax {
-            lines.append(String(rest.prefix(width - Self.indent)).printableStart)
-            rest = rest.dropFirst(width - Self.indent)
+            lines.append(String(rest.prefix(width - Self.continuationIndent)).printableStart)
+            rest = rest.dropFirst(width - Self.continuationIndent)
         }
         if !rest.isEmpty { lines[lines.count - 1] = lines[lines.count - 1].dropLast() + "…" }
         return lines
     }
 
     private func truncatedLines(_ first: String, _ rest: [String]) -> [String] {
-        let indent = String(repeating: " ", count: Self.indent)
-        return ([first] + rest.map { indent + $0 }).map { text in
+        let continuationIndent = String(repeating: " ", count: Self.continuationIndent)
+        return ([first] + rest.map { continuationIndent + $0 }).map { text in
             text.count <= width ? text : String(text.prefix(width - 1)) + "…"
         }
     }
@@ -158,7 +162,9 @@ package struct Timeline: Sendable {
     /// Returns the description of a request: the bridge command, the summary of the event, or the
     /// method and path.
     private func call(_ exchange: Exchange) -> String {
-        if case .delivery(let name, _) = exchange.purpose, let text = events[name] { return text }
+        if case .delivery(let name, _) = exchange.purpose, let text = eventTextsByDelivery[name] {
+            return text
+        }
         let body = try? JSONValue(parsing: exchange.request.body)
         if exchange.from == .app, exchange.to == .despia, let text = body?["command"]?.string {
             return text

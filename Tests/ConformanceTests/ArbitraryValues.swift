@@ -75,18 +75,18 @@ struct ArbitraryValues {
 
 extension JSONValue {
     /// Every place in it, the whole first.
-    var places: [JSONPointer] { places(at: JSONPointer()) }
+    var valuePaths: [JSONPointer] { valuePaths(at: JSONPointer()) }
 
-    private func places(at pointer: JSONPointer) -> [JSONPointer] {
+    private func valuePaths(at pointer: JSONPointer) -> [JSONPointer] {
         switch self {
         case .array(let elements):
             [pointer]
                 + elements.enumerated().flatMap {
-                    $0.element.places(at: pointer.appending(String($0.offset)))
+                    $0.element.valuePaths(at: pointer.appending(String($0.offset)))
                 }
         case .object(let object):
             [pointer]
-                + object.members.flatMap { $0.value.places(at: pointer.appending($0.key)) }
+                + object.members.flatMap { $0.value.valuePaths(at: pointer.appending($0.key)) }
         case .null, .bool, .number, .string: [pointer]
         }
     }

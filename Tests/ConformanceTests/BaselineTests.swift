@@ -35,7 +35,7 @@ struct BaselineTests {
             return copy
         }
 
-        func baseline(_ relation: Expectation.Relation) -> Step? {
+        func baseline(_ relation: Expectation.BaselineRelation) -> Step? {
             switch relation {
             case .faultFree: faultFree
             case .once: once
@@ -48,11 +48,11 @@ struct BaselineTests {
     }
 
     private static func event(
-        knownBy: EventSpec.UserIDLocation = .appUserID,
+        userIDLocation: EventSpec.UserIDLocation = .appUserID,
         _ change: (inout Delivery) -> Void = { _ in }
     ) -> Step {
         var spec = EventSpec(type: "RENEWAL", user: "ada")
-        spec.knownBy = knownBy
+        spec.userIDLocation = userIDLocation
         var delivery = Delivery(name: "a", subject: .event(spec))
         change(&delivery)
         return .deliver(delivery)
@@ -62,7 +62,11 @@ struct BaselineTests {
         _ name: String,
         _ change: @escaping (inout Delivery) -> Void
     ) -> BaselineRow {
-        BaselineRow("an event \(name)", event(knownBy: .appUserID, change), everywhere: event())
+        BaselineRow(
+            "an event \(name)",
+            event(userIDLocation: .appUserID, change),
+            everywhere: event()
+        )
     }
 
     private static let untouched: [BaselineRow] = [
@@ -114,7 +118,7 @@ struct BaselineTests {
     private static let faults: [BaselineRow] = [
         BaselineRow(
             "a provider that fails",
-            .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
+            .provider(ProviderPlan(provider: .oneSignal, responses: [.reset])),
             everywhere: nil
         ),
         BaselineRow("a look, so that its views are fresh", .probe(user: "ada"), everywhere: nil),
@@ -128,7 +132,7 @@ struct BaselineTests {
         fault("whose store fails") { $0.databaseFailureCount = 2 },
         fault("with a crash") { $0.crash = Crash(signal: .kill, phase: .working) },
         fault("that comes later") { $0.delay = .seconds(300) },
-        fault("that may be refused") { $0.answers = .rejected },
+        fault("that may be refused") { $0.responses = .clientError },
         fault("that was never delivered") { $0.isNeverDelivered = true },
     ]
 
@@ -148,7 +152,7 @@ struct BaselineTests {
     private static let forms: [BaselineRow] = EventSpec.UserIDLocation.allCases.map { known in
         var row = BaselineRow(
             "an event known by \(known.rawValue)",
-            event(knownBy: known),
+            event(userIDLocation: known),
             everywhere: nil
         )
         (row.faultFree, row.once) = (row.step, row.step)
@@ -165,7 +169,7 @@ struct BaselineTests {
     ]
 
     private static func edited(_ name: String, _ change: (inout Delivery) -> Void) -> BaselineRow {
-        let step = event(knownBy: .appUserID, change)
+        let step = event(userIDLocation: .appUserID, change)
         return BaselineRow("an event with \(name)", step, everywhere: step).but {
             $0.plain = event()
         }
@@ -174,7 +178,7 @@ struct BaselineTests {
     private static let rows = untouched + faults + repeats + forms + edits
 
     private func plan(
-        _ relation: Expectation.Relation,
+        _ relation: Expectation.BaselineRelation,
         given: [Step] = [],
         steps: [Step]
     ) -> CasePlan {
@@ -185,16 +189,16 @@ struct BaselineTests {
         return CasePlan(contract)
     }
 
-    @Test("a step in the baseline", arguments: Expectation.Relation.allCases, rows)
-    private func step(relation: Expectation.Relation, row: BaselineRow) {
+    @Test("a step in the baseline", arguments: Expectation.BaselineRelation.allCases, rows)
+    private func step(relation: Expectation.BaselineRelation, row: BaselineRow) {
         let plan = plan(relation, steps: [row.step])
         let expected = row.baseline(relation).map { [$0] } ?? []
         #expect(plan.baseline?.steps == expected)
         #expect(plan.subject.steps == [row.step], "the judged run does what the contract says")
     }
 
-    @Test("a given step in the baseline", arguments: Expectation.Relation.allCases, rows)
-    private func given(relation: Expectation.Relation, row: BaselineRow) {
+    @Test("a given step in the baseline", arguments: Expectation.BaselineRelation.allCases, rows)
+    private func given(relation: Expectation.BaselineRelation, row: BaselineRow) {
         let plan = plan(relation, given: [row.step], steps: [])
         let expected = relation == .before ? row.faultFree : row.baseline(relation)
         #expect(plan.baseline?.steps == (expected.map { [$0] } ?? []))
@@ -203,16 +207,16 @@ struct BaselineTests {
 
     @Test(
         "the baseline of a baseline is the same baseline",
-        arguments: Expectation.Relation.allCases,
+        arguments: Expectation.BaselineRelation.allCases,
         rows
     )
-    private func isIdempotent(relation: Expectation.Relation, row: BaselineRow) throws {
+    private func isIdempotent(relation: Expectation.BaselineRelation, row: BaselineRow) throws {
         let baseline = try #require(plan(relation, given: [row.step], steps: []).baseline)
         #expect(plan(relation, given: baseline.steps, steps: []).baseline?.steps == baseline.steps)
     }
 
-    @Test("a baseline is fault-free", arguments: Expectation.Relation.allCases, rows)
-    private func isFaultFree(relation: Expectation.Relation, row: BaselineRow) throws {
+    @Test("a baseline is fault-free", arguments: Expectation.BaselineRelation.allCases, rows)
+    private func isFaultFree(relation: Expectation.BaselineRelation, row: BaselineRow) throws {
         let baseline = try #require(plan(relation, given: [row.step], steps: [row.step]).baseline)
         #expect(!baseline.hasPlannedResponses && !baseline.hasRestart)
         #expect(
@@ -224,14 +228,14 @@ struct BaselineTests {
     @Test func `every relation has a baseline`() {
         var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).contract
         #expect(CasePlan(contract).baseline == nil)
-        for relation in Expectation.Relation.allCases {
+        for relation in Expectation.BaselineRelation.allCases {
             contract.expectation.relation = relation
             #expect(CasePlan(contract).baseline != nil, "\(relation)")
         }
     }
 
-    @Test("users are those of the whole contract", arguments: Expectation.Relation.allCases)
-    func users(relation: Expectation.Relation) {
+    @Test("users are those of the whole contract", arguments: Expectation.BaselineRelation.allCases)
+    func users(relation: Expectation.BaselineRelation) {
         let late = EventSpec(type: "RENEWAL", user: "bob")
         let plan = plan(
             relation,

@@ -118,8 +118,8 @@ struct CodePointComparisonTests {
         for seed in 0..<UInt64(200) {
             var made = ArbitraryValues(seed: seed)
             var value = JSONValue.object(made.object())
-            let places = value.places.filter { !$0.tokens.isEmpty }
-            let position = made.one(of: places + [JSONPointer(tokens: ["x"])])
+            let valuePaths = value.valuePaths.filter { !$0.tokens.isEmpty }
+            let position = made.one(of: valuePaths + [JSONPointer(tokens: ["x"])])
             value.set(position, to: .string(Self.composed))
             var other = value
             other.set(position, to: .string(Self.decomposed))
@@ -161,12 +161,12 @@ struct CodePointComparisonTests {
         #expect(text.exactLines == expected)
     }
 
-    private static let places: [(String, String, Int?)] = [
+    private static let valuePaths: [(String, String, Int?)] = [
         ("abc", "a", 0), ("abc", "bc", 1), ("abc", "abcd", nil), ("", "a", nil), ("aab", "ab", 1),
         ("ababac", "abac", 2), ("abc", "", nil), ("xé", "é", 1), ("e\u{301}", "e", 0),
     ]
 
-    @Test("a byte sequence is found at its first position", arguments: places)
+    @Test("a byte sequence is found at its first position", arguments: valuePaths)
     func position(text: String, needle: String, expected: Int?) {
         let bytes = Array(text.utf8)
         #expect(bytes.position(of: Array(needle.utf8)) == expected)

@@ -150,7 +150,7 @@ struct ContractChangeTests {
             contract([]) {
                 $0.needs = [.push]
                 $0.expectation.within = .seconds(3)
-                $0.expectation.answers = .statuses([200, 201])
+                $0.expectation.responses = .statuses([200, 201])
             },
             [
                 "needs: nothing → [push]", "expect › status: 200 → [200, 201]",
@@ -167,10 +167,10 @@ struct ContractChangeTests {
     @Test("a change is printed", arguments: changes.indices)
     func change(index: Int) {
         let (name, old, new, printed) = Self.changes[index]
-        #expect(ContractChange.all(from: old, to: new).map(Self.printed) == printed, "\(name)")
-        #expect(ContractChange.all(from: old, to: old).isEmpty)
+        #expect(ContractChange.changes(from: old, to: new).map(Self.printed) == printed, "\(name)")
+        #expect(ContractChange.changes(from: old, to: old).isEmpty)
         #expect(
-            ContractChange.all(from: new, to: old).isEmpty == printed.isEmpty,
+            ContractChange.changes(from: new, to: old).isEmpty == printed.isEmpty,
             "a change has a way back"
         )
     }

@@ -7,7 +7,7 @@ import Testing
 struct EdgeSavedRunTests {
     /// A run whose cases have deliveries, retries, pushes, probes and twins.
     private static func lines() throws -> [JSONValue] {
-        let relations: [Expectation.Relation?] = [nil, .once, .faultFree]
+        let relations: [Expectation.BaselineRelation?] = [nil, .once, .faultFree]
         let cases = relations.map { relation -> CaseResult in
             var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(relation))
             let id = builder.id(of: "ada")

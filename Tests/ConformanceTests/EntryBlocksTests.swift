@@ -32,7 +32,7 @@ struct EntryBlocksTests {
             #expect(blocks.count == model.count)
             #expect(blocks.map { Int($0.sequence) } == model)
         }
-        #expect(next > EntryBlocks.size * 4, "several blocks were filled")
+        #expect(next > EntryBlocks.blockSize * 4, "several blocks were filled")
     }
 
     @Test(
@@ -41,10 +41,10 @@ struct EntryBlocksTests {
     )
     func bounds(blockCount: Int) {
         var blocks = EntryBlocks()
-        let size = EntryBlocks.size * blockCount
-        for number in 0..<size { blocks.append(Self.entry(number)) }
-        #expect(blocks.last?.sequence == Int32(size - 1))
-        for _ in 0..<size { blocks.dropOldest() }
+        let blockSize = EntryBlocks.blockSize * blockCount
+        for number in 0..<blockSize { blocks.append(Self.entry(number)) }
+        #expect(blocks.last?.sequence == Int32(blockSize - 1))
+        for _ in 0..<blockSize { blocks.dropOldest() }
         #expect(blocks.isEmpty)
         blocks.append(Self.entry(7))
         #expect(blocks.map(\.sequence) == [7])

@@ -67,7 +67,7 @@ struct JSONPropertyTests {
         for seed in Self.seeds {
             var made = ArbitraryValues(seed: seed)
             let value = made.json()
-            for place in value.places {
+            for place in value.valuePaths {
                 #expect(value[place] != nil, "seed \(seed) at \(place)")
                 let read = JSONPointer(place.description)
                 #expect(read == place, "seed \(seed) at \(place)")
@@ -82,7 +82,7 @@ struct JSONPropertyTests {
             var made = ArbitraryValues(seed: seed)
             var value = JSONValue.object(made.object())
             let before = value
-            let place = made.one(of: value.places)
+            let place = made.one(of: value.valuePaths)
             let new = made.json()
             value.set(place, to: new)
             #expect(value[place] == new, "seed \(seed) at \(place)")
@@ -96,9 +96,9 @@ struct JSONPropertyTests {
         for seed in Self.seeds {
             var made = ArbitraryValues(seed: seed)
             var value = JSONValue.object(made.object())
-            let places = value.places.filter { !$0.tokens.isEmpty }
-            guard !places.isEmpty else { continue }
-            let place = made.one(of: places)
+            let valuePaths = value.valuePaths.filter { !$0.tokens.isEmpty }
+            guard !valuePaths.isEmpty else { continue }
+            let place = made.one(of: valuePaths)
             let parent = JSONPointer(tokens: place.tokens.dropLast())
             let count = value[parent].map(Self.count)
             value.set(place, to: nil)
@@ -117,7 +117,7 @@ struct JSONPropertyTests {
             let same = value.mapLeaves { $0 }
             #expect(same == value && same.text == value.text, "seed \(seed)")
             let marked = value.mapLeaves { _ in "x" }
-            #expect(marked.places == value.places, "seed \(seed)")
+            #expect(marked.valuePaths == value.valuePaths, "seed \(seed)")
             #expect(marked.strings.allSatisfy { $0 == "x" }, "seed \(seed)")
         }
     }

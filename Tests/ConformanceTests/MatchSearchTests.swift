@@ -102,7 +102,7 @@ struct SearchTests {
             )
         }
         func grade(_ cases: [CaseResult]) -> Scorecard.Grade? {
-            Scorecard(cases, isWhole: true).grade
+            Scorecard(cases, coversWholeSuite: true).grade
         }
         let good = ["S-01", "S-03", "S-04", "S-10"].map { result($0, .passed) }
         #expect(grade(good) == .complete)
@@ -110,10 +110,10 @@ struct SearchTests {
         #expect(grade(good + [result("S-01", .inconclusive)]) == Scorecard.Grade.none)
         #expect(grade(good + [result("S-10", .notRun, unsupported: true)]) == .complete)
         #expect(grade(good + [result("S-10", .notRun)]) == .resilient)
-        #expect(Scorecard(good, isWhole: false).grade == nil)
+        #expect(Scorecard(good, coversWholeSuite: false).grade == nil)
         let scorecard = Scorecard(
             good + [result("O-01", .notRun, unsupported: true)],
-            isWhole: true
+            coversWholeSuite: true
         )
         #expect(scorecard.clauses["O-01"] == .unproven, "not run is not proven")
     }

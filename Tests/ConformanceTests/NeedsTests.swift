@@ -56,11 +56,11 @@ struct NeedsTests {
         ("reconciling", call(.reconcile), [.reconcile]), ("a request", request(), []),
         ("a request with a token", withToken, [.firebase]),
         (
-            "a failing OneSignal", .provider(ProviderPlan(provider: .oneSignal, answers: [])),
+            "a failing OneSignal", .provider(ProviderPlan(provider: .oneSignal, responses: [])),
             []
         ),
         (
-            "a failing RevenueCat", .provider(ProviderPlan(provider: .revenueCat, answers: [])),
+            "a failing RevenueCat", .provider(ProviderPlan(provider: .revenueCat, responses: [])),
             [.readsSubscriberOnEvent]
         ),
         ("new keys", .rotateKeys, []), ("a revocation", .account(user: "ada", .revoke), []),
@@ -105,7 +105,7 @@ struct NeedsTests {
     }
 
     @Test func `reconciling backends read customers after any event`() {
-        let failing = Step.provider(ProviderPlan(provider: .revenueCat, answers: []))
+        let failing = Step.provider(ProviderPlan(provider: .revenueCat, responses: []))
         var contract = contract(given: [failing], steps: [Self.call(.reconcile)])
         #expect(Set(contract.allRequiredFeatures) == [.readsSubscriberOnEvent, .reconcile])
         contract.needs = [.reconcile]
@@ -113,16 +113,16 @@ struct NeedsTests {
     }
 
     @Test func `password guessing leaves a backend that refuses all logins`() {
-        func plan(_ count: Int, _ answers: ResponseExpectation?) -> RunPlan {
+        func plan(_ count: Int, _ responses: ResponseExpectation?) -> RunPlan {
             let calls = (0..<count).map { number in
                 var call = Call(name: "guess-\(number)", route: .login)
-                call.answers = answers
+                call.responses = responses
                 return Step.call([call])
             }
             return CasePlan(contract(steps: calls)).subject
         }
-        #expect(plan(10, .denied).degradesBackend)
-        #expect(!plan(9, .denied).degradesBackend)
+        #expect(plan(10, .nonSuccess).degradesBackend)
+        #expect(!plan(9, .nonSuccess).degradesBackend)
         #expect(!plan(20, nil).degradesBackend)
     }
 
@@ -130,7 +130,7 @@ struct NeedsTests {
     func hanging(count: Int) {
         let steps = (0..<count).map { _ in Self.event() }
         func plan(_ answer: ProviderPlan.PlannedResponse) -> RunPlan {
-            let failing = ProviderPlan(provider: .oneSignal, answers: [answer])
+            let failing = ProviderPlan(provider: .oneSignal, responses: [answer])
             return CasePlan(contract(given: [.provider(failing)], steps: steps)).subject
         }
         #expect(plan(.never).degradesBackend == (count >= 10))
@@ -169,9 +169,13 @@ struct NeedsTests {
         let contract = contract(steps: [Self.launch]) {
             var app = AppExpectation(location: Self.location)
             app.identities = [
-                .init(phone: "phone", wanted: .user("ada"), location: Self.location),
-                .init(phone: "phone", wanted: .notUser("bob"), location: Self.location),
-                .init(phone: "phone", wanted: .sameAs("second"), location: Self.location),
+                .init(phone: "phone", expectedValue: .user("ada"), location: Self.location),
+                .init(phone: "phone", expectedValue: .notUser("bob"), location: Self.location),
+                .init(
+                    phone: "phone",
+                    expectedValue: .sameAsPhone("second"),
+                    location: Self.location
+                ),
             ]
             $0.app = app
         }
@@ -219,7 +223,7 @@ struct NeedsTests {
     @Test func `a plan for Firebase affects all cases, one for OneSignal only its own`() {
         func plan(_ provider: Exchange.Party) -> RunPlan {
             CasePlan(
-                contract(steps: [.provider(ProviderPlan(provider: provider, answers: [.reset]))])
+                contract(steps: [.provider(ProviderPlan(provider: provider, responses: [.reset]))])
             ).subject
         }
         #expect(plan(.firebase).mustRunExclusively)
@@ -275,9 +279,9 @@ struct NeedsTests {
     }
 
     @Test("a feature declared unsupported is a skip reason", arguments: Feature.allCases)
-    func unsupported(feature: Feature) {
+    func unsupportedFeatures(feature: Feature) {
         var profile = Profile()
-        profile.unsupported = [feature]
+        profile.unsupportedFeatures = [feature]
         #expect(profile.skipReason(to: feature)?.contains(feature.rawValue) == true)
     }
 
@@ -310,7 +314,7 @@ struct NeedsTests {
         #expect(profile.skipReason(to: .login) != nil)
         profile.accountCreation = .command(["make"])
         #expect(profile.skipReason(to: .login) == nil)
-        profile.unsupported = [.push]
+        profile.unsupportedFeatures = [.push]
         profile.endpoints["purchasely-webhook"] = Profile.Endpoint(method: "POST", path: "/p")
         #expect(profile.skipReason(to: .purchaselyPush) != nil)
     }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Plans")
 struct PlanTests {
     private func contract(
-        _ relation: Expectation.Relation,
+        _ relation: Expectation.BaselineRelation,
         given: [Step] = [],
         steps: [Step]
     ) -> Contract {
@@ -33,7 +33,7 @@ struct PlanTests {
             contract(
                 .once,
                 steps: [
-                    .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
+                    .provider(ProviderPlan(provider: .oneSignal, responses: [.reset])),
                     event("a") {
                         $0.times = 8
                         $0.sendsCopiesConcurrently = true
@@ -92,7 +92,7 @@ struct PlanTests {
 
     @Test func `the direct relation uses the registered ID, plain drops edits`() {
         var spec = EventSpec(type: "RENEWAL", user: "ada")
-        spec.knownBy = .aliases
+        spec.userIDLocation = .aliases
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.edits = [.init(pointer: JSONPointer(tokens: ["x"]), value: 1)]
         delivery.addedNestingDepth = 9

@@ -5,14 +5,15 @@ import Testing
 struct ProviderPlanTests {
     @Test(
         "a planned response round-trips through text",
-        arguments: ProviderPlan.PlannedResponse.words.map(\.answer)
+        arguments: ProviderPlan.PlannedResponse.words.map(\.response)
             + [
-                .status(200), .status(599), .slow(2000), .slow(1501), .hang(60_000), .busy(3000),
+                .status(200), .status(599), .slow(2000), .slow(1501), .hangThenReset(60_000),
+                .tooManyRequests(3000),
                 .code("A B"),
             ]
     )
-    func spellingIsReadBack(answer: ProviderPlan.PlannedResponse) {
-        #expect(ProviderPlan.PlannedResponse(spelling: answer.spelling) == answer)
+    func spellingIsReadBack(response: ProviderPlan.PlannedResponse) {
+        #expect(ProviderPlan.PlannedResponse(notation: response.notation) == response)
     }
 
     @Test(
@@ -24,6 +25,6 @@ struct ProviderPlanTests {
     )
     func refuses(text: String) {
         let isWord = ProviderPlan.PlannedResponse.words.contains { $0.word == text }
-        #expect((ProviderPlan.PlannedResponse(spelling: text) != nil) == isWord)
+        #expect((ProviderPlan.PlannedResponse(notation: text) != nil) == isWord)
     }
 }

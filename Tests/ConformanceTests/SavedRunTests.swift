@@ -19,7 +19,7 @@ struct SavedRunTests {
             return CaseResult(judging: builder.evidence)
         }
         var report = RunReport(of: cases, notes: ["a note"])
-        report.isWhole = true
+        report.coversWholeSuite = true
         return report
     }
 
@@ -146,7 +146,7 @@ struct SavedRunTests {
 
     @Test func `the run of another version is refused by name`() throws {
         let text = try Self.lines().joined(separator: "\n")
-            .replacing("\"assay\":2,", with: "\"assay\":1,")
+            .replacing("\"assay\":3,", with: "\"assay\":2,")
         let error = #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: text) }
         #expect(
             error?.description

@@ -91,9 +91,9 @@ struct ScorecardTests {
 
     @Test("a clause is proven if all its cases passed", arguments: clauses)
     func clause(verdicts: [Verdict], state: Scorecard.ClauseState) {
-        let scorecard = Scorecard(verdicts.map { result($0) }, isWhole: true)
+        let scorecard = Scorecard(verdicts.map { result($0) }, coversWholeSuite: true)
         #expect(scorecard.clauses == ["S-03": state])
-        #expect(scorecard.count(state) == 1 && scorecard.names(state) == ["S-03"])
+        #expect(scorecard.count(state) == 1 && scorecard.clauseNames(state) == ["S-03"])
     }
 
     // MARK: What was not seen
@@ -101,12 +101,12 @@ struct ScorecardTests {
     @Test func `an inconclusive case proves nothing`() {
         let line = "no probe maps 'expires'"
         let blind = result(.passed) { $0.unobservedChecks = [line] }
-        #expect(Scorecard([blind], isWhole: true).clauses == ["S-03": .unproven])
+        #expect(Scorecard([blind], coversWholeSuite: true).clauses == ["S-03": .unproven])
         #expect(Scorecard.unobservedChecks([blind]).map(\.line) == [line])
         #expect(Scorecard.unobservedChecks([blind]).map(\.clauses) == [["S-03"]])
         // Another case of the clause did.
         let both = [blind, result(.passed)]
-        #expect(Scorecard(both, isWhole: true).clauses == ["S-03": .proven])
+        #expect(Scorecard(both, coversWholeSuite: true).clauses == ["S-03": .proven])
         #expect(Scorecard.unobservedChecks(both).isEmpty)
         // A clause that is broken is not one that lacks a line of profile.
         #expect(Scorecard.unobservedChecks([blind, result(.failed)]).isEmpty)
@@ -179,9 +179,11 @@ struct ScorecardTests {
 
     @Test func `a case with a missing feature does not affect its clause`() {
         let missing = result(.notRun) { $0.isDeclaredUnsupported = true }
-        #expect(Scorecard([missing], isWhole: true).clauses == ["S-03": .unproven])
+        #expect(Scorecard([missing], coversWholeSuite: true).clauses == ["S-03": .unproven])
         #expect(
-            Scorecard([missing, result(.passed)], isWhole: true).clauses == ["S-03": .proven]
+            Scorecard([missing, result(.passed)], coversWholeSuite: true).clauses == [
+                "S-03": .proven
+            ]
         )
     }
 
@@ -195,7 +197,7 @@ struct ScorecardTests {
             let cases = Self.retrySchedule.enumerated().map { index, clause in
                 result(index == broken ? verdict : .passed, clause: clause)
             }
-            let grade = Scorecard(cases, isWhole: true).grade
+            let grade = Scorecard(cases, coversWholeSuite: true).grade
             #expect(grade == Scorecard.Grade.allCases[broken], "\(verdict)")
         }
     }
@@ -211,7 +213,7 @@ struct ScorecardTests {
             }
         }
         func grade(_ more: [CaseResult]) -> Scorecard.Grade? {
-            Scorecard(whole + more, isWhole: true).grade
+            Scorecard(whole + more, coversWholeSuite: true).grade
         }
         // One of two of the first grade, then four of five, then four of six of all.
         #expect(grade(excepted(["S-02"], [.signature])) == Scorecard.Grade.none)
@@ -226,7 +228,7 @@ struct ScorecardTests {
         let whole = Self.retrySchedule.map { result(.passed, clause: $0) }
         for level in [Contract.Level.should, .may] {
             let extra = result(.failed, clause: "S-01") { $0.contract.level = level }
-            #expect(Scorecard(whole + [extra], isWhole: true).grade == .complete)
+            #expect(Scorecard(whole + [extra], coversWholeSuite: true).grade == .complete)
         }
         let session = result(.failed, clause: "S-01") {
             $0.contract.provenance = Provenance(
@@ -235,15 +237,15 @@ struct ScorecardTests {
                 location: EvidenceBuilder.location
             )
         }
-        #expect(Scorecard(whole + [session], isWhole: true).grade == .complete)
+        #expect(Scorecard(whole + [session], coversWholeSuite: true).grade == .complete)
     }
 
     @Test func `a shard and an interrupted run have no grade`() {
         let whole = Self.retrySchedule.map { result(.passed, clause: $0) }
         #expect(report(whole).scorecard.grade == nil)
-        #expect(report(whole) { $0.isWhole = true }.scorecard.grade == .complete)
+        #expect(report(whole) { $0.coversWholeSuite = true }.scorecard.grade == .complete)
         let stopped = report(whole) {
-            $0.isWhole = true
+            $0.coversWholeSuite = true
             $0.isInterrupted = true
         }
         #expect(stopped.scorecard.grade == nil)
@@ -421,7 +423,7 @@ struct ScorecardTests {
         var strict = report([golden(.passed, ageMax: .seconds(86_400))])
         strict.reportExpiredContracts(at: now, isError: true)
         #expect(strict.cases.map(\.verdict) == [isOver ? .inconclusive : .passed])
-        #expect(strict.cases[0].findings.map(\.code) == (isOver ? [.expired] : []))
+        #expect(strict.cases[0].findings.map(\.code) == (isOver ? [.contractExpired] : []))
         #expect(strict.notes.isEmpty)
         var mild = report([golden(.passed, ageMax: .seconds(86_400))])
         mild.reportExpiredContracts(at: now, isError: false)

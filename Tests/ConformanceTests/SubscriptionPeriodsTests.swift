@@ -20,7 +20,7 @@ struct PeriodsTests {
     /// The dates of the last step, in the judged run and in its twin.
     private static func dates(
         _ steps: [Step],
-        _ relation: Expectation.Relation = .faultFree
+        _ relation: Expectation.BaselineRelation = .faultFree
     ) -> [EventSpec] {
         var contract = EvidenceBuilder(
             expectation: EvidenceBuilder.expectation(relation)
@@ -137,7 +137,7 @@ struct SoonTests {
 
     @Test func `a slow backend gets more time`() {
         var plan = Self.plan { $0.graceEndsSoon = true }
-        plan.soon = .seconds(27)
+        plan.timeUntilSoonPeriodEnd = .seconds(27)
         let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: .seconds(10))
         #expect(Self.spec(withFixedPeriodEnd)?.grace == .seconds(37))
         #expect(Self.spec(withFixedPeriodEnd)?.expires == nil)

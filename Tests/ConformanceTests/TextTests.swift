@@ -231,7 +231,7 @@ struct TextTests {
 
     @Test("secret names are detected in any spelling", arguments: names)
     func secretNames(name: String, kind: String?) {
-        #expect(SecretNames.member(SecretNames.normal(name)) == kind)
+        #expect(SecretNames.member(SecretNames.normalizedName(name)) == kind)
     }
 
     @Test func `values under a secret name are removed at any depth`() {

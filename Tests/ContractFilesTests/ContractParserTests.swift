@@ -50,7 +50,7 @@ struct ContractParserTests {
         #expect(again.subject == .repeats("purchase"))
         #expect(
             last.given[1]
-                == .provider(ProviderPlan(provider: .oneSignal, answers: [.reset, .asUsual]))
+                == .provider(ProviderPlan(provider: .oneSignal, responses: [.reset, .asUsual]))
         )
         #expect(last.users == ["ada"])
     }
@@ -227,9 +227,9 @@ struct ProfileParserTests {
         signUp.responseIDPointer = JSONPointer("/user/id")
         #expect(profile.creation == .request(signUp))
         #expect(profile.endpoints["register"] == nil, "users come another way")
-        #expect(profile.probe(reading: "access")?.reading.meaning == .isAny(["pro", "max"]))
+        #expect(profile.probe(reading: "access")?.reading.meaning == .isOneOf(["pro", "max"]))
         #expect(profile.probe(reading: "expires")?.reading.meaning == .isFuture)
-        #expect(profile.unsupported == [.push])
+        #expect(profile.unsupportedFeatures == [.push])
         #expect(profile.skipReason(to: .purchasely) != nil)
         #expect(profile.skipReason(to: .firebase) != nil)
         #expect(profile.settleTimeout == .seconds(30))
@@ -261,7 +261,7 @@ struct ProfileParserTests {
             """
         ).get()
         let start = try #require(profile.start)
-        #expect(start.ready == Profile.Ready(method: "GET", path: "/", status: 401))
+        #expect(start.ready == Profile.ReadinessCheck(method: "GET", path: "/", status: 401))
         #expect(start.timeout == .seconds(120))
         #expect(start.folder == "server")
         #expect(start.stop?.signal == .interrupt)
@@ -275,7 +275,7 @@ struct ProfileParserTests {
         let access = try #require(profile.probe(reading: "access")?.reading)
         #expect(access.conditions.map(\.pointer.description) == ["/status", "/until", "/until"])
         #expect(
-            access.additionalConditions?[0].alternativeConditions?[0].meaning == .isAny([.null])
+            access.additionalConditions?[0].alternativeConditions?[0].meaning == .isOneOf([.null])
         )
         // A run that is saved holds none of it.
         let saved = try JSONValue(encoding: profile)
@@ -305,10 +305,10 @@ struct ProfileParserTests {
         let old =
             #"{"command": "x", "environment": {}, "takesAnyAnswer": true, "#
             + #""ready": {"method": "GET", "path": "/healthz"}}"#
-        let start: Profile.Start = try JSONValue(parsing: old).decoded()
-        #expect(start.ready == Profile.Ready(method: "GET", path: "/healthz"))
+        let start: Profile.StartSettings = try JSONValue(parsing: old).decoded()
+        #expect(start.ready == Profile.ReadinessCheck(method: "GET", path: "/healthz"))
         let creation = #"{"command": {"_0": ["a"]}}"#
-        let read: Profile.UserCreation = try JSONValue(parsing: creation).decoded()
+        let read: Profile.SetupAction = try JSONValue(parsing: creation).decoded()
         #expect(read == .command(["a"]))
     }
 

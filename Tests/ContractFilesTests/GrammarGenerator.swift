@@ -201,17 +201,17 @@ struct GrammarGenerator {
     // MARK: Constructs
 
     private mutating func entries(of construct: ConstructShape) -> [Entry] {
-        let chosen = construct.oneOf.randomElement(using: &random)
+        let chosen = construct.alternativeKeys.randomElement(using: &random)
         var entries: [Entry] = []
         for key in construct.keys where construct.name != "contract" || key.key != "given" {
-            let isLeft = construct.oneOf.contains(key.key) && key.key != chosen
+            let isLeft = construct.alternativeKeys.contains(key.key) && key.key != chosen
             let isWanted =
                 key.isRequired || key.key == chosen
                 || Int.random(in: 0..<3, using: &random) == 0
             guard isWanted, !isLeft, let node = node(key.shape) else { continue }
             set(key.key, node, in: &entries)
         }
-        for group in construct.mutuallyExclusive {
+        for group in construct.mutuallyExclusiveKeys {
             let given = group.filter { has($0, entries) }
             for key in given.dropFirst() { entries.removeAll { $0.key == key } }
         }
@@ -247,10 +247,10 @@ struct GrammarGenerator {
             set("at-most", word("3"), in: &entries)
         case "onesignal-plan", "revenuecat-plan", "firebase-plan":
             entries.removeAll { $0.key == "responses" || $0.key == "lost-response-of" }
-            let answers = [node(.count(200...599)), quoted("slow 3s"), word("reset")]
+            let responses = [node(.count(200...599)), quoted("slow 3s"), word("reset")]
             set(
                 "responses",
-                LocatedNode(.sequence(answers.compactMap(\.self)), Self.place),
+                LocatedNode(.sequence(responses.compactMap(\.self)), Self.place),
                 in: &entries
             )
         case "app-expectation": set("start", word("bounded"), in: &entries)

@@ -6,7 +6,7 @@ import Testing
 struct HistoryGeneratorTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
-        showsState: true,
+        canReadState: true,
         backendChoosesIDs: false
     )
 
@@ -75,12 +75,12 @@ struct HistoryGeneratorTests {
     @Test func `histories use only capabilities of the backend`() {
         let capabilities = Capabilities(
             features: [.subscription],
-            showsState: true,
+            canReadState: true,
             backendChoosesIDs: true
         )
         for script in histories(200, capabilities) {
             #expect(script.contract.needs.allSatisfy(capabilities.features.contains))
-            #expect(script.history.people.allSatisfy { $0.arrival == .registered })
+            #expect(script.history.users.allSatisfy { $0.arrival == .registered })
         }
     }
 
@@ -140,7 +140,7 @@ struct HistoryGeneratorTests {
             for history in script.history.shorterVariants {
                 #expect(
                     history.stepAndFaultCount < script.history.stepAndFaultCount
-                        || history.people.count < script.history.people.count
+                        || history.users.count < script.history.users.count
                 )
             }
         }

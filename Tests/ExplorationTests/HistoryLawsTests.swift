@@ -6,7 +6,7 @@ import Testing
 struct HistoryLawsTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
-        showsState: true,
+        canReadState: true,
         backendChoosesIDs: false
     )
 

@@ -21,7 +21,7 @@ struct HistoryTextTests {
     @Test func `a handwritten history file round-trips`() throws {
         let history = try HistoryText.history(Self.text)
         #expect(HistoryText.text(history) == Self.text)
-        #expect(history.people.map(\.arrival) == [.registered, .unknown])
+        #expect(history.users.map(\.arrival) == [.registered, .unknown])
         #expect(history.steps[0].readsStateAfterStep)
         #expect(history.steps[1].operation.isDeferred)
         #expect(history.steps[2].operation.from == "ada")
@@ -91,7 +91,7 @@ struct HistoryTextTests {
         _ placedFaults: [HistoryFault] = []
     ) -> CustomerHistory {
         CustomerHistory(
-            people: [CustomerHistory.Person("ada", .registered)],
+            users: [CustomerHistory.HistoryUser("ada", .registered)],
             steps: acts.enumerated().map { index, operation in
                 var made = HistoryOperation(operation.0, "ada", at: .seconds(-1000 + index))
                 made.product = operation.1
@@ -158,7 +158,7 @@ struct HistoryTextTests {
 
     private static let all = Capabilities(
         features: Set(Feature.allCases),
-        showsState: true,
+        canReadState: true,
         backendChoosesIDs: false
     )
 
@@ -245,7 +245,7 @@ struct HistoryTextTests {
             """
         let history = try HistoryText.history(text)
         _ = try HistoryScript(history, Self.all)
-        let alone = history.shorterVariants.filter { $0.people.map(\.name) == ["bob"] }
+        let alone = history.shorterVariants.filter { $0.users.map(\.name) == ["bob"] }
         #expect(
             alone.contains {
                 $0.placedFaults == [
@@ -272,7 +272,7 @@ struct HistoryTextTests {
         #expect(contract.expectation.states.map(\.user) == ["bob"])
         let names = CasePlan(contract).subject.deliveries.compactMap { delivery -> String? in
             guard case .event(let spec) = delivery.subject, spec.user == "bob" else { return nil }
-            return spec.knownBy.rawValue
+            return spec.userIDLocation.rawValue
         }
         #expect(names.count > 1)
         #expect(Set(names) == [EventSpec.UserIDLocation.appUserID.rawValue])
@@ -281,7 +281,7 @@ struct HistoryTextTests {
     @Test func `effects alone do not prove a state clause`() throws {
         let capabilities = Capabilities(
             features: [.push],
-            showsState: false,
+            canReadState: false,
             backendChoosesIDs: false
         )
         var history = Self.history([(.purchase, "premium_monthly"), (.cancel, "premium_monthly")])
@@ -310,7 +310,7 @@ struct HistoryTextTests {
     @Test func `a history impossible in every store is invalid`() {
         let capabilities = Capabilities(
             features: [.subscription],
-            showsState: true,
+            canReadState: true,
             backendChoosesIDs: false
         )
         func refused(_ acts: [(HistoryOperation.Kind, String)]) -> Bool {

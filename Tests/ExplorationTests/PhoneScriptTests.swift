@@ -237,20 +237,22 @@ struct PhoneScriptTests {
         guard let app = contract.expectation.app else { return contract.clause }
         words += app.requiredInvariants.map(\.name.rawValue)
         for screen in app.screens {
-            let wanted =
-                switch screen.wanted {
+            let expectedValue =
+                switch screen.expectedValue {
                 case .string(let text): text
-                default: screen.wanted.text
+                default: screen.expectedValue.text
                 }
-            words.append("\(screen.element.rawValue) \(screen.isNegated ? "not " : "")\(wanted)")
+            words.append(
+                "\(screen.element.rawValue) \(screen.isNegated ? "not " : "")\(expectedValue)"
+            )
         }
         words += app.commands.map { "\($0.name) \($0.countMin)" }
         for identity in app.identities {
-            switch identity.wanted {
+            switch identity.expectedValue {
             case .user(let user): words.append("id \(user)")
             case .changed: words.append("id changed")
             case .notUser(let user): words.append("id not \(user)")
-            case .sameAs, .otherThan: words.append("id ?")
+            case .sameAsPhone, .differentFromPhone: words.append("id ?")
             }
         }
         return words.joined(separator: " ")

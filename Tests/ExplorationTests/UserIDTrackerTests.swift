@@ -6,12 +6,12 @@ import Testing
 struct HistoryNamesTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
-        showsState: true,
+        canReadState: true,
         backendChoosesIDs: false
     )
 
-    private func script(_ acts: String, _ people: String...) throws -> HistoryScript {
-        let head = ["history 1"] + people.map { "person \($0)" }
+    private func script(_ acts: String, _ users: String...) throws -> HistoryScript {
+        let head = ["history 1"] + users.map { "person \($0)" }
         let text = (head + [acts]).joined(separator: "\n") + "\n"
         return try HistoryScript(HistoryText.history(text), Self.everything)
     }
@@ -25,7 +25,7 @@ struct HistoryNamesTests {
         script.contract.steps.compactMap { step in
             guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject
             else { return nil }
-            return spec.knownBy
+            return spec.userIDLocation
         }
     }
 
@@ -175,8 +175,8 @@ struct HistoryNamesTests {
         var (joinedCount, alsoCount) = (0, 0)
         for _ in 0..<400 {
             let acts = generator.next().script.history.steps.map(\.operation)
-            let first = acts.firstIndex { $0.knownBy == .anonymous }
-            if let first, acts[first...].contains(where: { $0.knownBy == .aliases }) {
+            let first = acts.firstIndex { $0.userIDLocation == .anonymous }
+            if let first, acts[first...].contains(where: { $0.userIDLocation == .aliases }) {
                 joinedCount += 1
             }
             alsoCount += acts.count { $0.additionalID != nil }
@@ -195,8 +195,8 @@ struct HistoryNamesTests {
             operation 4 -12d dora purchase product=premium_monthly store=APP_STORE
             fault 2.0 delayed 1
             """
-        let people = ["ada", "bob", "carol", "dora"].map { "person \($0) registered" }
-        let text = (["history 1"] + people + [acts]).joined(separator: "\n") + "\n"
+        let users = ["ada", "bob", "carol", "dora"].map { "person \($0) registered" }
+        let text = (["history 1"] + users + [acts]).joined(separator: "\n") + "\n"
         let script = try HistoryScript(HistoryText.history(text), Self.everything)
         let order = script.contract.steps.compactMap { step -> String? in
             switch step {

@@ -16,7 +16,7 @@ struct ConnectionOptionTests {
         $0.eventLoop.makeFailedFuture(RefusedOption())
     }
 
-    private func world() -> FakeRegistry {
+    private func fakes() -> FakeRegistry {
         FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
@@ -31,33 +31,33 @@ struct ConnectionOptionTests {
     @Test func `a fake whose option is refused names it, and does not drop the connection`()
         async throws
     {
-        let world = world()
-        let server = try await FakeServer(.oneSignal, world: world, options: [Self.refused])
+        let fakes = fakes()
+        let server = try await FakeServer(.oneSignal, fakes: fakes, options: [Self.refused])
         let connection = try RawConnection(port: server.port)
         await connection.send(Self.get)
         let reading = await connection.read()
         #expect(reading.text.hasPrefix("HTTP/1.1 500 "))
         #expect(reading.text.contains(Self.fault))
         #expect(reading.isOver)
-        #expect(world.journal.notes == [Self.fault])
-        #expect(world.requests.isEmpty)
+        #expect(fakes.journal.notes == [Self.fault])
+        #expect(fakes.requests.isEmpty)
         await server.stop()
     }
 
     @Test func `the intercepting proxy whose option is refused names it`() async throws {
-        let world = world()
+        let fakes = fakes()
         let proxy = try await InterceptingProxy(
             before: [],
-            world: world,
+            fakes: fakes,
             authority: try CertificateAuthority(at: Instant(milliseconds: 1_790_000_000_000)),
-            refusals: RefusalCounts(),
+            refusals: InterceptionRefusalCounts(),
             options: [Self.refused]
         )
         let connection = try RawConnection(port: proxy.port)
         await connection.send(Self.get)
         let reading = await connection.read()
         #expect(reading.text.contains(Self.fault))
-        #expect(world.journal.notes == [Self.fault])
+        #expect(fakes.journal.notes == [Self.fault])
         await proxy.stop()
     }
 

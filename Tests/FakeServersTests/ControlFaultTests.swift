@@ -135,7 +135,7 @@ struct ControlFaultTests {
 
     @Test func `a list that is wrong refuses no connection either`() async throws {
         let probe = ControlFixture()
-        let server = try await FakeServer(.oneSignal, world: probe.world)
+        let server = try await FakeServer(.oneSignal, fakes: probe.fakes)
         let fixture = ControlFixture(servers: [server])
         let wrong = await fixture.call(
             "PUT",
@@ -163,8 +163,8 @@ struct ControlFaultTests {
         "a planned response reaches the caller with or without its effect",
         arguments: [
             ("reset", Reply.SendMode.reset, 0), ("no-response", .never, 0),
-            ("hang 250ms", .hang(250), 0),
-            ("lost-response", .reset, 1), ("truncated-response", .half, 1),
+            ("hang 250ms", .hangThenReset(250), 0),
+            ("lost-response", .reset, 1), ("truncated-response", .truncatedResponse, 1),
             ("slow 2s", .slow(2000), 1),
             ("ok", .answer, 1), ("malformed", .answer, 1),
         ] as [(String, Reply.SendMode, Int)]

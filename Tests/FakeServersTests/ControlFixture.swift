@@ -16,7 +16,7 @@ struct ControlFixture {
         subscript(name: String) -> JSONValue? { body[name] }
     }
 
-    let world: FakeRegistry
+    let fakes: FakeRegistry
     let receiver: WebhookReceiver
     let dispatcher: WebhookDispatcher
     let control: ControlAPI
@@ -30,25 +30,25 @@ struct ControlFixture {
         allowedHosts: Set<String> = [],
         token: Secret? = nil
     ) {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 22,
             keys: keys,
             providers: providers,
             wallClock: { Self.start }
         )
-        self.world = world
+        self.fakes = fakes
         receiver = WebhookReceiver(
             statuses,
             standard: standard,
-            clock: { world.read("") { $1 } ?? Self.start }
+            clock: { fakes.read("") { $1 } ?? Self.start }
         )
         dispatcher = WebhookDispatcher(
-            world: world,
+            fakes: fakes,
             webhookTransport: receiver,
             allowedHosts: allowedHosts
         )
         control = ControlAPI(
-            world: world,
+            fakes: fakes,
             dispatcher: dispatcher,
             version: "test",
             servers: servers,
@@ -75,7 +75,7 @@ struct ControlFixture {
         let target = path.hasPrefix("!") ? String(path.dropFirst()) : "/assay/v1" + path
         let request = HTTPMessage.Request(method, target, fields: fields, body: bytes)
         switch await control.respond(to: request) {
-        case .whole(let response):
+        case .completeResponse(let response):
             let body = (try? JSONValue(parsing: response.body)) ?? .null
             return Answer(status: response.status, body: body)
         case .lines: return Answer(status: 200, body: "a stream")
@@ -87,7 +87,7 @@ struct ControlFixture {
         let host = HTTPMessage.Field("host", "127.0.0.1:9300")
         let own = fields.contains { $0.name == "host" } ? fields : fields + [host]
         switch await control.respond(to: HTTPMessage.Request("GET", target, fields: own)) {
-        case .whole(let response): return response
+        case .completeResponse(let response): return response
         case .lines: return HTTPMessage.Response(200)
         }
     }
@@ -118,10 +118,10 @@ struct ControlFixture {
             fields: fields + (body == nil ? [] : json),
             body: body?.bytes ?? []
         )
-        return FakeServer.reply(to: request, party, world)
+        return FakeServer.reply(to: request, party, fakes)
     }
 
-    var saved: JSONValue { (try? world.save()) ?? .null }
+    var saved: JSONValue { (try? fakes.save()) ?? .null }
 }
 
 /// An operation, as the API itself describes it.

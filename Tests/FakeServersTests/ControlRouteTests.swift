@@ -164,7 +164,7 @@ struct ControlRouteTests {
             count += 1
         }
         #expect(count > 25)
-        #expect(fixture.world.namespaces == [""])
+        #expect(fixture.fakes.namespaces == [""])
     }
 
     @Test func `the namespace is accepted in the query, in a header or in the body`() async {

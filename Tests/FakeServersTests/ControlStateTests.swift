@@ -95,7 +95,7 @@ struct ControlStateTests {
         #expect(missing.status == 404)
         #expect(missing.error == "there is no snapshot 'none'")
         #expect(missing.hint == "POST /assay/v1/snapshots/none saves a snapshot")
-        #expect(fixture.world.namespaces == [""], "what was refused must leave nothing")
+        #expect(fixture.fakes.namespaces == [""], "what was refused must leave nothing")
         _ = await fixture.call("POST", "/snapshots/s", [:])
         let self_ = await fixture.call("POST", "/snapshots/s/fork?namespace=", ["to": ""])
         #expect(self_.error == "'to', the namespace of the copy, must have 1 to 200 characters")
@@ -274,7 +274,7 @@ struct ControlStateTests {
         let fixture = ControlFixture()
         fixture.ask(.revenueCat, "GET", "/v1/subscribers/first")
         // Begun, and not ended when the stream is opened.
-        let open = fixture.world.journal.begin(
+        let open = fixture.fakes.journal.begin(
             Exchange(
                 from: .backend,
                 to: .oneSignal,
@@ -287,7 +287,7 @@ struct ControlStateTests {
         fixture.ask(.revenueCat, "GET", "/v1/subscribers/second")
         async let lines = fixture.lines("/journal/stream?limit=4")
         // The third can only be seen by who follows; it is written until somebody does.
-        fixture.world.journal.complete(open, .answered(HTTPMessage.Response(200)))
+        fixture.fakes.journal.complete(open, .answered(HTTPMessage.Response(200)))
         fixture.ask(.revenueCat, "GET", "/v1/subscribers/third")
         let seen = try await lines.map { $0["request"]?["target"]?.string ?? "" }
         #expect(seen.count == 4)
@@ -333,7 +333,7 @@ struct ControlStateTests {
                 ]
             )
         }
-        let declared = Set(fixture.world.declared.values.values.map(\.exposed))
+        let declared = Set(fixture.fakes.declared.values.values.map(\.exposed))
         for number in 0..<5 {
             #expect(declared.contains("planted-signing-\(number)"), "\(number)")
         }

@@ -22,15 +22,15 @@ struct ControlSurvivalTests {
     @Test("survives what is nearly right", arguments: 0..<UInt64(8))
     func survives(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed, text: "control")
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Self.start }
         )
         let receiver = WebhookReceiver(clock: { Self.start })
-        let dispatcher = WebhookDispatcher(world: world, webhookTransport: receiver)
-        let control = ControlAPI(world: world, dispatcher: dispatcher, version: "test", servers: [])
+        let dispatcher = WebhookDispatcher(fakes: fakes, webhookTransport: receiver)
+        let control = ControlAPI(fakes: fakes, dispatcher: dispatcher, version: "test", servers: [])
         func call(_ method: String, _ path: String, _ body: [UInt8]) async -> HTTPMessage.Response {
             let request = HTTPMessage.Request(
                 method,
@@ -38,7 +38,7 @@ struct ControlSurvivalTests {
                 fields: [HTTPMessage.Field("host", "127.0.0.1")],
                 body: body
             )
-            guard case .whole(let response) = await control.respond(to: request) else {
+            guard case .completeResponse(let response) = await control.respond(to: request) else {
                 return HTTPMessage.Response(200, json: [:])
             }
             return response
@@ -69,8 +69,8 @@ struct ControlSurvivalTests {
             let body = try JSONValue(parsing: response.body)
             #expect(response.status == 200 || body["error"]?.string?.isEmpty == false)
         }
-        let saved = try world.save()
-        try world.load(saved)
-        #expect(try world.save() == saved)
+        let saved = try fakes.save()
+        try fakes.load(saved)
+        #expect(try fakes.save() == saved)
     }
 }

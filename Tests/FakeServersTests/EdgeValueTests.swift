@@ -125,8 +125,8 @@ struct EdgeValueTests {
         var takenCount = 0
         for number in 0..<EdgeValues.inputCount(300) {
             if number % 100 == 99 {
-                let saved = try fixture.world.save()
-                try fixture.world.load(saved)
+                let saved = try fixture.fakes.save()
+                try fixture.fakes.load(saved)
                 fixture = await Self.filled()
             }
             let operation = edges.pick(operations)

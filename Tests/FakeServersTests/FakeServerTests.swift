@@ -7,15 +7,15 @@ import Testing
 
 @Suite("Fakes listening on their ports")
 struct FakeServerTests {
-    private static func world() -> FakeRegistry {
-        let world = FakeRegistry(
+    private static func fakes() -> FakeRegistry {
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
-        world.open("run", ids: ["ada-id"], at: Instant(milliseconds: 1_790_000_000_000))
-        return world
+        fakes.open("run", ids: ["ada-id"], at: Instant(milliseconds: 1_790_000_000_000))
+        return fakes
     }
 
     private static let push = HTTPMessage.Request(
@@ -33,29 +33,29 @@ struct FakeServerTests {
         _ party: Exchange.Party,
         _ body: (FakeRegistry, BackendClient) async throws -> Void
     ) async throws {
-        let world = Self.world()
-        let server = try await FakeServer(party, world: world)
+        let fakes = Self.fakes()
+        let server = try await FakeServer(party, fakes: fakes)
         let client = BackendClient(base: server.baseURL, laneCount: 2)
-        try await body(world, client)
+        try await body(fakes, client)
         await client.close()
         await server.stop()
     }
 
     private func plan(_ answer: ProviderPlan.PlannedResponse) -> ProviderPlan {
-        ProviderPlan(provider: .oneSignal, answers: [answer])
+        ProviderPlan(provider: .oneSignal, responses: [answer])
     }
 
     @Test func `a call gets a response and is recorded in the journal with its effect`()
         async throws
     {
-        try await with(.oneSignal) { world, client in
+        try await with(.oneSignal) { fakes, client in
             let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .answered(let response) = outcome else {
                 Issue.record("\(outcome)")
                 return
             }
             #expect(response.status == 200)
-            let exchanges = world.journal.read { $0.exchanges(in: "run") }
+            let exchanges = fakes.journal.read { $0.exchanges(in: "run") }
             #expect(exchanges.count == 1)
             #expect(exchanges.first?.request.body == Self.push.body)
             #expect(exchanges.first?.effects.count == 1)
@@ -64,12 +64,12 @@ struct FakeServerTests {
     }
 
     @Test func `a plan affects only its own run`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.open("other", ids: ["bob-id"], at: world.now)
-            world.schedule(
+        try await with(.oneSignal) { fakes, client in
+            fakes.open("other", ids: ["bob-id"], at: fakes.now)
+            fakes.schedule(
                 ProviderPlan(
                     provider: .oneSignal,
-                    answers: [.status(500)],
+                    responses: [.status(500)],
                     repeatsLastResponse: true
                 ),
                 namespace: "run"
@@ -91,7 +91,7 @@ struct FakeServerTests {
                 seen.append(try await status(user))
             }
             #expect(seen == [200, 500, 500, 200])
-            world.endFaults(namespace: "run")
+            fakes.endFaults(namespace: "run")
             let healed = try await status("ada-id")
             #expect(healed == 200)
         }
@@ -103,16 +103,16 @@ struct FakeServerTests {
         _ planned: Int,
         _ expected: Int
     ) async throws {
-        try await with(.oneSignal) { world, client in
-            world.schedule(
+        try await with(.oneSignal) { fakes, client in
+            fakes.schedule(
                 ProviderPlan(
                     provider: .oneSignal,
-                    answers: [.status(planned)],
+                    responses: [.status(planned)],
                     repeatsLastResponse: true
                 ),
                 namespace: "run"
             )
-            world.settle(namespace: "run")
+            fakes.settle(namespace: "run")
             let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .answered(let response) = outcome else {
                 Issue.record("\(outcome)")
@@ -123,26 +123,26 @@ struct FakeServerTests {
     }
 
     @Test func `a reset shows no byte and has no effect`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.schedule(self.plan(.reset), namespace: "run")
+        try await with(.oneSignal) { fakes, client in
+            fakes.schedule(self.plan(.reset), namespace: "run")
             let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return
             }
-            #expect(world.journal.read { $0.exchanges(in: "run") }.first?.effects == [])
+            #expect(fakes.journal.read { $0.exchanges(in: "run") }.first?.effects == [])
         }
     }
 
     @Test func `a call with a lost response still has its effect`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.schedule(self.plan(.loseResponse), namespace: "run")
+        try await with(.oneSignal) { fakes, client in
+            fakes.schedule(self.plan(.lostResponse), namespace: "run")
             let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return
             }
-            let exchange = world.journal.read { $0.exchanges(in: "run") }.first
+            let exchange = fakes.journal.read { $0.exchanges(in: "run") }.first
             #expect(exchange?.effects.count == 1)
             guard case .answerLost = exchange?.outcome else {
                 Issue.record("\(String(describing: exchange?.outcome))")
@@ -152,9 +152,9 @@ struct FakeServerTests {
     }
 
     @Test func `a call without a response ends with the caller's timeout`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
+        try await with(.oneSignal) { fakes, client in
+            fakes.schedule(
+                ProviderPlan(provider: .oneSignal, responses: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
             // On a busy machine a short patience may end before the call is out: then a longer one.
@@ -164,31 +164,31 @@ struct FakeServerTests {
                     Issue.record("\(outcome)")
                     return
                 }
-                if !world.journal.read({ $0.exchanges(in: "run").isEmpty }) { break }
+                if !fakes.journal.read({ $0.exchanges(in: "run").isEmpty }) { break }
             }
-            let exchange = world.journal.read { $0.exchanges(in: "run") }.first
+            let exchange = fakes.journal.read { $0.exchanges(in: "run") }.first
             #expect(exchange?.effects == [])
         }
     }
 
     @Test func `a held call is closed at the end of its run`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
+        try await with(.oneSignal) { fakes, client in
+            fakes.schedule(
+                ProviderPlan(provider: .oneSignal, responses: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
-            let numbers = world.journal.follow()
+            let numbers = fakes.journal.follow()
             let held = Task { await client.send(Self.push, within: SettleTimeout.hang) }
             for await _ in numbers { break }
             // The call waits for its release a moment after it is in the journal.
-            while !world.hasHeldCalls("run") { await Task.yield() }
-            world.settle(namespace: "run")
+            while !fakes.hasHeldCalls("run") { await Task.yield() }
+            fakes.settle(namespace: "run")
             let outcome = await held.value
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return
             }
-            #expect(!world.hasHeldCalls("run"))
+            #expect(!fakes.hasHeldCalls("run"))
             guard case .answered = await client.send(Self.push, within: SettleTimeout.hang) else {
                 Issue.record("the provider does not work again")
                 return
@@ -197,8 +197,8 @@ struct FakeServerTests {
     }
 
     @Test func `a late call for a user of a retired run belongs to no other run`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.retire("run")
+        try await with(.oneSignal) { fakes, client in
+            fakes.retire("run")
             guard
                 case .answered(let response) = await client.send(
                     Self.push,
@@ -209,19 +209,19 @@ struct FakeServerTests {
                 return
             }
             #expect(response.status == 200)
-            let late = world.journal.read { $0.exchanges(in: FakeRegistry.retiredNamespace) }
+            let late = fakes.journal.read { $0.exchanges(in: FakeRegistry.retiredNamespace) }
             #expect(late.count == 1)
-            #expect(world.journal.read { $0.exchanges(in: "", by: .backend) }.isEmpty)
+            #expect(fakes.journal.read { $0.exchanges(in: "", by: .backend) }.isEmpty)
         }
     }
 
     @Test func `other calls continue while one is held`() async throws {
-        try await with(.oneSignal) { world, client in
-            world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
+        try await with(.oneSignal) { fakes, client in
+            fakes.schedule(
+                ProviderPlan(provider: .oneSignal, responses: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
-            let numbers = world.journal.follow()
+            let numbers = fakes.journal.follow()
             let held = Task { await client.send(Self.push, within: SettleTimeout.hang) }
             // It is held from the moment at which it stands in the journal.
             for await _ in numbers { break }
@@ -262,8 +262,8 @@ struct FakeServerTests {
 
     /// Closing ends when the port is closed, not when a time is over: opening finds it free.
     @Test func `a port is refused and taken again, over and over`() async throws {
-        let world = Self.world()
-        let server = try await FakeServer(.oneSignal, world: world)
+        let fakes = Self.fakes()
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         let port = server.port
         for _ in 0..<20 {
             try await server.setRefusing(true)
@@ -272,7 +272,7 @@ struct FakeServerTests {
             let outcome = await refused.send(Self.push, within: SettleTimeout.hang)
             await refused.close()
             // Another test's server may have got the free port.
-            if case .answered = outcome, world.journal.read({ $0.exchanges.isEmpty }) { return }
+            if case .answered = outcome, fakes.journal.read({ $0.exchanges.isEmpty }) { return }
             // Other tests start programs, and one that has not become itself yet still has a copy of
             // the port: then a connection is made, and reset without a byte.
             guard case .failed(let failure, _) = outcome, [.refused, .closed].contains(failure)
@@ -294,19 +294,19 @@ struct FakeServerTests {
     }
 
     @Test func `a caller that is held does not keep a port from being refused`() async throws {
-        try await with(.oneSignal) { world, client in
-            let server = try await FakeServer(.oneSignal, world: world)
-            world.schedule(
-                ProviderPlan(provider: .oneSignal, answers: [.never], repeatsLastResponse: true),
+        try await with(.oneSignal) { fakes, client in
+            let server = try await FakeServer(.oneSignal, fakes: fakes)
+            fakes.schedule(
+                ProviderPlan(provider: .oneSignal, responses: [.never], repeatsLastResponse: true),
                 namespace: "run"
             )
-            let numbers = world.journal.follow()
+            let numbers = fakes.journal.follow()
             let caller = BackendClient(base: server.baseURL, laneCount: 1)
             let held = Task { await caller.send(Self.push, within: SettleTimeout.hang) }
             for await _ in numbers { break }
             try await server.setRefusing(true)
             try await server.setRefusing(false)
-            world.endFaults(namespace: "run")
+            fakes.endFaults(namespace: "run")
             let other = BackendClient(base: server.baseURL, laneCount: 1)
             guard case .answered = await other.send(Self.push, within: SettleTimeout.hang) else {
                 Issue.record("nobody answers")
@@ -321,13 +321,13 @@ struct FakeServerTests {
     }
 
     @Test func `a port in use is a clear error`() async throws {
-        let world = Self.world()
-        let first = try await FakeServer(.oneSignal, world: world)
+        let fakes = Self.fakes()
+        let first = try await FakeServer(.oneSignal, fakes: fakes)
         await #expect(throws: StartError.self) {
-            _ = try await FakeServer(.oneSignal, world: world, port: first.port)
+            _ = try await FakeServer(.oneSignal, fakes: fakes, port: first.port)
         }
         do {
-            _ = try await FakeServer(.oneSignal, world: world, port: first.port)
+            _ = try await FakeServer(.oneSignal, fakes: fakes, port: first.port)
         } catch {
             #expect("\(error)".contains("the port is in use"))
         }
@@ -358,17 +358,17 @@ struct BackendClientTests {
         ]
     )
     func disturbs(fault: BackendClient.AttemptFault, outcome: Exchange.Outcome) async throws {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 0) }
         )
         // An answer could be there before the caller has hung up.
-        world.edit("") { services, _ in
-            services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, answers: [.never])
+        fakes.edit("") { services, _ in
+            services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, responses: [.never])
         }
-        let server = try await FakeServer(.oneSignal, world: world)
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         let client = BackendClient(base: server.baseURL, laneCount: 1)
         let request = HTTPMessage.Request(
             "POST",

@@ -130,7 +130,7 @@ struct ForeignPageTests {
         )
         #expect(answer.status == 200, "\(answer.error)")
         #expect(status(call, ["origin": "http://localhost:4000"], fixture) != 403)
-        fixture.world.reset("")
+        fixture.fakes.reset("")
         #expect(status(call, ["origin": "http://localhost:4000"], fixture) != 403)
     }
 
@@ -142,7 +142,7 @@ struct ForeignPageTests {
 
     @Test func `an app in this process is a page of another origin by right`() {
         let fixture = ControlFixture()
-        let response = fixture.world.call(
+        let response = fixture.fakes.call(
             .revenueCat,
             HTTPMessage.Request(
                 "DELETE",

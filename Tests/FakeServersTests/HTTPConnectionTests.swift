@@ -8,14 +8,14 @@ import Testing
 @Suite("Connections of a fake")
 struct HTTPConnectionTests {
     private func with(_ body: (FakeServer, FakeRegistry) async throws -> Void) async throws {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 784_111_777_000) }
         )
-        let server = try await FakeServer(.oneSignal, world: world, idleTimeout: SettleTimeout.hang)
-        try await body(server, world)
+        let server = try await FakeServer(.oneSignal, fakes: fakes, idleTimeout: SettleTimeout.hang)
+        try await body(server, fakes)
         await server.stop()
     }
 
@@ -24,14 +24,14 @@ struct HTTPConnectionTests {
     }
 
     @Test func `requests sent at once are answered in their order`() async throws {
-        try await with { server, world in
+        try await with { server, fakes in
             let connection = try RawConnection(port: server.port)
             await connection.send((0..<40).map { Self.get("/apps/\($0)") }.joined())
             connection.finish()
             let reading = await connection.read()
             #expect(reading.isOver)
             #expect(reading.text.ranges(of: "HTTP/1.1 ").count == 40)
-            let targets = world.requests.map(\.target)
+            let targets = fakes.requests.map(\.target)
             #expect(targets == (0..<40).map { "/apps/\($0)" })
         }
     }
@@ -65,7 +65,7 @@ struct HTTPConnectionTests {
     }
 
     @Test func `bytes after the last request are ignored`() async throws {
-        try await with { server, world in
+        try await with { server, fakes in
             let connection = try RawConnection(port: server.port)
             await connection.send(
                 Self.get("/apps/1") + Self.get("/apps/2", "connection: close\r\n")
@@ -75,12 +75,12 @@ struct HTTPConnectionTests {
             #expect(reading.isOver)
             #expect(reading.text.ranges(of: "HTTP/1.1 ").count == 2)
             try await RawConnection.settle(port: server.port)
-            #expect(world.requests.map(\.target).filter { $0 != "/" } == ["/apps/1", "/apps/2"])
+            #expect(fakes.requests.map(\.target).filter { $0 != "/" } == ["/apps/1", "/apps/2"])
         }
     }
 
     @Test func `data sent after a refused body is ignored`() async throws {
-        try await with { server, world in
+        try await with { server, fakes in
             let connection = try RawConnection(port: server.port)
             let size = 11 << 20
             await connection.send(
@@ -93,7 +93,7 @@ struct HTTPConnectionTests {
             #expect(reading.text.ranges(of: "HTTP/1.1 413").count == 1)
             // The answer leaves before the connection's thread comes to what stands behind it.
             try await RawConnection.settle(port: server.port)
-            #expect(!world.requests.map(\.target).contains("/apps/2"))
+            #expect(!fakes.requests.map(\.target).contains("/apps/2"))
         }
     }
 
@@ -109,7 +109,7 @@ struct HTTPConnectionTests {
     }
 
     @Test func `100 Continue is sent`() async throws {
-        try await with { server, world in
+        try await with { server, fakes in
             let connection = try RawConnection(port: server.port)
             await connection.send(
                 "POST /notifications HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n"
@@ -117,7 +117,7 @@ struct HTTPConnectionTests {
             )
             let leave = await connection.read(until: "\r\n\r\n").text
             #expect(leave == "HTTP/1.1 100 Continue\r\n\r\n")
-            #expect(world.requests.isEmpty)
+            #expect(fakes.requests.isEmpty)
             await connection.send("{}")
             connection.finish()
             #expect(await connection.read().text.hasPrefix("HTTP/1.1 4"))
@@ -125,7 +125,7 @@ struct HTTPConnectionTests {
     }
 
     @Test func `a body in chunks is one body`() async throws {
-        try await with { server, world in
+        try await with { server, fakes in
             let connection = try RawConnection(port: server.port)
             await connection.send(
                 "POST /notifications HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -133,19 +133,19 @@ struct HTTPConnectionTests {
             )
             connection.finish()
             _ = await connection.read()
-            let request = world.requests.first
+            let request = fakes.requests.first
             #expect(request?.body == Array("{\"a\":1}".utf8))
         }
     }
 
     @Test func `an absolute request target is accepted, and responses have a date`() async throws {
-        try await with { server, world in
+        try await with { server, fakes in
             let connection = try RawConnection(port: server.port)
             await connection.send(Self.get("http://api.onesignal.com/apps/1?x=1"))
             connection.finish()
             let text = await connection.read().text
             #expect(text.contains("date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"))
-            let request = world.requests.first
+            let request = fakes.requests.first
             #expect(request?.target == "/apps/1?x=1")
         }
     }

@@ -25,15 +25,15 @@ struct HostileConnectionTests {
         idleTimeout: Duration = SettleTimeout.hang,
         _ body: (Int, FakeRegistry) async throws -> Void
     ) async throws {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             // Nothing that was answered is forgotten.
             journalBytesMax: 1 << 30,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
-        let server = try await FakeServer(party, world: world, idleTimeout: idleTimeout)
-        try await body(server.port, world)
+        let server = try await FakeServer(party, fakes: fakes, idleTimeout: idleTimeout)
+        try await body(server.port, fakes)
         // Whatever happened before: a decent client is answered.
         let client = BackendClient(base: server.baseURL, laneCount: 1)
         let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: SettleTimeout.hang)
@@ -152,7 +152,7 @@ struct HostileConnectionTests {
     }
 
     @Test func `a client that never reads does not block other clients`() async throws {
-        try await with(.despia) { port, world in
+        try await with(.despia) { port, fakes in
             // Fill the record, so that an answer is larger than any socket's buffer.
             let filler = try RawConnection(port: port)
             let command = JSONValue.object([
@@ -184,7 +184,7 @@ struct HostileConnectionTests {
             }
             await client.close()
             // Of fifty the first is answered, and no other before somebody reads.
-            let asked = world.journal.read { $0.exchanges(in: "") }.map(\.request.target)
+            let asked = fakes.journal.read { $0.exchanges(in: "") }.map(\.request.target)
             let count = asked.count { $0.hasPrefix("/log") }
             #expect((1...10).contains(count), "\(count) answers are kept")
         }

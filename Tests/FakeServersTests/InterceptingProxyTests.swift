@@ -12,13 +12,13 @@ import Testing
 @Suite("Intercepting proxy")
 struct InterceptingProxyTests {
     private struct ProxyFixture {
-        let world: FakeRegistry
+        let fakes: FakeRegistry
         let server: FakeServer
         let proxy: InterceptingProxy
         let authority: CertificateAuthority
 
         /// But for callers of other tests that look for a port which was closed and is the proxy's now.
-        var refused: [Refusal] {
+        var refused: [InterceptionRefusal] {
             let strays = ["127.0.0.1:\(proxy.port)", "localhost:\(proxy.port)"]
             return proxy.refusals.all.map(\.refusal).filter { !strays.contains($0.destination) }
         }
@@ -26,24 +26,24 @@ struct InterceptingProxyTests {
 
     private func with(_ body: (ProxyFixture) async throws -> Void) async throws {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { now }
         )
-        let server = try await FakeServer(.revenueCat, world: world)
+        let server = try await FakeServer(.revenueCat, fakes: fakes)
         let authority = try CertificateAuthority(at: now)
         let proxy = try await InterceptingProxy(
             before: [server],
-            world: world,
+            fakes: fakes,
             authority: authority,
-            refusals: RefusalCounts(),
+            refusals: InterceptionRefusalCounts(),
             // Between two steps of a test another thousand may have their turn.
             idleTimeout: SettleTimeout.hang
         )
         try await body(
-            ProxyFixture(world: world, server: server, proxy: proxy, authority: authority)
+            ProxyFixture(fakes: fakes, server: server, proxy: proxy, authority: authority)
         )
         await proxy.stop()
         await server.stop()
@@ -68,7 +68,7 @@ struct InterceptingProxyTests {
             await connection.send(Self.get(target, host: "api.RevenueCat.com"))
             let reading = await connection.read()
             #expect(reading.text.contains("\"original_app_user_id\":\"ada\""))
-            #expect(fixture.world.requests.map(\.target) == ["/v1/subscribers/ada"])
+            #expect(fixture.fakes.requests.map(\.target) == ["/v1/subscribers/ada"])
             #expect(fixture.refused.isEmpty)
         }
     }
@@ -92,18 +92,24 @@ struct InterceptingProxyTests {
             let reading = await connection.read()
             #expect(reading.text.hasPrefix("HTTP/1.1 403 "))
             #expect(reading.text.contains("Assay: the call to \(destination) was refused"))
-            #expect(fixture.refused == [Refusal(destination: destination, reason: .unknownHost)])
-            #expect(fixture.world.requests.isEmpty)
+            #expect(
+                fixture.refused == [
+                    InterceptionRefusal(destination: destination, reason: .unknownHost)
+                ]
+            )
+            #expect(fixture.fakes.requests.isEmpty)
         }
     }
 
     @Test func `the metadata address of a cloud is called that`() {
         for destination in ["169.254.169.254:80", "metadata.google.internal:80", "[fe80::1]:80"] {
             #expect(
-                Refusal(destination: destination, reason: .unknownHost).text.contains("of a cloud")
+                InterceptionRefusal(destination: destination, reason: .unknownHost).text.contains(
+                    "of a cloud"
+                )
             )
         }
-        let other = Refusal(destination: "api.stripe.com:443", reason: .unknownHost)
+        let other = InterceptionRefusal(destination: "api.stripe.com:443", reason: .unknownHost)
         #expect(other.text.contains("--allow-host api.stripe.com allows"))
     }
 
@@ -138,7 +144,7 @@ struct InterceptingProxyTests {
             // Nothing secret needs TLS here, and some clients do without.
             await connection.send(Self.get("/v1/subscribers/ada", host: "whoever.example"))
             #expect(await connection.read().text.hasPrefix("HTTP/1.1 20"))
-            #expect(fixture.world.requests.map(\.target) == ["/v1/subscribers/ada"])
+            #expect(fixture.fakes.requests.map(\.target) == ["/v1/subscribers/ada"])
         }
     }
 
@@ -160,22 +166,22 @@ struct InterceptingProxyTests {
     @Test(
         "bytes that are neither HTTP nor TLS are closed and reported",
         arguments: [
-            ([0x16, 0x03, 0x01, 0x00, 0x05, 1, 2, 3, 4, 5], Refusal.Reason?.none),
-            (Array("\u{0}\u{1}\u{2}".utf8), .malformed),
+            ([0x16, 0x03, 0x01, 0x00, 0x05, 1, 2, 3, 4, 5], InterceptionRefusal.Reason?.none),
+            (Array("\u{0}\u{1}\u{2}".utf8), .malformedData),
             (Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), .http2),
-            (Array("CONNECT  HTTP/1.1\r\n\r\n".utf8), .malformed),
-            (Array("CONNECT api.revenuecat.com:443 FTP/1.1\r\n\r\n".utf8), .malformed),
-            (Array(("CONNECT " + String(repeating: "a", count: 20_000)).utf8), .malformed),
+            (Array("CONNECT  HTTP/1.1\r\n\r\n".utf8), .malformedData),
+            (Array("CONNECT api.revenuecat.com:443 FTP/1.1\r\n\r\n".utf8), .malformedData),
+            (Array(("CONNECT " + String(repeating: "a", count: 20_000)).utf8), .malformedData),
         ]
     )
-    func closes(bytes: [UInt8], reason: Refusal.Reason?) async throws {
+    func closes(bytes: [UInt8], reason: InterceptionRefusal.Reason?) async throws {
         try await with { fixture in
             let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send(bytes)
             connection.finish()
             #expect(await connection.read().isOver)
             if let reason { #expect(fixture.refused.map(\.reason) == [reason]) }
-            #expect(fixture.world.requests.isEmpty)
+            #expect(fixture.fakes.requests.isEmpty)
         }
     }
 
@@ -194,10 +200,12 @@ struct InterceptingProxyTests {
 
     @Test func `kinds of refusals are bounded, and none is lost from the count`() {
         let told = Locked(0)
-        let refusals = RefusalCounts { _ in told.withLock { $0 += 1 } }
+        let refusals = InterceptionRefusalCounts { _ in told.withLock { $0 += 1 } }
         for number in 0..<500 {
             for _ in 0..<2 {
-                refusals.note(Refusal(destination: "host-\(number):443", reason: .unknownHost))
+                refusals.note(
+                    InterceptionRefusal(destination: "host-\(number):443", reason: .unknownHost)
+                )
             }
         }
         #expect(told.withLock { $0 } == 200)
@@ -303,7 +311,7 @@ struct InterceptingProxyTests {
                 request: Self.get("/v1/charges", host: "api.revenuecat.com")
             )
             #expect(answer.contains("Assay: the call to api.stripe.com:443 was refused"))
-            #expect(fixture.world.requests.isEmpty)
+            #expect(fixture.fakes.requests.isEmpty)
         }
     }
 
@@ -321,10 +329,13 @@ struct InterceptingProxyTests {
             #expect(isTold)
             #expect(
                 fixture.refused == [
-                    Refusal(destination: "api.revenuecat.com:443", reason: .untrustedCertificate)
+                    InterceptionRefusal(
+                        destination: "api.revenuecat.com:443",
+                        reason: .untrustedCertificate
+                    )
                 ]
             )
-            #expect(fixture.world.requests.isEmpty)
+            #expect(fixture.fakes.requests.isEmpty)
         }
     }
 
@@ -348,16 +359,16 @@ struct InterceptingProxyTests {
             await connection.send("CONNECT api.revenuecat.com:443 HTTP/1.1\r\n\r\n")
             let reading = await connection.read()
             #expect(reading.isOver && reading.text.isEmpty)
-            #expect(fixture.world.requests.isEmpty)
+            #expect(fixture.fakes.requests.isEmpty)
         }
     }
 
     @Test func `a planned reset ends a TLS connection without a close notification`() async throws {
         try await with { fixture in
-            fixture.world.edit("") { services, _ in
+            fixture.fakes.edit("") { services, _ in
                 services.plans[.revenueCat] = ProviderPlan(
                     provider: .revenueCat,
-                    answers: [.reset],
+                    responses: [.reset],
                     includesReads: true
                 )
             }

@@ -186,14 +186,14 @@ struct NamespaceTests {
     )
     func belongs(method: String, path: String, body: JSONValue?, namespace: String) {
         let fixture = fixture()
-        fixture.world.assignUserIDs(["ruby"], namespace: "red")
+        fixture.fakes.assignUserIDs(["ruby"], namespace: "red")
         #expect(fixture.ask(.revenueCat, method, path, body).namespace == namespace)
     }
 
     @Test func `a header or a credential selects the namespace, an unknown header does not`() {
         let fixture = fixture()
-        fixture.world.assignUserIDs(["ruby"], namespace: "red")
-        fixture.world.assignUserIDs(["token-1"], namespace: "blue")
+        fixture.fakes.assignUserIDs(["ruby"], namespace: "red")
+        fixture.fakes.assignUserIDs(["token-1"], namespace: "blue")
         func namespace(_ name: String, _ value: String) -> String {
             fixture.ask(
                 .revenueCat,
@@ -215,17 +215,17 @@ struct NamespaceTests {
 
     @Test func `an ID belongs to the namespace that used it last`() {
         let fixture = fixture()
-        fixture.world.assignUserIDs(["ruby"], namespace: "red")
-        fixture.world.assignUserIDs(["ruby"], namespace: "blue")
-        #expect(fixture.world.ids(of: "red") == [])
+        fixture.fakes.assignUserIDs(["ruby"], namespace: "red")
+        fixture.fakes.assignUserIDs(["ruby"], namespace: "blue")
+        #expect(fixture.fakes.ids(of: "red") == [])
         #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "blue")
     }
 
     @Test func `namespaces generate their own IDs, the same for the same seed`() {
         func id(_ seed: UInt64, _ namespace: String) -> String {
-            let world = FakeRegistry(journalBytesMax: 1 << 16, seed: seed) { ControlFixture.start }
-            world.assignUserIDs([], namespace: namespace)
-            return world.edit(namespace) { services, _ in services.revenueCat.newEventID() } ?? ""
+            let fakes = FakeRegistry(journalBytesMax: 1 << 16, seed: seed) { ControlFixture.start }
+            fakes.assignUserIDs([], namespace: namespace)
+            return fakes.edit(namespace) { services, _ in services.revenueCat.newEventID() } ?? ""
         }
         #expect(id(1, "red") == id(1, "red"))
         #expect(id(1, "red") != id(1, "blue"))
@@ -235,47 +235,47 @@ struct NamespaceTests {
     @Test func `a waiting caller is notified of a change, and not of a silent one`() {
         let fixture = fixture()
         let count = Locked(0)
-        fixture.world.notify { count.withLock { $0 += 1 } }
-        fixture.world.edit("") { _, _ in }
+        fixture.fakes.setChangeListener { count.withLock { $0 += 1 } }
+        fixture.fakes.edit("") { _, _ in }
         #expect(count.withLock { $0 } == 1)
-        fixture.world.edit("", notifies: false) { _, _ in }
-        fixture.world.edit("moon", notifies: false) { _, _ in }
+        fixture.fakes.edit("", notifies: false) { _, _ in }
+        fixture.fakes.edit("moon", notifies: false) { _, _ in }
         #expect(count.withLock { $0 } == 1)
-        _ = fixture.world.read("") { services, _ in services.clock }
+        _ = fixture.fakes.read("") { services, _ in services.clock }
         #expect(count.withLock { $0 } == 1)
     }
 
     @Test func `a missing namespace can be neither read nor changed`() {
         let fixture = fixture()
-        #expect(fixture.world.read("moon") { $1 } == nil)
-        #expect(fixture.world.edit("moon") { $1 } == nil)
-        #expect(!fixture.world.restore("none", into: "moon"))
-        #expect(fixture.world.namespaces == [""])
-        #expect(fixture.world.takeDueDeliveries("moon").isEmpty)
+        #expect(fixture.fakes.read("moon") { $1 } == nil)
+        #expect(fixture.fakes.edit("moon") { $1 } == nil)
+        #expect(!fixture.fakes.restore("none", into: "moon"))
+        #expect(fixture.fakes.namespaces == [""])
+        #expect(fixture.fakes.takeDueDeliveries("moon").isEmpty)
     }
 
     @Test func `a change that throws leaves what it did, and the namespace where it was`() {
         struct Broken: Error {}
         let fixture = fixture()
         #expect(throws: Broken.self) {
-            try fixture.world.edit("") { services, _ in
+            try fixture.fakes.edit("") { services, _ in
                 services.keepsEvents = true
                 throw Broken()
             }
         }
-        #expect(fixture.world.read("") { services, _ in services.keepsEvents } == true)
-        #expect(fixture.world.namespaces == [""])
+        #expect(fixture.fakes.read("") { services, _ in services.keepsEvents } == true)
+        #expect(fixture.fakes.namespaces == [""])
     }
 
     @Test func `a run's label is the journal's time, and no clock`() {
         let fixture = fixture()
         let later = ControlFixture.start + .seconds(3600)
-        fixture.world.open("run", ids: ["ruby"], at: later)
-        #expect(fixture.world.clock(of: "run") == later)
+        fixture.fakes.open("run", ids: ["ruby"], at: later)
+        #expect(fixture.fakes.clock(of: "run") == later)
         fixture.ask(.revenueCat, "GET", "/v1/subscribers/ruby")
-        #expect(fixture.world.journal.read { $0.exchanges(in: "run") }.first?.at == later)
-        #expect(fixture.world.read("run") { $1 } == ControlFixture.start)
-        fixture.world.remove("run")
-        #expect(fixture.world.clock(of: "run") == ControlFixture.start)
+        #expect(fixture.fakes.journal.read { $0.exchanges(in: "run") }.first?.at == later)
+        #expect(fixture.fakes.read("run") { $1 } == ControlFixture.start)
+        fixture.fakes.remove("run")
+        #expect(fixture.fakes.clock(of: "run") == ControlFixture.start)
     }
 }

@@ -16,8 +16,8 @@ struct ProviderRegistrationTests {
     }
 
     private func setWebhookTarget(_ fixture: ControlFixture) {
-        fixture.world.edit("") { services, _ in
-            for provider in services.table.entries where provider.party == .assay {
+        fixture.fakes.edit("") { services, _ in
+            for provider in services.providerTable.entries where provider.party == .assay {
                 provider.setWebhookTarget(
                     &services,
                     WebhookTarget(url: "http://127.0.0.1:1/hook", signingSecret: Secret("s"))
@@ -37,23 +37,23 @@ struct ProviderRegistrationTests {
     }
 
     @Test func `names, ports and titles come from the table`() {
-        let table = ProviderTable.withMadeUpProvider
-        #expect(table[.assay]?.defaultPort == 9377)
-        #expect(table.named("assay")?.title == "Made Up")
-        #expect(table.names.contains("assay"))
-        #expect(table.titles.contains("Made Up"))
+        let providerTable = ProviderTable.withMadeUpProvider
+        #expect(providerTable[.assay]?.defaultPort == 9377)
+        #expect(providerTable.named("assay")?.title == "Made Up")
+        #expect(providerTable.names.contains("assay"))
+        #expect(providerTable.titles.contains("Made Up"))
         #expect(
-            table.sortedEntries.map(\.party.rawValue)
-                == table.sortedEntries.map(\.party.rawValue).sorted()
+            providerTable.sortedEntries.map(\.party.rawValue)
+                == providerTable.sortedEntries.map(\.party.rawValue).sorted()
         )
-        #expect(table.entries.last?.party == .assay, "it settles where its line stands")
+        #expect(providerTable.entries.last?.party == .assay, "it settles where its line stands")
     }
 
     @Test func `the first of two entries for one provider counts`() {
-        let table = ProviderTable(
+        let providerTable = ProviderTable(
             [ProviderEntry(\.madeUp)] + ProviderTable.all.entries + [ProviderEntry(\.madeUp)]
         )
-        #expect(table[.assay]?.title == "Made Up")
+        #expect(providerTable[.assay]?.title == "Made Up")
     }
 
     @Test func `the provider responds and fails with its own codes`() {
@@ -63,8 +63,8 @@ struct ProviderRegistrationTests {
             (.status(503), 503, "failure"), (.code("GRUMPY"), 418, "code"),
         ]
         for (answer, status, text) in plans {
-            fixture.world.schedule(
-                ProviderPlan(provider: .assay, answers: [answer], includesReads: true),
+            fixture.fakes.schedule(
+                ProviderPlan(provider: .assay, responses: [answer], includesReads: true),
                 namespace: ""
             )
             let reply = fixture.ask(.assay, "GET", "/")
@@ -76,7 +76,7 @@ struct ProviderRegistrationTests {
 
     @Test func `the provider is hosted on a port like any other`() async throws {
         let fixture = fixture()
-        let server = try await FakeServer(.assay, world: fixture.world)
+        let server = try await FakeServer(.assay, fakes: fixture.fakes)
         let client = BackendClient(base: server.baseURL, laneCount: 1)
         let outcome = await client.send(
             HTTPMessage.Request("GET", "/app/x"),
@@ -89,7 +89,7 @@ struct ProviderRegistrationTests {
             return
         }
         #expect(try JSONValue(parsing: response.body)["calls"] == 1)
-        let exchange = fixture.world.journal.read { $0.exchanges }.first
+        let exchange = fixture.fakes.journal.read { $0.exchanges }.first
         #expect(exchange?.from == .app, "who calls is the provider's to say")
         #expect(exchange?.to == .assay)
     }
@@ -120,7 +120,7 @@ struct ProviderRegistrationTests {
             of: "assay",
             "nickname",
             to: "Mim",
-            in: fixture.world
+            in: fixture.fakes
         )
         #expect(byFlag == nil)
         #expect(await fixture.call("GET", "/settings")["assay"]?["nickname"] == "Mim")
@@ -155,7 +155,7 @@ struct ProviderRegistrationTests {
         let done = await fixture.dispatcher.advance("", to: Self.now + .seconds(86_400))
         #expect(done.isSettled)
         #expect(fixture.receiver.types == ["called-2"], "it gives up at once")
-        let state = fixture.world.read("") { services, _ in services.queue.all.last?.state }
+        let state = fixture.fakes.read("") { services, _ in services.queue.all.last?.state }
         #expect(state == .failed)
     }
 
@@ -163,10 +163,10 @@ struct ProviderRegistrationTests {
         let fixture = fixture()
         setWebhookTarget(fixture)
         _ = await fixture.call("POST", "/madeup/ada", [:])
-        let next = fixture.world.read("") { services, _ in services.nextChangeTime } ?? nil
+        let next = fixture.fakes.read("") { services, _ in services.nextChangeTime } ?? nil
         #expect(next == Self.now, "the delivery comes first")
         _ = await fixture.dispatcher.flush("")
-        let alarm = fixture.world.read("") { services, _ in services.nextChangeTime } ?? nil
+        let alarm = fixture.fakes.read("") { services, _ in services.nextChangeTime } ?? nil
         #expect(alarm == Self.now + .seconds(60))
         _ = await fixture.dispatcher.advance("", to: Self.now + .seconds(120))
         #expect(fixture.receiver.types == ["ada-0", "alarm"])
@@ -200,7 +200,7 @@ struct ProviderRegistrationTests {
         fixture.ask(.assay, "GET", "/")
         _ = await fixture.call("POST", "/snapshots/one/fork", ["to": "fork"])
         func calls(_ namespace: String) -> Int64? {
-            fixture.world.read(namespace) { services, _ in services.madeUp.calls }
+            fixture.fakes.read(namespace) { services, _ in services.madeUp.calls }
         }
         #expect(calls("") == 2)
         #expect(calls("fork") == 1)
@@ -208,12 +208,12 @@ struct ProviderRegistrationTests {
         let saved = await fixture.call("GET", "/export").body
         _ = await fixture.call("POST", "/reset", [:])
         #expect(calls("") == 0)
-        let kept = fixture.world.read("") { services, _ in services.madeUp }
+        let kept = fixture.fakes.read("") { services, _ in services.madeUp }
         #expect(kept?.settings.mood == .grumpy)
         #expect(kept?.address == "http://127.0.0.1:1/hook")
         _ = await fixture.call("POST", "/import", saved)
         #expect(calls("") == 2)
-        let hasKey = fixture.world.read("") { services, _ in services.madeUp.hasKey }
+        let hasKey = fixture.fakes.read("") { services, _ in services.madeUp.hasKey }
         #expect(hasKey == true, "keys are taken again")
         #expect(fixture.ask(.assay, "GET", "/").response.status == 200, "the table is, too")
     }
@@ -339,7 +339,7 @@ struct ProviderTableTests {
     )
     func connects(provider: ProviderEntry) async {
         let fixture = ControlFixture()
-        fixture.world.edit("") { services, _ in
+        fixture.fakes.edit("") { services, _ in
             provider.setWebhookTarget(
                 &services,
                 WebhookTarget(
@@ -350,7 +350,7 @@ struct ProviderTableTests {
             )
         }
         let secrets =
-            fixture.world.read("") { services, _ in provider.enteredSecrets(services) } ?? []
+            fixture.fakes.read("") { services, _ in provider.enteredSecrets(services) } ?? []
         #expect(secrets.map(\.secret.exposed) == ["sign-planted"], "an empty one is none")
         let action = provider.party == .revenueCat ? "/store/purchase" : "/purchasely/purchase"
         let sent = await fixture.call("POST", action, ["user": "ada", "settle": true])
@@ -372,6 +372,6 @@ struct ProviderTableTests {
         #expect(Services.provider(party)?.caller(request) == from)
         let fixture = ControlFixture()
         fixture.ask(party, method, "/x", fields: fields)
-        #expect(fixture.world.journal.read { $0.exchanges }.first?.from == from)
+        #expect(fixture.fakes.journal.read { $0.exchanges }.first?.from == from)
     }
 }

@@ -13,13 +13,13 @@ struct SendTests {
         _ arguments: [String],
         file: String? = nil
     ) async throws -> (status: Int32, errors: String, requests: [HTTPMessage.Request]) {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
-        let server = try await FakeServer(.oneSignal, world: world)
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         let folder = try TemporaryFolder()
         if let file {
             try Data(file.utf8).write(to: URL(fileURLWithPath: folder.path + "/events"))
@@ -28,7 +28,7 @@ struct SendTests {
         let result = try await Program(words, folder: folder.path).wait()
         await server.stop()
         // Whatever namespace an id belongs to, it arrived.
-        let requests = world.journal.read { $0.exchanges }.map(\.request)
+        let requests = fakes.journal.read { $0.exchanges }.map(\.request)
         return (result.status, result.errors, requests.filter { $0.target == "/hook" })
     }
 

@@ -44,7 +44,7 @@ struct StreamReaderTests {
         #expect(reason.contains("dropped entry"), "\(reason)")
         #expect(all.dropLast().allSatisfy { $0["cut_off"] == nil })
         #expect(
-            fixture.world.journal.notes == [
+            fixture.fakes.journal.notes == [
                 "a client of /journal/stream was disconnected: \(reason)"
             ]
         )
@@ -63,18 +63,18 @@ struct StreamReaderTests {
             sequences.append(try #require(line["sequence"]?.int64))
         }
         #expect(sequences == (0..<200).map(Int64.init))
-        #expect(fixture.world.journal.notes.isEmpty)
+        #expect(fixture.fakes.journal.notes.isEmpty)
     }
 
     @Test func `the server's end is not the reader's fault`() async throws {
         let fixture = ControlFixture()
         push(fixture, 0, bytes: 10)
         let lines = try await stream(fixture)
-        fixture.world.journal.endFollowing()
+        fixture.fakes.journal.endFollowing()
         var count = 0
         for await _ in lines { count += 1 }
         #expect(count == 1)
-        #expect(fixture.world.journal.notes.isEmpty)
+        #expect(fixture.fakes.journal.notes.isEmpty)
     }
 
     @Test func `a follower that misses a number is disconnected`() async {

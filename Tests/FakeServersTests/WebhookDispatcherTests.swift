@@ -7,14 +7,14 @@ import Testing
 struct WebhookDispatcherTests {
     private static let start = Instant(milliseconds: 1_790_000_000_000)
 
-    private func world() -> FakeRegistry {
-        let world = FakeRegistry(
+    private func fakes() -> FakeRegistry {
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 22,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Self.start }
         )
-        world.edit("") { services, _ in
+        fakes.edit("") { services, _ in
             services.revenueCat.webhooks = [
                 WebhookConfiguration(id: "main", url: "http://127.0.0.1:1/hook")
             ]
@@ -23,26 +23,26 @@ struct WebhookDispatcherTests {
                 secret: nil
             )
         }
-        return world
+        return fakes
     }
 
-    private func buy(_ world: FakeRegistry, _ user: String = "ada") {
-        world.edit("") { services, now in
+    private func buy(_ fakes: FakeRegistry, _ user: String = "ada") {
+        fakes.edit("") { services, now in
             try? services.revenueCat.carryOut(StoreAction(.purchase, user: user), at: now)
         }
     }
 
-    private func clock(_ world: FakeRegistry) -> @Sendable () -> Instant {
-        { world.read("") { $1 } ?? Self.start }
+    private func clock(_ fakes: FakeRegistry) -> @Sendable () -> Instant {
+        { fakes.read("") { $1 } ?? Self.start }
     }
 
     /// The loop in real time runs beside every advance, as in `assay serve`.
     private func with(
-        _ world: FakeRegistry,
+        _ fakes: FakeRegistry,
         _ receiver: WebhookReceiver,
         _ body: (WebhookDispatcher) async throws -> Void
     ) async throws {
-        let dispatcher = WebhookDispatcher(world: world, webhookTransport: receiver)
+        let dispatcher = WebhookDispatcher(fakes: fakes, webhookTransport: receiver)
         let loop = Task { await dispatcher.run() }
         try await body(dispatcher)
         dispatcher.stop()
@@ -52,26 +52,26 @@ struct WebhookDispatcherTests {
 
     @Test("all senders follow the whole retry schedule", arguments: 0..<40)
     func followsRetrySchedule(round: Int) async throws {
-        let world = world()
-        let receiver = WebhookReceiver(standard: 500, clock: clock(world))
-        try await with(world, receiver) { dispatcher in
-            buy(world)
+        let fakes = fakes()
+        let receiver = WebhookReceiver(standard: 500, clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
+            buy(fakes)
             let done = await dispatcher.advance("", to: Self.start + .seconds(86_400))
             #expect(done.isSettled)
         }
         let offsets = receiver.times.map { ($0 - Self.start).components.seconds / 60 }
         #expect(offsets == [0, 5, 15, 35, 75, 155])
         #expect(Set(receiver.bodies).count == 1, "the body never changes")
-        let state = world.read("") { services, _ in services.queue.all.first?.state }
+        let state = fakes.read("") { services, _ in services.queue.all.first?.state }
         #expect(state == .failed)
     }
 
     @Test("twenty-five retries of Purchasely", arguments: 0..<10)
     func followsPurchaselyRetrySchedule(round: Int) async throws {
-        let world = world()
-        let receiver = WebhookReceiver(standard: 500, clock: clock(world))
-        try await with(world, receiver) { dispatcher in
-            world.edit("") { services, now in
+        let fakes = fakes()
+        let receiver = WebhookReceiver(standard: 500, clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
+            fakes.edit("") { services, now in
                 services.purchasely.settings.events = ["ACTIVATE"]
                 try? services.purchasely.carryOut(.purchase, ["user": "ada"], at: now)
             }
@@ -83,10 +83,10 @@ struct WebhookDispatcherTests {
 
     @Test func `200 alone is success, and settling stops there`() async throws {
         for status in [201, 204, 302, 404, 500] {
-            let world = world()
-            let receiver = WebhookReceiver([status], clock: clock(world))
-            try await with(world, receiver) { dispatcher in
-                buy(world)
+            let fakes = fakes()
+            let receiver = WebhookReceiver([status], clock: clock(fakes))
+            try await with(fakes, receiver) { dispatcher in
+                buy(fakes)
                 let done = await dispatcher.advance("", to: nil)
                 #expect(done.isSettled && done.attemptCount == 2, "\(status)")
                 #expect(done.now == Self.start + .seconds(300))
@@ -96,12 +96,12 @@ struct WebhookDispatcherTests {
 
     @Test func `events created together are sent in their order`() async throws {
         for _ in 0..<20 {
-            let world = world()
-            let receiver = WebhookReceiver(clock: clock(world))
-            try await with(world, receiver) { dispatcher in
-                buy(world)
+            let fakes = fakes()
+            let receiver = WebhookReceiver(clock: clock(fakes))
+            try await with(fakes, receiver) { dispatcher in
+                buy(fakes)
                 _ = await dispatcher.flush("")
-                world.edit("") { services, now in
+                fakes.edit("") { services, now in
                     try? services.revenueCat.carryOut(
                         StoreAction(.billingIssue, user: "ada"),
                         at: now
@@ -123,10 +123,10 @@ struct WebhookDispatcherTests {
     )
     func transfersInOrder(order: PurchaselySettings.TransferOrder) async throws {
         for _ in 0..<20 {
-            let world = world()
-            let receiver = WebhookReceiver(clock: clock(world))
-            try await with(world, receiver) { dispatcher in
-                world.edit("") { services, now in
+            let fakes = fakes()
+            let receiver = WebhookReceiver(clock: clock(fakes))
+            try await with(fakes, receiver) { dispatcher in
+                fakes.edit("") { services, now in
                     services.purchasely.settings.transferOrder = order
                     services.purchasely.settings.events = ["ACTIVATE", "DEACTIVATE"]
                     try? services.purchasely.carryOut(.purchase, ["anonymous": "x"], at: now)
@@ -145,23 +145,23 @@ struct WebhookDispatcherTests {
     }
 
     @Test func `filters select the recipients of each event`() async throws {
-        let world = world()
-        world.edit("") { services, _ in
+        let fakes = fakes()
+        fakes.edit("") { services, _ in
             var sandbox = WebhookConfiguration(id: "sandbox", url: "http://127.0.0.1:1/s")
             sandbox.environment = "SANDBOX"
             var types = WebhookConfiguration(id: "types", url: "http://127.0.0.1:1/t")
             types.types = ["CANCELLATION"]
             services.revenueCat.webhooks += [sandbox, types]
         }
-        let receiver = WebhookReceiver(clock: clock(world))
-        try await with(world, receiver) { dispatcher in
-            buy(world)
-            world.edit("") { services, now in
+        let receiver = WebhookReceiver(clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
+            buy(fakes)
+            fakes.edit("") { services, now in
                 try? services.revenueCat.carryOut(StoreAction(.cancel, user: "ada"), at: now)
             }
             _ = await dispatcher.flush("")
         }
-        let seen = world.read("") { services, _ in
+        let seen = fakes.read("") { services, _ in
             services.queue.all.map { $0.configuration + " " + $0.type }.sorted()
         }
         #expect(
@@ -170,10 +170,10 @@ struct WebhookDispatcherTests {
     }
 
     @Test func `TEST is not tried again`() async throws {
-        let world = world()
-        let receiver = WebhookReceiver(standard: 400, clock: clock(world))
-        try await with(world, receiver) { dispatcher in
-            world.edit("") { services, now in
+        let fakes = fakes()
+        let receiver = WebhookReceiver(standard: 400, clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
+            fakes.edit("") { services, now in
                 try? services.revenueCat.carryOut(StoreAction(.test, user: "x"), at: now)
             }
             _ = await dispatcher.advance("", to: Self.start + .seconds(86_400))
@@ -185,17 +185,17 @@ struct WebhookDispatcherTests {
         async throws
     {
         let key = Secret("whsec_courier")
-        let world = world()
-        world.edit("") { services, _ in
+        let fakes = fakes()
+        fakes.edit("") { services, _ in
             services.revenueCat.webhooks[0].signingKey = key
             services.purchasely.webhook?.secret = key
             services.purchasely.settings.events = ["ACTIVATE"]
         }
-        let receiver = WebhookReceiver(standard: 500, clock: clock(world))
-        try await with(world, receiver) { dispatcher in
+        let receiver = WebhookReceiver(standard: 500, clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
             _ = await dispatcher.advance("", to: Self.start + .seconds(40 * 86_400))
-            buy(world)
-            world.edit("") { services, now in
+            buy(fakes)
+            fakes.edit("") { services, now in
                 try? services.purchasely.carryOut(.purchase, ["user": "bob"], at: now)
             }
             _ = await dispatcher.advance("", to: nil)
@@ -214,19 +214,19 @@ struct WebhookDispatcherTests {
     }
 
     @Test func `a resend keeps the event and is dispatched at once`() async throws {
-        let world = world()
-        let receiver = WebhookReceiver(clock: clock(world))
-        try await with(world, receiver) { dispatcher in
-            buy(world)
+        let fakes = fakes()
+        let receiver = WebhookReceiver(clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
+            buy(fakes)
             _ = await dispatcher.flush("")
-            let id = world.read("") { services, _ in services.queue.all.first?.eventID ?? "" } ?? ""
-            let count = world.edit("") { services, now in
+            let id = fakes.read("") { services, _ in services.queue.all.first?.eventID ?? "" } ?? ""
+            let count = fakes.edit("") { services, now in
                 services.queue.resend(id, to: nil, at: now)
             }
             #expect(count == 1)
             _ = await dispatcher.flush("")
             #expect(
-                world.edit("") { services, now in
+                fakes.edit("") { services, now in
                     services.queue.resend("unknown", to: nil, at: now)
                 } == 0
             )
@@ -238,10 +238,10 @@ struct WebhookDispatcherTests {
     @Test func `a customer with a OneSignal id gets tags, and the call is in the journal`()
         async throws
     {
-        let world = world()
-        let receiver = WebhookReceiver(clock: clock(world))
-        try await with(world, receiver) { dispatcher in
-            let user = world.edit("") { services, now -> String in
+        let fakes = fakes()
+        let receiver = WebhookReceiver(clock: clock(fakes))
+        try await with(fakes, receiver) { dispatcher in
+            let user = fakes.edit("") { services, now -> String in
                 let body: JSONValue = ["identity": ["external_id": "ada"]]
                 let reply = services.oneSignal.respond(
                     to: HTTPMessage.Request(
@@ -259,14 +259,14 @@ struct WebhookDispatcherTests {
                 return id
             }
             #expect(user?.isEmpty == false)
-            buy(world)
+            buy(fakes)
             _ = await dispatcher.flush("")
         }
-        let tags = world.read("") { services, _ in services.oneSignal.tags(of: "external_id", "ada")
+        let tags = fakes.read("") { services, _ in services.oneSignal.tags(of: "external_id", "ada")
         }
         #expect(tags??["subscription_status"] == "active")
         #expect(tags??["last_event_type"] == "initial_purchase")
-        let calls = world.journal.read { $0.exchanges }.filter { $0.to == .oneSignal }
+        let calls = fakes.journal.read { $0.exchanges }.filter { $0.to == .oneSignal }
         #expect(calls.count == 1)
         #expect(calls.first?.from == .revenueCat && calls.first?.request.method == "PATCH")
     }

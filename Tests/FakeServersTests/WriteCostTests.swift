@@ -93,8 +93,8 @@ struct WriteCostTests {
         let depths = Locked<[Int]>([])
         let server = try await ControlServer()
         server.open(fixture.control)
-        let fake = try await FakeServer(write.party ?? .oneSignal, world: fixture.world)
-        fixture.world.notify {
+        let fake = try await FakeServer(write.party ?? .oneSignal, fakes: fixture.fakes)
+        fixture.fakes.setChangeListener {
             let depth = Thread.callStackReturnAddresses.count
             depths.withLock { $0.append(depth) }
         }
@@ -112,7 +112,7 @@ struct WriteCostTests {
             #expect(reading.text.hasPrefix("HTTP/1.1 20"), "\(reading.text)")
         }
         // The fakes that set off nothing notify nobody; a change from outside does.
-        for _ in 0..<Self.count { fixture.world.edit("") { _, _ in } }
+        for _ in 0..<Self.count { fixture.fakes.edit("") { _, _ in } }
         let seen = depths.withLock { $0 }
         #expect(seen.count >= Self.count)
         let early = seen.prefix(20).max() ?? 0
@@ -144,9 +144,9 @@ struct HealthTests {
         let gate = Gate()
         let (began, beginning) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
-        let world = fixture.world
+        let fakes = fixture.fakes
         Thread.detachNewThread {
-            world.edit("") { _, _ in
+            fakes.edit("") { _, _ in
                 beginning.finish()
                 gate.wait()
             }

@@ -71,82 +71,82 @@ struct AccountAppTests {
     }
 
     @Test func `anonymous use becomes an account, and the uid names the customer`() {
-        var (world, app) = (AccountAppFixture(), app())
-        world.run(&app, act(.launch))
+        var (fixture, app) = (AccountAppFixture(), app())
+        fixture.run(&app, act(.launch))
         let anonymous = app.revenueCatID
         #expect(anonymous.hasPrefix("$RCAnonymousID:") && app.uid == nil)
-        world.run(&app, act(.purchase))
-        world.run(&app, act(.signUp))
+        fixture.run(&app, act(.purchase))
+        fixture.run(&app, act(.signUp))
         #expect(app.failure == nil && app.uid != nil && app.revenueCatID == app.uid)
         #expect(
-            world.calls == [
+            fixture.calls == [
                 "signUp", "/v1/receipts", "signUp", "lookup", "/v1/subscribers/identify",
             ]
         )
-        #expect(world.told.map(\.id) == [anonymous, app.uid])
-        let customer = world.services.revenueCat.customer(app.uid ?? "")
+        #expect(fixture.told.map(\.id) == [anonymous, app.uid])
+        let customer = fixture.services.revenueCat.customer(app.uid ?? "")
         #expect(customer?.ids.contains(anonymous) == true)
     }
 
     @Test func `the whole workflow ends where it should`() {
-        var (world, app) = (AccountAppFixture(), app())
+        var (fixture, app) = (AccountAppFixture(), app())
         for name in [AppAction.Name.launch, .signUp, .purchase, .logout] {
-            world.run(&app, act(name))
+            fixture.run(&app, act(name))
             #expect(app.failure == nil, "\(name): \(app.failure ?? "")")
         }
         let after = app.revenueCatID
         #expect(after.hasPrefix("$RCAnonymousID:") && app.uid == nil)
-        world.run(&app, act(.signIn))
+        fixture.run(&app, act(.signIn))
         let uid = app.uid
         #expect(uid != nil && app.failure == nil)
-        world.run(&app, act(.google))
+        fixture.run(&app, act(.google))
         #expect(app.uid == uid, "the same verified address is the same person")
-        world.run(&app, act(.refresh))
-        world.run(&app, act(.forgotPassword))
+        fixture.run(&app, act(.refresh))
+        fixture.run(&app, act(.forgotPassword))
         #expect(app.failure == nil && app.uid == uid)
-        world.run(&app, act(.signIn))
+        fixture.run(&app, act(.signIn))
         #expect(app.failure != nil, "the old password has stopped")
         #expect(app.revenueCatID == uid, "a sign-in that failed changes nobody")
-        world.run(&app, act(.signIn, "ada@example.com", "new-secret-1"))
+        fixture.run(&app, act(.signIn, "ada@example.com", "new-secret-1"))
         #expect(app.failure == nil && app.uid == uid)
-        world.run(&app, act(.restore))
-        world.run(&app, act(.deleteAccount))
+        fixture.run(&app, act(.restore))
+        fixture.run(&app, act(.deleteAccount))
         #expect(app.failure == nil && app.uid == nil)
-        #expect(world.told.contains { $0.route == "delete-account" && $0.id == uid })
-        world.run(&app, act(.signIn, "ada@example.com", "new-secret-1"))
+        #expect(fixture.told.contains { $0.route == "delete-account" && $0.id == uid })
+        fixture.run(&app, act(.signIn, "ada@example.com", "new-secret-1"))
         #expect(app.failure != nil, "the account is gone")
     }
 
     @Test func `an account that the backend has deleted at Firebase is deleted`() {
-        var (world, app) = (AccountAppFixture(), app())
-        world.run(&app, act(.launch))
-        world.run(&app, act(.signUp))
-        world.deletesAtFirebase = true
-        world.run(&app, act(.deleteAccount))
+        var (fixture, app) = (AccountAppFixture(), app())
+        fixture.run(&app, act(.launch))
+        fixture.run(&app, act(.signUp))
+        fixture.deletesAtFirebase = true
+        fixture.run(&app, act(.deleteAccount))
         #expect(app.failure == nil && app.uid == nil)
-        #expect(world.calls.contains("delete"), "the app deletes it as well")
+        #expect(fixture.calls.contains("delete"), "the app deletes it as well")
     }
 
     @Test func `a login that is current calls RevenueCat no more`() {
-        var (world, app) = (AccountAppFixture(), app())
-        world.run(&app, act(.launch))
-        world.run(&app, act(.signUp))
-        world.calls = []
-        world.run(&app, act(.signIn))
-        #expect(world.calls == ["signInWithPassword", "lookup"])
+        var (fixture, app) = (AccountAppFixture(), app())
+        fixture.run(&app, act(.launch))
+        fixture.run(&app, act(.signUp))
+        fixture.calls = []
+        fixture.run(&app, act(.signIn))
+        #expect(fixture.calls == ["signInWithPassword", "lookup"])
     }
 
     @Test func `a failed sign-in calls only Firebase`() {
         for (defects, isSafe) in [([], true), ([.failedSignInSwitches], false)]
             as [(Set<AccountApp.Defect>, Bool)]
         {
-            var (world, app) = (AccountAppFixture(), app(defects))
-            world.run(&app, act(.launch))
-            world.run(&app, act(.signUp))
+            var (fixture, app) = (AccountAppFixture(), app(defects))
+            fixture.run(&app, act(.launch))
+            fixture.run(&app, act(.signUp))
             let before = app.revenueCatID
-            world.told = []
-            world.run(&app, act(.signIn, "ada@example.com", "wrong"))
-            #expect(world.told.isEmpty == isSafe)
+            fixture.told = []
+            fixture.run(&app, act(.signIn, "ada@example.com", "wrong"))
+            #expect(fixture.told.isEmpty == isSafe)
             #expect((app.revenueCatID == before) == isSafe)
         }
     }

@@ -33,11 +33,11 @@ struct AppBackendTests {
 
     private static func plan(
         _ route: String,
-        _ answers: [AppBackendPlan.PlannedResponse],
+        _ responses: [AppBackendPlan.PlannedResponse],
         repeatsLastResponse: Bool = false
     ) -> AppBackendPlan {
         var plan = AppBackendPlan()
-        plan.answers[route] = answers
+        plan.responses[route] = responses
         plan.repeatsLastResponse = repeatsLastResponse
         return plan
     }
@@ -66,8 +66,8 @@ struct AppBackendTests {
         }
 
         func take(_ plan: AppBackendPlan) { backend.take(plan) }
-        func recordPurchase(_ product: String, of id: String) {
-            backend.recordPurchase(product, of: id)
+        func recordPurchase(_ product: String, by id: String) {
+            backend.recordPurchase(product, by: id)
         }
         func hasPlannedResponse(for route: String) -> Bool {
             backend.hasPlannedResponse(for: route)
@@ -99,7 +99,7 @@ struct AppBackendTests {
             $0.app.access?.path = "/access?v=2&user={{id}}"
         }
         let backend = Model(profile)
-        backend.recordPurchase("gold", of: "a b")
+        backend.recordPurchase("gold", by: "a b")
         #expect(backend.route("GET", "/access?user=ada&v=2") == "access")
         #expect(backend.route("GET", "/access?v=2") == nil)
         let request = HTTPMessage.Request("GET", "/access?v=2&user=a%20b")
@@ -140,7 +140,7 @@ struct AppBackendTests {
         let backend = Model()
         #expect(try backend.heard("access", Self.access("u-1")).body["entitled"] == false)
         #expect(try backend.heard("access", Self.access("u-1")).body["product"] == .null)
-        backend.recordPurchase("gold", of: "u-1")
+        backend.recordPurchase("gold", by: "u-1")
         let bought = try backend.heard("access", Self.access("u-1")).body
         #expect(bought["entitled"] == true)
         #expect(bought["product"] == "gold")
@@ -152,7 +152,7 @@ struct AppBackendTests {
         var plan = AppBackendPlan()
         plan.isNotifiedOfPurchases = false
         backend.take(plan)
-        backend.recordPurchase("gold", of: "u-1")
+        backend.recordPurchase("gold", by: "u-1")
         #expect(try backend.heard("access", Self.access("u-1")).body["entitled"] == false)
     }
 
@@ -235,7 +235,7 @@ struct AppBackendTests {
     private final class Watch {
         private var watch = KillPointTracker()
 
-        var point: AppAction.KillPoint? { watch.point }
+        var killPoint: AppAction.KillPoint? { watch.killPoint }
         func begin(_ action: AppAction) { watch.begin(action) }
         func end(_ phone: String) { watch.end(phone) }
         func isBeingKilled(_ phone: String) -> Bool { watch.isBeingKilled(phone) }
@@ -247,9 +247,9 @@ struct AppBackendTests {
         }
     }
 
-    private static func action(_ point: AppAction.KillPoint?) -> AppAction {
+    private static func action(_ killPoint: AppAction.KillPoint?) -> AppAction {
         var action = AppAction(.launch)
-        action.killPoint = point
+        action.killPoint = killPoint
         return action
     }
 
@@ -303,7 +303,7 @@ struct AppBackendTests {
         let watch = Watch()
         watch.begin(Self.action(.registered))
         watch.begin(Self.action(nil))
-        #expect(watch.point == nil)
+        #expect(watch.killPoint == nil)
         #expect(!watch.answered("register", on: "phone"))
     }
 }

@@ -8,7 +8,7 @@ import Testing
 struct ExecutorsTests {
     private static let place = SourceLocation(path: "c.yaml", line: 7, column: 5)
     private static let executorSets: [Executors] = [
-        .live, .scripted, .page(hasOwnBackend: false), .page(hasOwnBackend: true),
+        .backendAndApps, .scripted, .page(hasOwnBackend: false), .page(hasOwnBackend: true),
     ]
 
     private static func contract(
@@ -38,7 +38,7 @@ struct ExecutorsTests {
     private static func app(_ edit: (inout AppExpectation) -> Void = { _ in })
         -> Conformance.Expectation
     {
-        var expectation = Conformance.Expectation(answers: .anything)
+        var expectation = Conformance.Expectation(responses: .anyOutcome)
         var app = AppExpectation(location: SourceLocation(path: "c.yaml", line: 90, column: 3))
         edit(&app)
         expectation.app = app
@@ -94,7 +94,7 @@ struct ExecutorsTests {
         .deliver(Delivery(name: "t", subject: .storeEvent("RENEWAL"))),
         .probe(user: "ada"), .waitForEnd(delivery: "d"), .call([Call(name: "c", route: .register)]),
         .request(AppRequest(name: "r", method: "GET", target: "/")),
-        .provider(ProviderPlan(provider: .oneSignal, answers: [.reset])),
+        .provider(ProviderPlan(provider: .oneSignal, responses: [.reset])),
         .restart(Restart(signal: .kill)), .rotateKeys,
         .killAtCall(party: .oneSignal, position: 1), .account(user: "ada", .revoke),
     ]
@@ -105,7 +105,7 @@ struct ExecutorsTests {
     )
     func backendSteps(step: Step) async {
         let contract = Self.contract([Self.app(.launch), step])
-        #expect(Executors.live.unsupportedElements(of: contract).isEmpty)
+        #expect(Executors.backendAndApps.unsupportedElements(of: contract).isEmpty)
         let unsupportedElements = Executors.scripted.unsupportedElements(of: contract)
         let isName = step.traits.kind == .name
         #expect(unsupportedElements.isEmpty == isName)
@@ -136,7 +136,7 @@ struct ExecutorsTests {
             .phone(.backend(Self.plan(.reset))),
         ]
         let acts: [PhoneChange.OwnerAction] = [.cloned, .loseID, .complete, .cancel, .fail]
-        changes += acts.map { act in Self.change { $0.act = act } }
+        changes += acts.map { act in Self.change { $0.ownerAction = act } }
         for step in changes {
             for executorSet in Self.executorSets {
                 let native = Self.contract([Self.app(.launch, .despia), step])
@@ -146,15 +146,15 @@ struct ExecutorsTests {
                 )
             }
             let accounts = Self.contract([Self.app(.launch, .accounts), step])
-            let unsupportedElements = Executors.live.unsupportedElements(of: accounts)
+            let unsupportedElements = Executors.backendAndApps.unsupportedElements(of: accounts)
             #expect(unsupportedElements.contains { $0.location.line == 8 }, "\(step)")
         }
         for act in [PhoneChange.OwnerAction.reinstall, .secondPhone] {
             for app in AppAction.App.allCases {
-                let step = Self.change { $0.act = act }
+                let step = Self.change { $0.ownerAction = act }
                 let contract = Self.contract([Self.app(.launch, app), step])
                 #expect(
-                    Executors.live.unsupportedElements(of: contract).filter {
+                    Executors.backendAndApps.unsupportedElements(of: contract).filter {
                         $0.location.line == 8
                     }.isEmpty
                 )
@@ -164,21 +164,22 @@ struct ExecutorsTests {
 
     private static func plan(_ answer: AppBackendPlan.PlannedResponse) -> AppBackendPlan {
         var plan = AppBackendPlan()
-        plan.answers["register"] = [answer]
+        plan.responses["register"] = [answer]
         return plan
     }
 
     /// A real backend's words cannot be put into its mouth.
     @Test func `a model gives planned responses, a backend its own`() {
-        let answers: [(AppBackendPlan.PlannedResponse, isLive: Bool)] = [
+        let responses: [(AppBackendPlan.PlannedResponse, isLive: Bool)] = [
             (.ok, true), (.status(500), true), (.reset, true), (.never, true),
             (.slow(.seconds(1)), true), (.otherID, false), (.claimed, false),
             (.recovered(user: "ada"), false),
         ]
-        for (answer, isLive) in answers {
+        for (answer, isLive) in responses {
             let steps: [Step] = [.phone(.backend(Self.plan(answer))), Self.app(.launch)]
             #expect(
-                Executors.live.unsupportedElements(of: Self.contract(steps)).isEmpty == isLive,
+                Executors.backendAndApps.unsupportedElements(of: Self.contract(steps)).isEmpty
+                    == isLive,
                 "\(answer)"
             )
             #expect(Executors.scripted.unsupportedElements(of: Self.contract(steps)).isEmpty)
@@ -188,7 +189,7 @@ struct ExecutorsTests {
         let contract = Self.contract([.phone(.backend(deaf)), Self.app(.launch)])
         #expect(Executors.page(hasOwnBackend: false).unsupportedElements(of: contract).isEmpty)
         #expect(!Executors.page(hasOwnBackend: true).unsupportedElements(of: contract).isEmpty)
-        #expect(!Executors.live.unsupportedElements(of: contract).isEmpty)
+        #expect(!Executors.backendAndApps.unsupportedElements(of: contract).isEmpty)
         #expect(Executors.unsupportedElements(ofAny: contract).isEmpty)
     }
 
@@ -196,7 +197,7 @@ struct ExecutorsTests {
         for executorSet in Self.executorSets {
             var action = AppAction(.launch)
             action.app = .despia
-            action.argument = true
+            action.callbackArgument = true
             let unsupportedElements = executorSet.unsupportedElements(
                 of: Self.contract([.phone(.app(action))])
             )
@@ -210,7 +211,7 @@ struct ExecutorsTests {
         let steps: [Step] = [
             Self.app(.launch), .phone(.store(FakeStoreAction(name: "renew", user: "ada"))),
         ]
-        #expect(Executors.live.unsupportedElements(of: Self.contract(steps)).isEmpty)
+        #expect(Executors.backendAndApps.unsupportedElements(of: Self.contract(steps)).isEmpty)
         #expect(!Executors.scripted.unsupportedElements(of: Self.contract(steps)).isEmpty)
     }
 

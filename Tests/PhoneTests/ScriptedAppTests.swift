@@ -110,7 +110,7 @@ struct ScriptedAppTests {
             defects: [.waitsForBridgeTimeout]
         )
         let timeline = ClientTimeline(record, profile: Profile())
-        let sent = try #require(timeline.registrations.first { $0.isAcknowledged }?.sent)
-        #expect(sent >= 60_000_000)
+        let sendTime = try #require(timeline.registrations.first { $0.isAcknowledged }?.sendTime)
+        #expect(sendTime >= 60_000_000)
     }
 }

@@ -178,11 +178,14 @@ struct StartedProgramTests {
     @Test func `programs are found as a shell finds them`() throws {
         let folder = try TemporaryFolder()
         try folder.write("no program", to: "text")
-        #expect(ProgramCommand.find("sh", searchPath: "/no/such:/bin") == "/bin/sh")
-        #expect(ProgramCommand.find("/bin/sh", searchPath: "") == "/bin/sh")
-        #expect(ProgramCommand.find("text", searchPath: folder.path) == nil)
-        #expect(ProgramCommand.find("bin", searchPath: "/") == nil, "a folder is no program")
-        #expect(ProgramCommand.find("", searchPath: "/bin") == nil)
+        #expect(ProgramCommand.findExecutable("sh", searchPath: "/no/such:/bin") == "/bin/sh")
+        #expect(ProgramCommand.findExecutable("/bin/sh", searchPath: "") == "/bin/sh")
+        #expect(ProgramCommand.findExecutable("text", searchPath: folder.path) == nil)
+        #expect(
+            ProgramCommand.findExecutable("bin", searchPath: "/") == nil,
+            "a folder is no program"
+        )
+        #expect(ProgramCommand.findExecutable("", searchPath: "/bin") == nil)
     }
 
     @Test func `the process group ends with Assay`() async throws {

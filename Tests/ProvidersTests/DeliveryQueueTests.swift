@@ -122,7 +122,7 @@ struct DeliveryQueueTests {
         #expect(queue.take(by: Self.start).count == 3)
         #expect(queue.take(by: Self.start).isEmpty)
         #expect(!queue.isSettled)
-        queue.recoverUnderway()
+        queue.recoverUnderwayDeliveries()
         #expect(queue.take(by: Self.start).count == 3, "the sender was stopped; nothing is lost")
     }
 

@@ -128,9 +128,9 @@ struct EventFactoryTests {
 
     @Test func `a user can be named by any of its ids`() throws {
         let id = Self.context.namespace.id(of: "ada")
-        func ids(_ knownBy: EventSpec.UserIDLocation) throws -> [Bool] {
+        func ids(_ userIDLocation: EventSpec.UserIDLocation) throws -> [Bool] {
             var spec = spec("RENEWAL")
-            spec.knownBy = knownBy
+            spec.userIDLocation = userIDLocation
             let event = try event(spec)
             return [
                 event["app_user_id"]?.string == id, event["original_app_user_id"]?.string == id,

@@ -106,9 +106,9 @@ struct OneSignalStateTests {
         var state = state()
         state.plans[.oneSignal] = ProviderPlan(
             provider: .oneSignal,
-            answers: [
-                .noSubscribers, .invalidAliases, .status(429), .status(503), .reset, .loseResponse,
-                .never, .malformed, .half, .slow(5),
+            responses: [
+                .noSubscribers, .invalidAliases, .status(429), .status(503), .reset, .lostResponse,
+                .never, .malformed, .truncatedResponse, .slow(5),
             ]
         )
         let none = post(&state, body())
@@ -129,7 +129,7 @@ struct OneSignalStateTests {
         #expect(post(&state, body()).sendMode == .never)
         let broken = post(&state, body())
         #expect(broken.response.status == 200 && json(broken) == nil)
-        #expect(post(&state, body()).sendMode == .half)
+        #expect(post(&state, body()).sendMode == .truncatedResponse)
         #expect(post(&state, body()).sendMode == .slow(5))
         #expect(post(&state, body()).effects.count == 1)
     }

@@ -36,7 +36,7 @@ struct ProviderTests {
         "each provider marks its responses and failures with its own header value",
         arguments: Services.providers.map(\.party)
     )
-    func answers(party: Exchange.Party) throws {
+    func responses(party: Exchange.Party) throws {
         var services = Services(seed: 1)
         let request = HTTPMessage.Request("GET", "/nothing/here")
         let mark = "\(party); "
@@ -44,7 +44,7 @@ struct ProviderTests {
         #expect(reply.response[field: "x-assay-fake"]?.hasPrefix(mark) == true)
         services.plans[party] = ProviderPlan(
             provider: party,
-            answers: [.status(503)],
+            responses: [.status(503)],
             includesReads: true
         )
         let failed = services.respond(party, to: request, at: Instant(milliseconds: 1))
@@ -54,12 +54,12 @@ struct ProviderTests {
     }
 
     @Test("one that is busy asks for a pause in its own unit", arguments: Services.providers)
-    func busy(provider: ProviderEntry) throws {
+    func tooManyRequests(provider: ProviderEntry) throws {
         var services = Services(seed: 1)
         let request = HTTPMessage.Request("POST", "/nothing/here")
         services.plans[provider.party] = ProviderPlan(
             provider: provider.party,
-            answers: [.busy(3000)],
+            responses: [.tooManyRequests(3000)],
             includesReads: true
         )
         let reply = services.respond(provider.party, to: request, at: Instant(milliseconds: 1))
@@ -103,7 +103,7 @@ struct ProviderTests {
 
     @Test func `state is saved with names of providers and read with names or numbers`() throws {
         var services = Services(seed: 1)
-        services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, answers: [.status(500)])
+        services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, responses: [.status(500)])
         services.queue.add(
             .purchasely,
             to: "purchasely",

@@ -242,7 +242,7 @@ struct StorageTests {
         let project = try #require(read.firebase.projects.values.first)
         #expect(project.users(mentioning: "user-3@example.com").count == 1)
         #expect(project.allUsers.count == 5)
-        read.queue.recoverUnderway()
+        read.queue.recoverUnderwayDeliveries()
         #expect(read.queue.take(by: now).count == 7, "those that were underway are due again")
     }
 }

@@ -119,7 +119,7 @@ struct MinimiserTests {
         #expect(removed > 0)
         for jobs in [2, 8] {
             let other = await ContractMinimiser.minimised(whole, jobs: jobs) { keeps($0) }
-            #expect(other.contract == rest && other.removedCount == removed)
+            #expect(other.contract == rest && other.removedPartCount == removed)
         }
     }
 

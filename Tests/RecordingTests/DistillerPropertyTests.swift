@@ -211,7 +211,7 @@ struct DistillerPropertyTests {
         let read = try #require(
             try ContractParser.parse(text, path: "x.yaml", id: contract.id).get().first
         )
-        #expect(ContractChange.all(from: contract, to: read).isEmpty)
+        #expect(ContractChange.changes(from: contract, to: read).isEmpty)
         let (verdict, findings) = MadeUpSession.verdict(read, on: session.exchanges)
         #expect(verdict == .passed, "\(findings.map { "\($0.expected) — \($0.actual)" })")
     }

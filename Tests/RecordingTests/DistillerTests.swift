@@ -200,7 +200,7 @@ struct DistillerTests {
         let contract = try #require(distil(exchanges).first)
         let read = try ContractParser.parse(first, path: "x.yaml", id: "session/golden").get()
         let again = try #require(read.first)
-        #expect(ContractChange.all(from: contract, to: again).isEmpty, "\(first)")
+        #expect(ContractChange.changes(from: contract, to: again).isEmpty, "\(first)")
         #expect(again.values == contract.values)
         #expect(again.provenance?.recorded == contract.provenance?.recorded)
     }
@@ -212,7 +212,7 @@ struct DistillerTests {
             HTTPMessage.Response(202, json: ["received": true, "grace_period": 3])
         )
         let new = try #require(distil([changed, event(2, "RENEWAL", id: "E-2")]).first)
-        let changes = ContractChange.all(from: old, to: new)
+        let changes = ContractChange.changes(from: old, to: new)
         func change(_ place: [String], _ pointer: String? = nil) -> [ContractChange] {
             changes.filter { $0.place == place && $0.pointer?.description == pointer }
         }
@@ -221,7 +221,7 @@ struct DistillerTests {
         #expect(change(answer + ["status"]).map(\.old) == ["200"])
         #expect(change(answer + ["status"]).map(\.new) == ["202"])
         #expect(change(answer + ["body"], "/grace_period").map(\.new) == ["3"])
-        #expect(ContractChange.all(from: old, to: old).isEmpty)
+        #expect(ContractChange.changes(from: old, to: old).isEmpty)
     }
 
     /// Of a backend that may send none by design nobody could see that one is missing.

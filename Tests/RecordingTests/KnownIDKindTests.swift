@@ -351,16 +351,16 @@ struct NamingTests {
         ([], nil), ([ok], nil), ([ok, ok], nil),
         ([push(.answered(HTTPMessage.Response(500)))], [.status(500)]),
         ([ok, push(.failed(.closed, "")), ok], [.asUsual, .reset]),
-        ([push(.answerLost(nil)), ok], [.loseResponse]),
+        ([push(.answerLost(nil)), ok], [.lostResponse]),
         ([push(.answered(HTTPMessage.Response(500)), "GET"), ok], nil),
     ]
 
     @Test("OneSignal replays its recorded failures", arguments: plans)
-    func trouble(calls: [Exchange], answers: [ProviderPlan.PlannedResponse]?) throws {
+    func trouble(calls: [Exchange], responses: [ProviderPlan.PlannedResponse]?) throws {
         let found = try contract([Self.register()] + calls)
         let plan = found.given.compactMap { step -> ProviderPlan? in
             if case .provider(let plan) = step { plan } else { nil }
         }.first
-        #expect(plan?.answers == answers)
+        #expect(plan?.responses == responses)
     }
 }

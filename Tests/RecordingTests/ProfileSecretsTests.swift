@@ -23,33 +23,33 @@ struct ProfileSecretsTests {
 
     private static func command(_ text: String) -> SecretLocation {
         SecretLocation("command: " + text) { profile, secret in
-            profile.start = Profile.Start(command: text.replacing("SECRET", with: secret))
+            profile.start = Profile.StartSettings(command: text.replacing("SECRET", with: secret))
         }
     }
 
     private static let places: [SecretLocation] = [
         SecretLocation("a variable") {
-            $0.start = Profile.Start(
+            $0.start = Profile.StartSettings(
                 command: "node server.js",
                 environment: ["REVENUECAT_WEBHOOK_PASS": $1]
             )
         },
         SecretLocation("a variable that is expanded") {
-            $0.start = Profile.Start(
+            $0.start = Profile.StartSettings(
                 command: "node server.js",
                 environment: ["API_TOKEN": "${OUTER}"]
             )
             $0.start?.variables = ["OUTER": Secret($1)]
         },
         SecretLocation("a variable with a secret variable in it") {
-            $0.start = Profile.Start(
+            $0.start = Profile.StartSettings(
                 command: "node server.js",
                 environment: ["STORE": "x:${DB_PASSWORD}"]
             )
             $0.start?.variables = ["DB_PASSWORD": Secret($1)]
         },
         SecretLocation("the password of a store's URL") {
-            $0.start = Profile.Start(
+            $0.start = Profile.StartSettings(
                 command: "node server.js",
                 environment: ["STORE": "postgres://ada:\($1)@127.0.0.1/shop"]
             )
@@ -116,7 +116,7 @@ struct ProfileSecretsTests {
         needs: [],
         given: [],
         steps: [],
-        expectation: Conformance.Expectation(answers: .statuses([200])),
+        expectation: Conformance.Expectation(responses: .statuses([200])),
         location: SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
     )
 
@@ -196,7 +196,7 @@ struct ProfileSecretsTests {
     }
 
     private static func terminal(_ replay: Redacted<ReplayCommand>) -> TerminalReport {
-        TerminalReport(style: TerminalStyle(isColoured: false), replay: replay)
+        TerminalReport(style: TerminalStyle(isColored: false), replay: replay)
     }
 
     /// Everything that a run is written to.
@@ -265,7 +265,7 @@ struct ProfileSecretsTests {
     @Test("a short value is masked where its name is", arguments: ["abc", "dev", "true1"])
     func shortValues(value: String) throws {
         var profile = Self.profile()
-        profile.start = Profile.Start(
+        profile.start = Profile.StartSettings(
             command: "WEBHOOK_SECRET=\(value) node server.js",
             environment: ["API_TOKEN": value]
         )
@@ -282,7 +282,7 @@ struct ProfileSecretsTests {
 
     @Test func `names, references and plain words are not treated as secrets`() {
         var profile = Self.profile()
-        profile.start = Profile.Start(
+        profile.start = Profile.StartSettings(
             command: "API_TOKEN=$OUTER_TOKEN PORT=8080 node server.js --listen 127.0.0.1:8080",
             environment: [
                 "REVENUECAT_API_KEY": "{{revenuecat-key}}", "API_TOKEN": "${OUTER}",

@@ -26,7 +26,7 @@ struct RecordingCheckTests {
     @Test func `each secret is reported by its location without its value`() {
         let findings = RecordingCheck.findings(in: Self.recording(Self.open))
         #expect(
-            findings.map(\.place) == [
+            findings.map(\.location) == [
                 "target", "request header authorization", "request body /user/password",
                 "response body /session/token",
             ]
@@ -39,14 +39,14 @@ struct RecordingCheckTests {
         let clean = Redactor(key: [1]).exchange(Self.open)
         #expect(RecordingCheck.findings(in: Self.recording(clean)).isEmpty)
         let own = RecordingCheck.findings(in: Self.recording(clean), names: ["plan"])
-        #expect(own.map(\.place) == ["request body /plan"])
+        #expect(own.map(\.location) == ["request body /plan"])
     }
 
     /// The profile of the day it was recorded declared them; they count for ever.
     @Test func `the names in the header count`() {
         var recording = Self.recording(Redactor(key: [1]).exchange(Self.open))
         recording.header.redaction = ["plan"]
-        #expect(RecordingCheck.findings(in: recording).map(\.place) == ["request body /plan"])
+        #expect(RecordingCheck.findings(in: recording).map(\.location) == ["request body /plan"])
     }
 
     @Test("nothing looks secret in what ships", arguments: ShippedRecordingsTests.scenarios)

@@ -33,14 +33,14 @@ struct SecretSinkTests {
 
     // MARK: The control API
 
-    private func world() -> FakeRegistry {
-        let world = FakeRegistry(
+    private func fakes() -> FakeRegistry {
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 22,
             revenueCatKey: Secret("sk_planted_4436"),
             oneSignalKey: nil,
             wallClock: { Self.base }
         )
-        world.edit("") { services, _ in
+        fakes.edit("") { services, _ in
             services.revenueCat.webhooks = [
                 .init(
                     id: "main",
@@ -49,14 +49,14 @@ struct SecretSinkTests {
                 )
             ]
         }
-        for planted in PlantedSecret.all { world.journal.write(planted.exchange, invoked: 0) }
-        return world
+        for planted in PlantedSecret.all { fakes.journal.write(planted.exchange, invoked: 0) }
+        return fakes
     }
 
-    private func call(_ world: FakeRegistry, _ target: String) async -> ControlAPI.ControlResponse {
+    private func call(_ fakes: FakeRegistry, _ target: String) async -> ControlAPI.ControlResponse {
         let control = ControlAPI(
-            world: world,
-            dispatcher: WebhookDispatcher(world: world, webhookTransport: WebhookMessenger()),
+            fakes: fakes,
+            dispatcher: WebhookDispatcher(fakes: fakes, webhookTransport: WebhookMessenger()),
             version: "test",
             servers: [],
             declared: SecretDeclaration(PlantedSecret.declared)
@@ -66,7 +66,8 @@ struct SecretSinkTests {
     }
 
     @Test func `the journal, a page at a time`() async throws {
-        guard case .whole(let page) = await call(world(), "/assay/v1/journal?limit=1000") else {
+        guard case .completeResponse(let page) = await call(fakes(), "/assay/v1/journal?limit=1000")
+        else {
             Issue.record("no page")
             return
         }
@@ -76,7 +77,7 @@ struct SecretSinkTests {
     }
 
     @Test func `the journal as it grows`() async throws {
-        guard case .lines(let lines) = await call(world(), "/assay/v1/journal/stream") else {
+        guard case .lines(let lines) = await call(fakes(), "/assay/v1/journal/stream") else {
             Issue.record("no stream")
             return
         }
@@ -92,10 +93,10 @@ struct SecretSinkTests {
 
     @Test func `refusals by the control API contain no planted secret`() async throws {
         let target = "/assay/v1/journal?party=a&party=token%3Dquery-4423"
-        guard case .whole(let page) = await call(world(), target) else { return }
+        guard case .completeResponse(let page) = await call(fakes(), target) else { return }
         expectClean(String(decoding: page.body, as: UTF8.self), "a refusal")
         let wrong = "/assay/v1/journal?party=password%3Dquery-4426"
-        guard case .whole(let refusal) = await call(world(), wrong) else { return }
+        guard case .completeResponse(let refusal) = await call(fakes(), wrong) else { return }
         #expect(refusal.status == 400)
         expectClean(String(decoding: refusal.body, as: UTF8.self), "a refusal")
     }
@@ -214,7 +215,7 @@ struct SecretSinkTests {
         needs: [],
         given: [],
         steps: [],
-        expectation: Conformance.Expectation(answers: .statuses([200])),
+        expectation: Conformance.Expectation(responses: .statuses([200])),
         location: SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
     )
 
@@ -289,7 +290,7 @@ struct SecretSinkTests {
             "the Markdown report"
         )
         let terminal = TerminalReport(
-            style: TerminalStyle(isColoured: false),
+            style: TerminalStyle(isColored: false),
             replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
         )
         expectClean(terminal.blocks(report().redacted()).joined(), "the terminal")

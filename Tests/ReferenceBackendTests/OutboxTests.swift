@@ -121,19 +121,19 @@ struct OutboxTests {
     }
 
     @Test func `a message is for one person by the id of the app, under its key`() {
-        let service = Outbox.PushServiceSettings(
+        let pushService = Outbox.PushServiceSettings(
             baseURL: "http://x",
             appID: "app",
             apiKey: "secret"
         )
-        let body = Outbox.body(Self.message, service)
+        let body = Outbox.body(Self.message, pushService)
         let aliases = body["include_aliases"] as? [String: [String]]
         #expect(aliases == ["external_id": ["ada"]])
         #expect(body["idempotency_key"] as? String == "k")
         #expect(body["app_id"] as? String == "app")
         #expect(body["target_channel"] as? String == "push")
         #expect((body["contents"] as? [String: String]) == ["en": "Hello"])
-        #expect(Outbox.authorization(service) == "Key secret")
+        #expect(Outbox.authorization(pushService) == "Key secret")
     }
 
     @Test func `a message waits in the database, in the order in which it was written`()
@@ -199,7 +199,7 @@ struct OutboxReadTests {
         }
         let outbox = Outbox(
             store: fixture.store,
-            service: Outbox.PushServiceSettings(
+            pushService: Outbox.PushServiceSettings(
                 baseURL: "http://127.0.0.1:1",
                 appID: "a",
                 apiKey: "k"

@@ -170,8 +170,10 @@ struct PurchaselyEventReadingTests {
             ("FUTURE_THING", .nothing), ("activate", .nothing),
         ]
     )
-    func effects(name: String, effect: PurchaselyWebhookRoute.AccessEffect) throws {
-        #expect(PurchaselyWebhookRoute.effect(of: try read(["event_name": name])) == effect)
+    func effects(name: String, accessEffect: PurchaselyWebhookRoute.AccessEffect) throws {
+        #expect(
+            PurchaselyWebhookRoute.accessEffect(of: try read(["event_name": name])) == accessEffect
+        )
     }
 
     @Test(

@@ -67,7 +67,7 @@ struct AssignedIDsTests {
             "/v1/subscribers/77",
             fields: [HTTPMessage.Field("authorization", "Bearer sk_assay")]
         )
-        let reply = FakeServer.reply(to: request, .revenueCat, bench.world)
+        let reply = FakeServer.reply(to: request, .revenueCat, bench.fakes)
         let answer = try JSONValue(parsing: reply.response.body)
         #expect(answer["subscriber"]?["subscriptions"]?.object?.members.count == 1)
     }

@@ -67,7 +67,7 @@ struct BackendClockTests {
             )
         }
         bench.backend.answer = { backend, arrival in
-            let now = backend.clock.wall + memory.ahead
+            let now = backend.clock.wallTime + memory.ahead
             if arrival.request.path == "/clock" {
                 let seconds = (try? arrival.request.json())?["s"]?.int64 ?? -1
                 memory.set(.seconds(seconds), takes: kind != .ignoresClockChange)
@@ -118,7 +118,7 @@ struct BackendClockTests {
         let (bench, _) = Self.bench(.losesOldEvents)
         let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.days]).run()
         #expect(outcome.verdicts == [.failed])
-        #expect(outcome["days"]?.findings.map(\.code) == [.effectExtra])
+        #expect(outcome["days"]?.findings.map(\.code) == [.unexpectedEffect])
     }
 
     @Test func `a clock that does not move is inconclusive`() throws {
@@ -176,14 +176,14 @@ struct BackendClockTests {
         let (bench, memory) = Self.bench(.correct)
         var profile = bench.executor.profile
         for index in profile.probes.indices { profile.probes[index].readings["access"] = nil }
-        let doubt = try SimulationBench.without(bench, profile) { executor in
+        let unprovenReason = try SimulationBench.without(bench, profile) { executor in
             await ClockProof(
                 executor: executor,
                 name: "n-t",
                 observability: SimulationBench.observability
-            ).doubt()
+            ).unprovenReason()
         }
-        #expect(doubt?.contains("no probe maps 'access'") == true)
+        #expect(unprovenReason?.contains("no probe maps 'access'") == true)
         #expect(memory.aheads.isEmpty)
     }
 
@@ -194,7 +194,7 @@ struct BackendClockTests {
     private func examined(kind: Kind) throws {
         let (bench, memory) = Self.bench(kind)
         let found = try bench.run { await DoctorChecks.checkBackend($0.executor, name: "d") }
-        let line = try #require(found.lines.first { $0.topic == "clock" })
+        let line = try #require(found.checkResults.first { $0.topic == "clock" })
         #expect(line.state == (kind == .correct ? .good : .doubtful))
         #expect((line.hint == nil) == (kind == .correct))
         #expect(memory.aheads.last == .zero)
@@ -246,7 +246,7 @@ extension SimulationBench {
     ) throws -> Value {
         let executor = RunExecutor(
             backend: bench.executor.backend,
-            world: bench.world,
+            fakes: bench.fakes,
             profile: profile,
             base: bench.executor.base,
             clock: bench.clock

@@ -54,14 +54,14 @@ struct BackendProcessTests {
 
     @Test(
         "the backend receives the stop signal of its profile",
-        arguments: Profile.Stop.Signal.allCases
+        arguments: Profile.StopSettings.Signal.allCases
     )
-    func signal(signal: Profile.Stop.Signal) async throws {
+    func signal(signal: Profile.StopSettings.Signal) async throws {
         try await withFolder { folder in
-            var stopSettings = Profile.Stop()
+            var stopSettings = Profile.StopSettings()
             stopSettings.signal = signal
             // All four are heard, so that the wrong one is told apart from none.
-            let traps = Profile.Stop.Signal.allCases.map {
+            let traps = Profile.StopSettings.Signal.allCases.map {
                 "trap 'echo \($0.rawValue); exit 0' \($0.rawValue.dropFirst(3))"
             }
             let process = BackendProcess(
@@ -82,7 +82,7 @@ struct BackendProcessTests {
 
     @Test func `a backend that exceeds its stop timeout is killed`() async throws {
         try await withFolder { folder in
-            var stopSettings = Profile.Stop()
+            var stopSettings = Profile.StopSettings()
             stopSettings.within = .milliseconds(1)
             let process = BackendProcess(
                 command: "trap '' TERM; echo up; while :; do sleep 0.01; done",
@@ -99,11 +99,11 @@ struct BackendProcessTests {
 
     /// A port that is free now.
     private static func freePort() async throws -> UInt16 {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 10,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
-        let server = try await FakeServer(.oneSignal, world: world)
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         await server.stop()
         return try #require(UInt16(exactly: server.port))
     }
@@ -126,13 +126,16 @@ struct BackendProcessTests {
 
     @Test("a stop waits until no backend process holds the port", arguments: ["KILL", "TERM"])
     func portIsFree(signal: String) async throws {
-        let python = ProgramCommand.find("python3", searchPath: "/usr/local/bin:/usr/bin:/bin")
+        let python = ProgramCommand.findExecutable(
+            "python3",
+            searchPath: "/usr/local/bin:/usr/bin:/bin"
+        )
         guard let python else { return }
         try await withFolder { folder in
             let script = folder + "/holder.py"
             try Data(Self.holder.utf8).write(to: URL(fileURLWithPath: script))
             let port = try await Self.freePort()
-            var stopSettings = Profile.Stop()
+            var stopSettings = Profile.StopSettings()
             stopSettings.within = .milliseconds(50)
             let process = BackendProcess(
                 command: "\(python) '\(script)'",
@@ -201,7 +204,7 @@ struct BackendProcessTests {
     }
 
     @Test func `the listening ports of a process are found`() async throws {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
@@ -209,8 +212,8 @@ struct BackendProcessTests {
         )
         // More than one piece of the kernel's table holds.
         var others: [FakeServer] = []
-        for _ in 0..<40 { others.append(try await FakeServer(.oneSignal, world: world)) }
-        let server = try await FakeServer(.oneSignal, world: world)
+        for _ in 0..<40 { others.append(try await FakeServer(.oneSignal, fakes: fakes)) }
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         #if os(Linux)
         // Beside a thousand sockets of other tests any one reading may miss it.
         let isKnown = try await SettleTimeout.until {

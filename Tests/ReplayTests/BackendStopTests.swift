@@ -26,8 +26,8 @@ struct BackendStopTests {
         }
     }
 
-    private static func failPushes(_ answers: [ProviderPlan.PlannedResponse]) -> Step {
-        .provider(ProviderPlan(provider: .oneSignal, answers: answers))
+    private static func failPushes(_ responses: [ProviderPlan.PlannedResponse]) -> Step {
+        .provider(ProviderPlan(provider: .oneSignal, responses: responses))
     }
 
     // MARK: Between steps
@@ -213,7 +213,7 @@ struct BackendStopTests {
         var again = Delivery(name: "again", subject: .repeats("a"))
         again.followsRetrySchedule = true
         return [
-            failPushes([.hang(200)]), .deliver(purchase()),
+            failPushes([.hangThenReset(200)]), .deliver(purchase()),
             .killAtCall(party: .oneSignal, position: position), .deliver(again),
         ]
     }
@@ -369,7 +369,7 @@ struct BackendStopTests {
                 fields: [HTTPMessage.Field("authorization", "Bearer sk_assay")]
             )
             bench.backend.call(.revenueCat, read)
-            _ = bench.world.call(
+            _ = bench.fakes.call(
                 .oneSignal,
                 ScriptedBackend.notification(to: mine),
                 namespace: "n-1"

@@ -19,7 +19,7 @@ struct BackendUnderTestTests {
     }
 
     /// Answers the ready path with each of these in turn, and with the last one from then on.
-    private static func answers(_ bench: SimulationBench, _ outcomes: [Exchange.Outcome]) {
+    private static func responses(_ bench: SimulationBench, _ outcomes: [Exchange.Outcome]) {
         bench.backend.answer = { backend, arrival in
             guard arrival.request.path == "/ready" else { return nil }
             return outcomes[min(backend.arrivals.count, outcomes.count) - 1]
@@ -30,8 +30,8 @@ struct BackendUnderTestTests {
         .answered(HTTPMessage.Response(status))
     }
 
-    private static func bench(ready: Profile.Ready?) -> SimulationBench {
-        SimulationBench { $0.start = Profile.Start(command: "run", ready: ready) }
+    private static func bench(ready: Profile.ReadinessCheck?) -> SimulationBench {
+        SimulationBench { $0.start = Profile.StartSettings(command: "run", ready: ready) }
     }
 
     @Test(
@@ -52,7 +52,7 @@ struct BackendUnderTestTests {
     @Test("a status named in 'ready' is waited for", arguments: [200, 401, 503])
     func namedStatus(wanted: Int) throws {
         let bench = Self.bench(ready: .init(method: "POST", path: "/ready", status: wanted))
-        Self.answers(bench, [Self.status(wanted == 200 ? 204 : 200), Self.status(wanted)])
+        Self.responses(bench, [Self.status(wanted == 200 ? 204 : 200), Self.status(wanted)])
         #expect(try Self.start(bench) == nil)
         #expect(bench.backend.arrivals.count == 2)
         #expect(bench.backend.arrivals.allSatisfy { $0.request.method == "POST" })
@@ -60,17 +60,17 @@ struct BackendUnderTestTests {
 
     @Test func `an unexpected readiness status is reported with the line to write`() throws {
         let bench = SimulationBench()
-        Self.answers(bench, [Self.status(401)])
+        Self.responses(bench, [Self.status(401)])
         let error = try #require(try Self.start(bench))
         #expect(error.contains("'ready: {get: /ready, status: 401}'"), "\(error)")
-        Self.answers(bench, [Self.refused])
+        Self.responses(bench, [Self.refused])
         #expect(try Self.start(bench)?.contains("'ready") == false)
     }
 
     @Test func `the profile's startup time is waited for and reported`() throws {
         let told = Locked<[BackendUnderTest.StartupWait]>([])
         let bench = SimulationBench {
-            $0.start = Profile.Start(command: "run")
+            $0.start = Profile.StartSettings(command: "run")
             $0.start?.timeout = .seconds(7)
         } onStartupWait: { waiting in
             told.withLock { $0.append(waiting) }
@@ -100,7 +100,7 @@ struct BackendUnderTestTests {
 
     @Test func `a backend is launched and polled until it responds`() throws {
         let bench = SimulationBench()
-        Self.answers(bench, [Self.refused, Self.refused, Self.status(503), Self.status(200)])
+        Self.responses(bench, [Self.refused, Self.refused, Self.status(503), Self.status(200)])
         #expect(try Self.start(bench) == nil)
         #expect(bench.backend.acts == ["launch"])
         #expect(bench.backend.arrivals.count == 4)
@@ -117,7 +117,7 @@ struct BackendUnderTestTests {
     )
     func ready(status: Int, isReady: Bool) throws {
         let bench = SimulationBench()
-        Self.answers(bench, [Self.status(status)])
+        Self.responses(bench, [Self.status(status)])
         let error = try Self.start(bench)
         #expect((error == nil) == isReady)
         guard !isReady else { return }
@@ -132,14 +132,14 @@ struct BackendUnderTestTests {
     )
     func runsAlready(status: Int) throws {
         let bench = SimulationBench(isStarted: false)
-        Self.answers(bench, [Self.status(status)])
+        Self.responses(bench, [Self.status(status)])
         #expect(try Self.start(bench) == nil)
         #expect(bench.backend.acts.isEmpty)
     }
 
     @Test func `a backend that is not running is reported at once`() throws {
         let bench = SimulationBench(isStarted: false)
-        Self.answers(bench, [Self.refused])
+        Self.responses(bench, [Self.refused])
         #expect(try Self.start(bench) == "played: the connection was refused")
         #expect(bench.clock.now == .zero)
     }
@@ -148,7 +148,7 @@ struct BackendUnderTestTests {
         let mute = Exchange.Outcome.failed(.closed, "the connection was reset")
         for (isStarted, seconds) in [(false, 5), (true, 30)] {
             let bench = SimulationBench(isStarted: isStarted)
-            Self.answers(bench, [mute])
+            Self.responses(bench, [mute])
             let error = try #require(try Self.start(bench))
             #expect(error.contains("after \(seconds)s: the connection was reset"))
             #expect(bench.clock.now >= .seconds(seconds))
@@ -194,7 +194,7 @@ struct BackendUnderTestTests {
 
     @Test func `a cancellation ends the wait for readiness`() throws {
         let bench = SimulationBench()
-        Self.answers(bench, [Self.status(503)])
+        Self.responses(bench, [Self.status(503)])
         let error = try bench.run { bench in
             let starting = bench.clock.task { () -> String? in
                 do throws(BackendUnderTest.UnreachableError) {
@@ -277,7 +277,7 @@ struct BackendUnderTestTests {
 
     @Test("a backend on one loopback address is found from the other", arguments: [true, false])
     func loopback(listensOnSix: Bool) async throws {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
@@ -285,7 +285,7 @@ struct BackendUnderTestTests {
         do throws(StartError) {
             server = try await FakeServer(
                 .oneSignal,
-                world: world,
+                fakes: fakes,
                 host: listensOnSix ? "::1" : "127.0.0.1"
             )
         } catch {
@@ -326,7 +326,7 @@ struct BackendUnderTestTests {
         ]
         for (outcome, isThere) in outcomes {
             let bench = SimulationBench()
-            Self.answers(bench, [outcome])
+            Self.responses(bench, [outcome])
             #expect(
                 try bench.run { await $0.executor.backend.isReachable() } == isThere,
                 "\(outcome)"

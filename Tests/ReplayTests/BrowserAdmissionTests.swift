@@ -24,7 +24,7 @@ import Testing
                 return
             }
             #expect(admission.admitIfPossible() == nil)
-            for number in [one, two] { admission.isOpen(number) }
+            for number in [one, two] { admission.recordFirstPageLoaded(number) }
             numbers += [one, two]
         }
         #expect(Set(numbers).count == 40)
@@ -51,11 +51,11 @@ import Testing
         let admission = admission(2)
         slowdown.withLock { $0 = 3 }
         let numbers = try (0..<2).map { _ in try #require(admission.admitIfPossible()) }
-        for number in numbers { admission.isOpen(number) }
+        for number in numbers { admission.recordFirstPageLoaded(number) }
         #expect(admission.admitIfPossible() == nil)
         admission.endScenario(numbers[0])
         let third = try #require(admission.admitIfPossible())
-        admission.isOpen(third)
+        admission.recordFirstPageLoaded(third)
         #expect(admission.admitIfPossible() == nil)
         slowdown.withLock { $0 = 2.9 }
         #expect(admission.admitIfPossible() != nil)

@@ -70,7 +70,7 @@ struct CalibrationTests {
         let nothingObservable = SimulationBench()
         let effects = try #require(try Self.observePurchase(nothingObservable, Self.effects))
         #expect(effects.arePushesObservable)
-        #expect(effects.places == nil, "nobody looked at the probes")
+        #expect(effects.valuePaths == nil, "nobody looked at the probes")
         #expect(
             !nothingObservable.backend.arrivals.contains { $0.request.path.hasPrefix("/test/") }
         )
@@ -145,9 +145,9 @@ struct CalibrationTests {
             return .answered(HTTPMessage.Response(200, json: answer))
         }
         let observability = try #require(try Self.observePurchase(bench))
-        let places = try #require(observability.places?["user"]).map(\.description)
-        #expect(Set(places).isSuperset(of: ["/access", "/until", "/trial", "/trial/on"]))
-        #expect(places == places.sorted())
+        let valuePaths = try #require(observability.valuePaths?["user"]).map(\.description)
+        #expect(Set(valuePaths).isSuperset(of: ["/access", "/until", "/trial", "/trial/on"]))
+        #expect(valuePaths == valuePaths.sorted())
     }
 
     @Test func `existing state is not a sign of an effect`() throws {
@@ -168,7 +168,7 @@ struct CalibrationTests {
     @Test func `without declared observability no event is sent`() throws {
         let bench = SimulationBench {
             $0.probes = []
-            $0.unsupported = [.push]
+            $0.unsupportedFeatures = [.push]
         }
         #expect(try Self.calibrated(bench) == Calibration.nothingObservable)
         #expect(bench.backend.arrivals.isEmpty)
@@ -202,7 +202,7 @@ struct CalibrationTests {
     }
 
     @Test func `pushes are not waited for if the profile excludes them`() throws {
-        let bench = SimulationBench { $0.unsupported = [.push] }
+        let bench = SimulationBench { $0.unsupportedFeatures = [.push] }
         let observability = try Self.calibrated(bench)
         #expect(!observability.arePushesObservable)
         #expect(observability.areProbeChangesObservable)
@@ -224,10 +224,10 @@ struct CalibrationTests {
         let found = try bench.run { bench in
             let calibration = Calibration(executor: bench.executor, nonce: "x")
             let observability = await calibration.observability()
-            let before = calibration.lateness()
+            let before = calibration.effectDelay()
             await bench.clock.pause(.seconds(5))
             return [
-                observability.arePushesObservable ? .zero : nil, before, calibration.lateness(),
+                observability.arePushesObservable ? .zero : nil, before, calibration.effectDelay(),
             ]
         }
         #expect(found[0] == nil)

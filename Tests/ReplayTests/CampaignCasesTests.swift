@@ -17,7 +17,7 @@ struct CampaignCasesTests {
             needs: [],
             given: [],
             steps: [],
-            expectation: Expectation(answers: .statuses([200])),
+            expectation: Expectation(responses: .statuses([200])),
             location: SourceLocation(path: "life", line: 1, column: 1)
         )
         let finding = Finding(.wrongStateValue, expected: "access of ada is true", actual: "false")
@@ -66,8 +66,10 @@ struct CampaignCasesTests {
     @Test func `a race is reported once for each signature`() throws {
         var outcome = Self.played
         let result = Self.result(.failed)
-        let cause = FailureSignature(try #require(result.findings.first))
-        outcome.unsteady = [Campaign.FlakyFailure(cause: cause, result: result, count: 3)]
+        let failureSignature = FailureSignature(try #require(result.findings.first))
+        outcome.flakyFailures = [
+            Campaign.FlakyFailure(failureSignature: failureSignature, result: result, count: 3)
+        ]
         let race = outcome.cases.first { $0.contract.id == "histories/unsteady-1" }
         #expect(race?.verdict == .failed)
         #expect(

@@ -18,7 +18,7 @@ struct CampaignInterruptionTests {
         time: Duration? = nil
     ) -> Campaign {
         var generator = HistoryGenerator.Options(
-            capabilities: Capabilities(features: [], showsState: true, backendChoosesIDs: false)
+            capabilities: Capabilities(features: [], canReadState: true, backendChoosesIDs: false)
         )
         generator.kinds = [.purchase]
         generator.faults = [.duplicate]
@@ -51,7 +51,7 @@ struct CampaignInterruptionTests {
         }
         #expect(bench.backend.webhooks.count > Self.answeredCount, "lives were under way")
         #expect(outcome.skipReasons.isEmpty)
-        #expect(outcome.found.isEmpty && outcome.unsteady.isEmpty)
+        #expect(outcome.found.isEmpty && outcome.flakyFailures.isEmpty)
         #expect(outcome.inconclusive.isEmpty && outcome.clauses.isEmpty)
         #expect(outcome.cases.allSatisfy { $0.verdict != .failed })
     }
@@ -61,8 +61,8 @@ struct CampaignInterruptionTests {
         let bench = SimulationBench()
         let unknownUser = isLate ? "assay-t-0-ada" : "somebody else"
         if isLate {
-            bench.world.open("t-0", ids: [unknownUser], at: bench.executor.base)
-            bench.world.retire("t-0")
+            bench.fakes.open("t-0", ids: [unknownUser], at: bench.executor.base)
+            bench.fakes.retire("t-0")
         }
         bench.backend.push(to: unknownUser, after: .seconds(1))
         let outcome = try bench.run { bench in
@@ -104,6 +104,6 @@ struct CampaignInterruptionTests {
             return .failed(.closed, "the connection was closed")
         }
         let outcome = try bench.run { await Self.campaign($0, stopsAtFirstFailure: true).run() }
-        #expect(outcome.found.first?.cause.code == .noResponse)
+        #expect(outcome.found.first?.failureSignature.code == .noResponse)
     }
 }

@@ -11,7 +11,9 @@ struct CampaignStateTests {
     private static let plain = FailureSignature(
         Finding(.wrongStateValue, expected: "access of ada is true", actual: "false")
     )
-    private static let other = FailureSignature(Finding(.effectExtra, expected: "1", actual: "2"))
+    private static let other = FailureSignature(
+        Finding(.unexpectedEffect, expected: "1", actual: "2")
+    )
 
     private static func history(_ acts: String...) -> CustomerHistory {
         var steps: [CustomerHistory.Step] = []
@@ -23,16 +25,19 @@ struct CampaignStateTests {
                 CustomerHistory.Step(id: index, operation: operation, readsStateAfterStep: false)
             )
         }
-        return CustomerHistory(people: [CustomerHistory.Person("ada", .registered)], steps: steps)
+        return CustomerHistory(
+            users: [CustomerHistory.HistoryUser("ada", .registered)],
+            steps: steps
+        )
     }
 
-    private static func found(_ history: CustomerHistory, _ cause: FailureSignature)
+    private static func found(_ history: CustomerHistory, _ failureSignature: FailureSignature)
         -> Campaign.FoundFailure
     {
         Campaign.FoundFailure(
-            input: .people(history),
-            original: .people(history),
-            cause: cause,
+            input: .users(history),
+            original: .users(history),
+            failureSignature: failureSignature,
             result: CampaignCasesTests.result(.failed),
             shrinkCount: 1,
             isMinimal: true,
@@ -58,9 +63,9 @@ struct CampaignStateTests {
             if case .kept(let input) = event { kept.withLock { $0.append(input) } }
         })
         let (first, second) = (Self.history("purchase"), Self.history("purchase", "cancel"))
-        campaignState.recordGenerated(.people(first), newSituationCount: 0)
-        campaignState.recordGenerated(.people(second), newSituationCount: 3)
-        #expect(kept.withLock { $0.map(\.size) } == [CampaignInput.people(second).size])
+        campaignState.recordGenerated(.users(first), newSituationCount: 0)
+        campaignState.recordGenerated(.users(second), newSituationCount: 3)
+        #expect(kept.withLock { $0.map(\.size) } == [CampaignInput.users(second).size])
     }
 
     @Test func `the coverage is reported every five seconds`() {
@@ -86,7 +91,7 @@ struct CampaignStateTests {
         var campaignState = campaignState(clock)
         clock.now += .seconds(59)
         #expect(!campaignState.isOver())
-        campaignState.recordGenerated(.people(Self.history("purchase")), newSituationCount: 1)
+        campaignState.recordGenerated(.users(Self.history("purchase")), newSituationCount: 1)
         clock.now += .seconds(59)
         #expect(!campaignState.isOver())
         // While nothing could be drawn nothing new is no sign of anything.
@@ -106,7 +111,7 @@ struct CampaignStateTests {
         clock.now += .seconds(599)
         #expect(!timed.isOver())
         #expect(!counted.isOver())
-        counted.recordGenerated(.people(Self.history("purchase")), newSituationCount: 0)
+        counted.recordGenerated(.users(Self.history("purchase")), newSituationCount: 0)
         #expect(counted.isOver())
         #expect(first.isOver(hasPendingFailure: true))
         clock.now += .seconds(1)
@@ -146,7 +151,7 @@ struct CampaignStateTests {
     @Test func `a smaller input explains a larger one with the same signature only`() {
         var campaignState = campaignState()
         campaignState.add(Self.found(Self.history("purchase", "cancel"), Self.plain))
-        let larger = CampaignInput.people(Self.history("purchase", "extend", "cancel"))
+        let larger = CampaignInput.users(Self.history("purchase", "extend", "cancel"))
         let isExplained = !campaignState.countsAsNewFailure(Self.plain, larger)
         #expect(isExplained)
         #expect(campaignState.outcome.found[0].duplicateCount == 1)
@@ -154,7 +159,7 @@ struct CampaignStateTests {
         #expect(isOtherNews)
         let isElsewhereNews = campaignState.countsAsNewFailure(
             Self.plain,
-            .people(Self.history("purchase", "refund"))
+            .users(Self.history("purchase", "refund"))
         )
         #expect(isElsewhereNews)
         // What became smaller later takes its place.
@@ -169,7 +174,7 @@ struct CampaignStateTests {
         for operation in ["cancel", "refund", "extend"] {
             campaignState.add(Self.found(Self.history("purchase", operation), Self.plain))
         }
-        let fourth = CampaignInput.people(Self.history("purchase", "expire"))
+        let fourth = CampaignInput.users(Self.history("purchase", "expire"))
         let isFourthNews = campaignState.countsAsNewFailure(Self.plain, fourth)
         #expect(!isFourthNews)
         #expect(campaignState.outcome.unshrunkFailureCount == 1)
@@ -188,7 +193,8 @@ struct CampaignStateTests {
 
         final class Counted: Sendable { let value = Mutex(0) }
 
-        func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput]
+        func replay(_ inputs: [CampaignInput], for failureSignature: FailureSignature) async
+            -> [ReplayedInput]
         {
             inputs.compactMap { input in
                 let number = count.value.withLock { number in
@@ -207,14 +213,15 @@ struct CampaignStateTests {
             CampaignCasesTests.result(isSameFromFile ? .failed : .passed)
         }
 
-        func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract?
+        func contract(of input: CampaignInput, for failureSignature: FailureSignature, id: String)
+            -> Contract?
         {
             var contract = CampaignCasesTests.result(.failed).contract
             contract.id = id
             return contract
         }
 
-        func cause(of result: CaseResult) -> FailureSignature? {
+        func failureSignature(of result: CaseResult) -> FailureSignature? {
             result.findings.first.map(FailureSignature.init)
         }
     }
@@ -234,11 +241,11 @@ struct CampaignStateTests {
         let inputExecutor = Scripted(fails: fails, isSameFromFile: isSameFromFile, clock: clock)
         let history = Self.history("purchase", "extend", "cancel", "uncancel", "refund", "tell")
         let first = ReplayedInput(
-            input: .people(history),
+            input: .users(history),
             result: CampaignCasesTests.result(.failed)
         )
         var shrinker = InputShrinker(inputExecutor, first, Self.plain, campaignState)
-        switch await shrinker.confirmAndShrink(original: .people(history)) {
+        switch await shrinker.confirmAndShrink(original: .users(history)) {
         case .notReproduced: return .unsteady
         case .found(let found):
             return .found(

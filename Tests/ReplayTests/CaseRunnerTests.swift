@@ -70,7 +70,7 @@ struct CaseRunnerTests {
     private static func purchase(
         _ id: String = "purchase",
         pushes: Int? = 1,
-        like relation: Expectation.Relation? = nil,
+        like relation: Expectation.BaselineRelation? = nil,
         search: Search? = nil,
         _ steps: [Step] = [SimulatedContracts.deliver("a")]
     ) -> Contract {
@@ -98,7 +98,7 @@ struct CaseRunnerTests {
             .run()
         let result = try #require(outcome["purchase"])
         #expect(result.verdict == .passed)
-        #expect(result.settleEvidence == .sentinel(quiet: .milliseconds(15)))
+        #expect(result.settleEvidence == .sentinel(quietDuration: .milliseconds(15)))
         #expect(result.timeline.isEmpty, "nobody reads what passed")
         #expect(result.evidence == nil)
         #expect(result.seconds > 0)
@@ -228,10 +228,10 @@ struct CaseRunnerTests {
 
     @Test func `a fake that could not accept a connection is not charged to the backend`() throws {
         let bench = SimulationBench()
-        let world = bench.world
+        let fakes = bench.fakes
         bench.backend.answer = { _, arrival in
             guard arrival.event != nil else { return nil }
-            world.shortages.note("out of file descriptors")
+            fakes.shortages.note("out of file descriptors")
             return .answered(HTTPMessage.Response(500))
         }
         let outcome = try CaseRunnerFixture(
@@ -755,7 +755,7 @@ struct CaseRunnerTests {
         bench.backend.pushCount = 2
         let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.crashPoints([.loseResponse, .serverError])]
+            contracts: [Self.crashPoints([.lostResponse, .serverError])]
         ).run()
         #expect(outcome.results.map(\.contract.id) == ["points", "points", "points", "points"])
         #expect(
@@ -771,7 +771,7 @@ struct CaseRunnerTests {
         bench.backend.pushDelay = nil
         let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.crashPoints([.loseResponse])]
+            contracts: [Self.crashPoints([.lostResponse])]
         ).run()
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)
@@ -787,7 +787,7 @@ struct CaseRunnerTests {
         }
         let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.crashPoints([.loseResponse])]
+            contracts: [Self.crashPoints([.lostResponse])]
         ).run()
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)

@@ -34,7 +34,7 @@ struct ConcurrentCopiesTests {
             #expect(attempts.count == times)
             let firstEnd = try #require(attempts.compactMap(\.completed).min())
             #expect(attempts.allSatisfy { $0.invoked < firstEnd })
-            #expect(ConcurrentRequestsRule.overlap(in: record) == times)
+            #expect(ConcurrentRequestsRule.overlappingRequestCount(in: record) == times)
             #expect(attempts.allSatisfy { $0.response?.status == 200 })
             #expect(
                 attempts.map(\.purpose)
@@ -85,7 +85,7 @@ struct ConcurrentCopiesTests {
         )
         #expect(attempts.count == 5)
         #expect(attempts.allSatisfy { $0.response?.status == 200 })
-        #expect(ConcurrentRequestsRule.overlap(in: record) == 4)
+        #expect(ConcurrentRequestsRule.overlappingRequestCount(in: record) == 4)
         #expect(bench.backend.warmed == [4])
     }
 

@@ -156,7 +156,7 @@ struct CredentialsTests {
             fields: [HTTPMessage.Field("authorization", "Bearer owner")],
             body: JSONValue.object(["localId": [.string(id)]]).bytes
         )
-        let reply = FakeServer.reply(to: lookup, .firebase, bench.world)
+        let reply = FakeServer.reply(to: lookup, .firebase, bench.fakes)
         let found = try JSONValue(parsing: reply.response.body)["users"]?.array?.count
         #expect(found == 1, "backends look the caller up")
     }
@@ -164,13 +164,13 @@ struct CredentialsTests {
     // MARK: Other servers
 
     @Test func `probes may use another server`() async throws {
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
-        let server = try await FakeServer(.oneSignal, world: world)
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         let origins = OriginClients()
         let address = server.baseURL + "/apps/{{id}}?x=1"
         #expect(OriginClients.origin(of: address) == server.baseURL)

@@ -172,7 +172,7 @@ struct DeliveriesTests {
         #expect(made.attempts("b").map(\.at) == [base + .seconds(3600)])
         #expect(bench.clock.now < .seconds(1))
         #expect(made.play.now == base + .seconds(3600))
-        #expect(bench.world.clock(of: "n-1") == base + .seconds(3600))
+        #expect(bench.fakes.clock(of: "n-1") == base + .seconds(3600))
     }
 
     @Test func `a dropped event is not sent but did happen`() throws {
@@ -189,7 +189,7 @@ struct DeliveriesTests {
             "/v1/subscribers/\(id)",
             fields: [HTTPMessage.Field("authorization", "Bearer sk_assay")]
         )
-        let reply = FakeServer.reply(to: request, .revenueCat, bench.world)
+        let reply = FakeServer.reply(to: request, .revenueCat, bench.fakes)
         let answer = try JSONValue(parsing: reply.response.body)
         let bought = answer["subscriber"]?["subscriptions"]?.object
         #expect(bought?.members.isEmpty == false)
@@ -218,7 +218,7 @@ struct DeliveriesTests {
         #expect(times.count == 6)
         #expect(times == times.sorted())
         #expect(Set(times).count == 6)
-        let now = bench.clock.wall.milliseconds / 1000
+        let now = bench.clock.wallTime.milliseconds / 1000
         #expect(times.allSatisfy { $0 <= now && $0 >= now - 10 })
     }
 

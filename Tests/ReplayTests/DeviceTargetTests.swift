@@ -10,7 +10,7 @@ struct DeviceTargetTests {
     private static let place = SourceLocation(path: "app.yaml", line: 9, column: 3)
 
     private static func scenario(_ id: String, _ steps: [Step] = [launch]) -> Contract {
-        var expectation = Expectation(answers: .anything)
+        var expectation = Expectation(responses: .anyOutcome)
         expectation.app = AppExpectation(location: place)
         return Contract(
             id: id,

@@ -8,7 +8,7 @@ import Testing
 /// The call to each fake before a backend is judged.
 @Suite("Check of our own fakes")
 struct FakeCheckTests {
-    private static func world() -> FakeRegistry {
+    private static func fakes() -> FakeRegistry {
         FakeRegistry(
             journalBytesMax: 1 << 20,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
@@ -16,25 +16,25 @@ struct FakeCheckTests {
     }
 
     @Test func `fakes that respond pass, and the check is not journaled`() async throws {
-        let world = Self.world()
+        let fakes = Self.fakes()
         let servers = [
-            try await FakeServer(.revenueCat, world: world),
+            try await FakeServer(.revenueCat, fakes: fakes),
             try await FakeServer(
                 .oneSignal,
-                world: world,
+                fakes: fakes,
                 host: "0.0.0.0",
                 advertisedHost: "127.0.0.1"
             ),
             // Known to containers alone.
             try await FakeServer(
                 .firebase,
-                world: world,
+                fakes: fakes,
                 host: "0.0.0.0",
                 advertisedHost: "no-host.invalid"
             ),
         ]
         #expect(await FakeServerCheck.failure(of: servers, through: nil) == nil)
-        #expect(world.journal.read { $0.exchanges.isEmpty })
+        #expect(fakes.journal.read { $0.exchanges.isEmpty })
         for server in servers { await server.stop() }
     }
 
@@ -42,7 +42,7 @@ struct FakeCheckTests {
         // A server of another test may take the port as soon as the fake has left it.
         var texts: [String?] = []
         for _ in 0..<20 {
-            let server = try await FakeServer(.oneSignal, world: Self.world())
+            let server = try await FakeServer(.oneSignal, fakes: Self.fakes())
             await server.stop()
             let text = await FakeServerCheck.failure(of: [server], through: nil)
             let expected =
@@ -55,13 +55,13 @@ struct FakeCheckTests {
 
     @Test func `the proxy of an intercepted backend is called too`() async throws {
         let folder = try TemporaryFolder()
-        let world = Self.world()
-        let server = try await FakeServer(.oneSignal, world: world)
+        let fakes = Self.fakes()
+        let server = try await FakeServer(.oneSignal, fakes: fakes)
         let interception = try await Interception(
             before: [server],
-            world: world,
+            fakes: fakes,
             folder: folder.path,
-            now: RealClock().wall,
+            now: RealClock().wallTime,
             onRefusal: { _ in }
         )
         #expect(await FakeServerCheck.failure(of: [server], through: interception) == nil)

@@ -8,10 +8,10 @@ import Testing
 @Suite("Faults without a matching call")
 struct FaultWithoutCallTests {
     /// A purchase while RevenueCat's REST API fails.
-    private static func contract(like relation: Expectation.Relation?) -> Contract {
+    private static func contract(like relation: Expectation.BaselineRelation?) -> Contract {
         let failing = ProviderPlan(
             provider: .revenueCat,
-            answers: [.status(503)],
+            responses: [.status(503)],
             includesReads: true
         )
         return SimulatedContracts.contract(
@@ -28,7 +28,7 @@ struct FaultWithoutCallTests {
 
     /// The result before a backend that reads the customers of the events that the test names.
     private static func result(
-        like relation: Expectation.Relation?,
+        like relation: Expectation.BaselineRelation?,
         readsIn isRead: @escaping @Sendable (_ event: Int) -> Bool
     ) throws -> CaseResult {
         let bench = SimulationBench()
@@ -45,9 +45,9 @@ struct FaultWithoutCallTests {
 
     @Test(
         "a backend that never makes the call is not testable",
-        arguments: [Expectation.Relation.faultFree, nil]
+        arguments: [Expectation.BaselineRelation.faultFree, nil]
     )
-    func neverReads(relation: Expectation.Relation?) throws {
+    func neverReads(relation: Expectation.BaselineRelation?) throws {
         let result = try Self.result(like: relation) { _ in false }
         #expect(result.verdict == .notRun)
         #expect(result.isDeclaredUnsupported, "the exit code stays 0")

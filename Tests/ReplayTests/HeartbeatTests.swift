@@ -12,7 +12,7 @@ final class ManualClock: RunClock, @unchecked Sendable {
     /// Called before each sleep.
     var onSleep: (ManualClock) -> Void = { _ in }
 
-    var wall: Instant { Instant(milliseconds: now.milliseconds) }
+    var wallTime: Instant { Instant(milliseconds: now.milliseconds) }
     var executor: (any TaskExecutor)? { nil }
 
     func sleep(until deadline: Duration) async throws(CancellationError) {
@@ -66,38 +66,41 @@ struct HeartbeatTests {
             (0, 0), (10, 0), (25, 0), (26, 1), (75, 50), (500, 475), (9000, 8975),
         ] as [(Int, Int)]
     )
-    func lateness(late: Int, lost: Int) async {
+    func lateness(late: Int, lostTime: Int) async {
         let (heartbeat, clock) = await Self.heartbeatWithLateness([.milliseconds(late)])
         let start: Duration = .seconds(100)
-        #expect(heartbeat.lost(since: start) == .milliseconds(lost))
-        #expect(clock.now - heartbeat.usableTime == .milliseconds(lost))
+        #expect(heartbeat.lostTime(since: start) == .milliseconds(lostTime))
+        #expect(clock.now - heartbeat.usableTime == .milliseconds(lostTime))
     }
 
     @Test func `lost times add up, and the longest is known`() async {
         let (heartbeat, _) = await Self.heartbeatWithLateness(
             [.milliseconds(125), .milliseconds(5), .milliseconds(1025), .milliseconds(625)]
         )
-        #expect(heartbeat.lost(since: .seconds(100)) == .milliseconds(100 + 1000 + 600))
+        #expect(heartbeat.lostTime(since: .seconds(100)) == .milliseconds(100 + 1000 + 600))
         let starvation = heartbeat.starvation(since: .seconds(100))
         #expect(starvation?.longestPause == .seconds(1))
-        #expect(starvation?.lost == .milliseconds(1700))
+        #expect(starvation?.lostTime == .milliseconds(1700))
     }
 
     @Test func `time lost in a browser counts once`() async {
         let (heartbeat, clock) = await Self.heartbeatWithLateness([.milliseconds(325)])
         let start: Duration = .seconds(100)
-        #expect(heartbeat.lost(since: start) == .milliseconds(300))
+        #expect(heartbeat.lostTime(since: start) == .milliseconds(300))
         clock.now += .milliseconds(600)
         heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
         clock.now += .milliseconds(600)
         heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
-        #expect(heartbeat.lost(since: start) == .milliseconds(300 + 800))
+        #expect(heartbeat.lostTime(since: start) == .milliseconds(300 + 800))
         #expect(heartbeat.starvation(since: start)?.longestPause == .milliseconds(300 + 800))
         heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
-        #expect(heartbeat.lost(since: start) == .milliseconds(1100), "that span was told already")
+        #expect(
+            heartbeat.lostTime(since: start) == .milliseconds(1100),
+            "that span was told already"
+        )
         clock.now += .seconds(5)
         heartbeat.recordLostTime(.milliseconds(100), during: .milliseconds(600))
-        #expect(heartbeat.lost(since: start) == .milliseconds(1200))
+        #expect(heartbeat.lostTime(since: start) == .milliseconds(1200))
         #expect(
             heartbeat.starvation(since: start)?.longestPause == .milliseconds(1100),
             "another piece"
@@ -109,9 +112,9 @@ struct HeartbeatTests {
             .milliseconds(1025), .zero, .zero,
         ])
         let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
-        #expect(heartbeat.lost(since: end) == .seconds(1), "it ended then")
-        #expect(heartbeat.lost(since: end + .microseconds(1)) == .zero)
-        #expect(heartbeat.lost(since: clock.now) == .zero)
+        #expect(heartbeat.lostTime(since: end) == .seconds(1), "it ended then")
+        #expect(heartbeat.lostTime(since: end + .microseconds(1)) == .zero)
+        #expect(heartbeat.lostTime(since: clock.now) == .zero)
         #expect(heartbeat.starvation(since: clock.now) == nil)
     }
 
@@ -122,14 +125,17 @@ struct HeartbeatTests {
         await chest.runWithHeartbeat { chest in
             let start = chest.clock.now
             #expect(chest.heartbeat.usableTime == start)
-            chest.clock.now = start + Heartbeat.period + Heartbeat.grace
-            #expect(chest.heartbeat.lost(since: start) == .zero, "late by no more than the grace")
+            chest.clock.now = start + Heartbeat.period + Heartbeat.toleratedDelay
+            #expect(
+                chest.heartbeat.lostTime(since: start) == .zero,
+                "late by no more than the grace"
+            )
             chest.clock.now += .seconds(2)
-            #expect(chest.heartbeat.lost(since: start) == .seconds(2))
-            #expect(chest.heartbeat.lost(since: start) == .seconds(2), "it is counted once")
+            #expect(chest.heartbeat.lostTime(since: start) == .seconds(2))
+            #expect(chest.heartbeat.lostTime(since: start) == .seconds(2), "it is counted once")
             // From here on nothing is lost, so long as the next beat comes.
             chest.clock.now += Heartbeat.period
-            #expect(chest.heartbeat.lost(since: start) == .seconds(2))
+            #expect(chest.heartbeat.lostTime(since: start) == .seconds(2))
             #expect(
                 chest.clock.now - chest.heartbeat.usableTime == .seconds(2),
                 "counted time goes on"
@@ -141,11 +147,11 @@ struct HeartbeatTests {
         let clock = ManualClock()
         let heartbeat = Heartbeat(clock)
         clock.now += .seconds(3600)
-        #expect(heartbeat.lost(since: .zero) == .zero)
+        #expect(heartbeat.lostTime(since: .zero) == .zero)
         #expect(heartbeat.usableTime == clock.now)
         let (rested, later) = await Self.heartbeatWithLateness([.zero])
         later.now += .seconds(3600)
-        #expect(rested.lost(since: .zero) == .zero, "it stopped when the suite did")
+        #expect(rested.lostTime(since: .zero) == .zero, "it stopped when the suite did")
     }
 
     @Test(
@@ -164,7 +170,12 @@ struct HeartbeatTests {
         let (heartbeat, _) = await Self.heartbeatWithLateness([.zero])
         let cut = heartbeat.starvation(since: .zero, isCutShort: true)
         #expect(
-            cut == RunRecord.Starvation(longestPause: .zero, lost: .zero, didUseUpWaitTime: true)
+            cut
+                == RunRecord.Starvation(
+                    longestPause: .zero,
+                    lostTime: .zero,
+                    didUseUpWaitTime: true
+                )
         )
         #expect(cut?.didShortenWait == true)
     }
@@ -178,7 +189,7 @@ struct HeartbeatTests {
             .milliseconds(1025), .milliseconds(425),
         ])
         let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
-        let starvation = heartbeat.starvation(since: .zero, waitBegan: later.map { end + $0 })
+        let starvation = heartbeat.starvation(since: .zero, waitStartTime: later.map { end + $0 })
         #expect(starvation?.longestPause == .seconds(1))
         #expect(starvation?.didShortenWait == didUseUpWaitTime)
     }
@@ -188,14 +199,14 @@ struct HeartbeatTests {
             [Duration](repeating: .milliseconds(35), count: 5000)
         )
         #expect(clock.now - heartbeat.usableTime == .milliseconds(50_000))
-        let kept = heartbeat.lost(since: .zero)
+        let kept = heartbeat.lostTime(since: .zero)
         #expect(kept < .milliseconds(50_000))
         #expect(kept >= .milliseconds(30_000))
     }
 
     @Test func `a second suite does not stop the shared heartbeat`() throws {
         let bench = SimulationBench()
-        let lost = try bench.run { bench in
+        let lostTime = try bench.run { bench in
             let heartbeat = bench.executor.heartbeat
             let long = bench.clock.task { await heartbeat.beat() }
             let short = bench.clock.task { await heartbeat.beat() }
@@ -204,14 +215,14 @@ struct HeartbeatTests {
             await short.value
             let start = bench.clock.now
             await bench.clock.pause(.seconds(1))
-            let isBeating = heartbeat.lost(since: start) == .zero
+            let isBeating = heartbeat.lostTime(since: start) == .zero
             long.cancel()
             await long.value
             await bench.clock.pause(.seconds(60))
-            return (isBeating, heartbeat.lost(since: start))
+            return (isBeating, heartbeat.lostTime(since: start))
         }
-        #expect(lost.0)
-        #expect(lost.1 == .zero, "nobody beats any more, so nobody is late")
+        #expect(lostTime.0)
+        #expect(lostTime.1 == .zero, "nobody beats any more, so nobody is late")
     }
 
     // MARK: Patience

@@ -8,7 +8,7 @@ import Testing
 struct HistoryRoundTripTests {
     private static let capabilities = Capabilities(
         features: Set(Feature.allCases),
-        showsState: true,
+        canReadState: true,
         backendChoosesIDs: false
     )
 

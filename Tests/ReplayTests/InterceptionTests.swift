@@ -13,13 +13,13 @@ struct InterceptionTests {
     ) async throws {
         let folder = NSTemporaryDirectory() + "assay interception \(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
             wallClock: { Instant(milliseconds: 1_700_000_000_000) }
         )
         let interception = try await Interception(
             before: [],
-            world: world,
+            fakes: fakes,
             allowing: allowed,
             folder: folder,
             now: Instant(milliseconds: 1_700_000_000_000),

@@ -26,7 +26,7 @@ struct LiveAppsTests {
 
     private static func complete() -> Step {
         var change = PhoneChange()
-        change.act = .complete
+        change.ownerAction = .complete
         return .phone(.phone(change))
     }
 
@@ -67,7 +67,7 @@ struct LiveAppsTests {
         let event = try #require(bench.backend.webhooks.first?.event)
         #expect(event["type"] == "INITIAL_PURCHASE")
         #expect(event["app_user_id"]?.string == record.namespace.id(of: "guest"))
-        #expect(record.namespace.assigned["guest"] != nil, "the app chose it")
+        #expect(record.namespace.assignedIDs["guest"] != nil, "the app chose it")
         #expect(record.exchanges.contains { $0.to == .revenueCat && $0.from == .app })
     }
 
@@ -209,7 +209,7 @@ struct LiveAppsTests {
     )
     func planned(answer: AppBackendPlan.PlannedResponse, reaches: Bool) throws {
         var plan = AppBackendPlan()
-        plan.answers["register"] = [answer]
+        plan.responses["register"] = [answer]
         let bench = SimulationBench()
         let record = try Self.run([.phone(.backend(plan)), Self.launch], users: [], bench)
         let calls = record.exchanges.filter { $0.purpose == .appCall("register") }

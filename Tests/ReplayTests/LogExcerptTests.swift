@@ -28,8 +28,8 @@ struct LogExcerptTests {
         }
         let excerpt = LogExcerpt.of(lines.joined(separator: "\n"), lineCountMax: 12)
         for line in excerpt.split(separator: "\n").map(String.init) {
-            let isWhole = line == LogExcerpt.gapMarker || lines.contains(line)
-            #expect(isWhole || line.hasSuffix(" more characters)"), "\(line.prefix(20))")
+            let coversWholeSuite = line == LogExcerpt.gapMarker || lines.contains(line)
+            #expect(coversWholeSuite || line.hasSuffix(" more characters)"), "\(line.prefix(20))")
         }
         #expect(excerpt.split(separator: "\n").count == 13)
     }

@@ -43,7 +43,7 @@ struct PhoneCampaignTests {
                     base: SimulatedClock.start
                 )
                 if count > places {
-                    record.starvation = .init(longestPause: .seconds(2), lost: .seconds(2))
+                    record.starvation = .init(longestPause: .seconds(2), lostTime: .seconds(2))
                 }
                 return record
             }

@@ -169,7 +169,7 @@ struct PreflightTests {
     @Test func `a route in the profile is judged`() throws {
         let bench = SimulationBench {
             $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
-            $0.defaultedEndpoints = []
+            $0.namesOfDefaultEndpoints = []
         }
         bench.backend.answer = { _, arrival in
             switch arrival.request.path {

@@ -11,9 +11,9 @@ struct ReferenceBackendTests {
     private func with(_ body: (any Transport) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         var profile = Profile()
-        profile.start = Profile.Start(
+        profile.start = Profile.StartSettings(
             command: "exec '\(Program.path)' backend --port {{port}} --data '{{data}}'",
-            ready: Profile.Ready(method: "GET", path: "/healthz"),
+            ready: Profile.ReadinessCheck(method: "GET", path: "/healthz"),
             environment: [:]
         )
         let session = try await ReplaySession(
@@ -136,10 +136,10 @@ struct ReferenceBackendTests {
     {
         let folder = try TemporaryFolder()
         var profile = Profile()
-        profile.start = Profile.Start(
+        profile.start = Profile.StartSettings(
             command: "sleep 1000 & echo $! > '{{data}}.child'; exec '\(Program.path)' backend "
                 + "--port {{port}} --data '{{data}}'",
-            ready: Profile.Ready(method: "GET", path: "/healthz"),
+            ready: Profile.ReadinessCheck(method: "GET", path: "/healthz"),
             environment: [:]
         )
         let session = try await ReplaySession(

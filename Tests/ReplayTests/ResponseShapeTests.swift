@@ -13,7 +13,7 @@ struct ResponseShapeTests {
     ) -> [String] {
         ResponseShape(live, userNamedMembers: open)
             .differences(from: ResponseShape(fake, userNamedMembers: open), optional: optional)
-            .map { "\($0.place) \($0.kind)" }
+            .map { "\($0.valuePath) \($0.kind)" }
     }
 
     @Test func `an added member, a missing one and a changed kind are three differences`() {

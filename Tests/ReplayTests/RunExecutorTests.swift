@@ -162,7 +162,7 @@ struct RunExecutorTests {
         let bench = SimulationBench()
         let plan = ProviderPlan(
             provider: .oneSignal,
-            answers: [.status(500)],
+            responses: [.status(500)],
             repeatsLastResponse: true
         )
         _ = try Self.run(SimulationBench.plan([.provider(plan), Self.purchase]), bench)
@@ -171,7 +171,7 @@ struct RunExecutorTests {
                 to: Namespace(name: "n-1", idForm: .string).id(of: "ada")
             ),
             .oneSignal,
-            bench.world
+            bench.fakes
         )
         #expect(reply.namespace == "n-1")
         #expect(reply.response.status == 200)
@@ -329,12 +329,14 @@ struct RunExecutorTests {
 
     private static func skipReason(
         _ contract: Contract,
-        isStarted: Bool = true,
+        isStartedByAssay: Bool = true,
         _ change: (inout Profile) -> Void = { _ in }
     ) -> CaseResult? {
         var profile = SimulatedSuite.profile
         change(&profile)
-        return SkipReason(profile: profile, isStarted: isStarted).result(CasePlan(contract))
+        return SkipReason(profile: profile, isStartedByAssay: isStartedByAssay).result(
+            CasePlan(contract)
+        )
     }
 
     @Test func `a plan without requirements has no skip reason`() {
@@ -347,13 +349,15 @@ struct RunExecutorTests {
             [Self.purchase, .restart(Restart(signal: .kill))]
         )
         #expect(Self.skipReason(contract) == nil)
-        let unstarted = Self.skipReason(contract, isStarted: false)
+        let unstarted = Self.skipReason(contract, isStartedByAssay: false)
         #expect(unstarted?.verdict == .notRun)
         #expect(unstarted?.isDeclaredUnsupported == false)
         #expect(unstarted?.note?.hasPrefix("only a backend that Assay starts") == true)
-        let declared = Self.skipReason(contract, isStarted: false) { $0.unsupported = [.restart] }
+        let declared = Self.skipReason(contract, isStartedByAssay: false) {
+            $0.unsupportedFeatures = [.restart]
+        }
         #expect(declared?.isDeclaredUnsupported == true)
-        let both = Self.skipReason(contract) { $0.unsupported = [.restart] }
+        let both = Self.skipReason(contract) { $0.unsupportedFeatures = [.restart] }
         #expect(both?.isDeclaredUnsupported == true, "what is declared is heeded")
     }
 
@@ -370,7 +374,7 @@ struct RunExecutorTests {
     )
     func stops(step: Step) {
         let contract = SimulatedContracts.contract("a", [step])
-        #expect(Self.skipReason(contract, isStarted: false)?.verdict == .notRun)
+        #expect(Self.skipReason(contract, isStartedByAssay: false)?.verdict == .notRun)
         #expect(Self.skipReason(contract) == nil)
     }
 

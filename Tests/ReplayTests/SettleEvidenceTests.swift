@@ -47,7 +47,7 @@ struct SettlingTests {
             bench.backend.push(to: play.namespace.id(of: "ada"))
             await bench.clock.pause(.microseconds(1))
             let start = bench.clock.now
-            let window = await play.awaitQuiet(
+            let window = await play.waitForQuietBackend(
                 latency.map { Self.observability($0) }
             )
             return (window, bench.clock.now - start)
@@ -70,7 +70,7 @@ struct SettlingTests {
                     effects: effects,
                     state: state
                 )
-                windows.append(await play.awaitQuiet(observability))
+                windows.append(await play.waitForQuietBackend(observability))
             }
             return windows
         }
@@ -88,7 +88,7 @@ struct SettlingTests {
             bench.backend.push(to: play.namespace.id(of: "ada"))
             await bench.clock.pause(.seconds(1))
             let start = bench.clock.now
-            await play.awaitQuiet(nil)
+            await play.waitForQuietBackend(nil)
             return bench.clock.now - start
         }
         #expect(took == .zero)
@@ -118,7 +118,7 @@ struct SettlingTests {
                 bench.backend.push(to: other.namespace.id(of: "ada"), after: .milliseconds(delay))
             }
             await bench.clock.pause(.microseconds(1))
-            await play.awaitQuiet(nil)
+            await play.waitForQuietBackend(nil)
             return bench.clock.now
         }
         #expect(took == .milliseconds(45))
@@ -138,7 +138,7 @@ struct SettlingTests {
             }
             await bench.clock.pause(.milliseconds(5))
             let start = bench.clock.now
-            await play.awaitQuiet(nil)
+            await play.waitForQuietBackend(nil)
             return bench.clock.now - start
         }
         #expect(took == .seconds(2))
@@ -157,7 +157,7 @@ struct SettlingTests {
             let settleEvidence = await play.settle(SimulationBench.observability)
             return (settleEvidence, bench.journal("n-1-s"))
         }
-        #expect(settleEvidence == .sentinel(quiet: .milliseconds(15)))
+        #expect(settleEvidence == .sentinel(quietDuration: .milliseconds(15)))
         #expect(exchanges.contains { $0.purpose == .sentinel && $0.response?.status == 200 })
         #expect(exchanges.contains { $0.to == .oneSignal }, "it was waited for")
     }
@@ -266,7 +266,7 @@ struct SettlingTests {
         let bench = SimulationBench { $0.settleTimeout = .milliseconds(settleTimeout) }
         Self.late(.seconds(3600), bench)
         let failing = Step.provider(
-            ProviderPlan(provider: .revenueCat, answers: [.status(500)], includesReads: true)
+            ProviderPlan(provider: .revenueCat, responses: [.status(500)], includesReads: true)
         )
         let (_, time) = try Self.run(bench, [failing, Self.purchase]) { _ in false }
         #expect(time > .milliseconds(settleTimeout))
@@ -289,7 +289,7 @@ struct SettlingTests {
         let bench = SimulationBench()
         Self.late(.milliseconds(1), bench)
         let failing = Step.provider(
-            ProviderPlan(provider: .oneSignal, answers: [.status(status)])
+            ProviderPlan(provider: .oneSignal, responses: [.status(status)])
         )
         let (_, time) = try Self.run(bench, [failing, Self.purchase]) { _ in true }
         #expect(time > bench.executor.profile.settleTimeout)
@@ -300,7 +300,7 @@ struct SettlingTests {
         let bench = SimulationBench()
         Self.late(.milliseconds(1), bench)
         let failing = Step.provider(
-            ProviderPlan(provider: .oneSignal, answers: [.status(status)])
+            ProviderPlan(provider: .oneSignal, responses: [.status(status)])
         )
         let (_, time) = try Self.run(bench, [failing, Self.purchase]) { _ in true }
         #expect(time < .milliseconds(200))
@@ -310,7 +310,7 @@ struct SettlingTests {
         let bench = SimulationBench()
         let (record, time) = try Self.run(bench) { _ in true }
         #expect(time < .milliseconds(60))
-        #expect(record.settleEvidence == .sentinel(quiet: .milliseconds(15)))
+        #expect(record.settleEvidence == .sentinel(quietDuration: .milliseconds(15)))
         // One look at the user, and one at the sentinel's before and after.
         let probes = record.exchanges.count {
             if case .probe = $0.purpose { true } else { false }

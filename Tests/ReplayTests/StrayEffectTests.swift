@@ -14,9 +14,9 @@ struct StrayEffectTests {
         isStarted: Bool = true
     ) throws -> (failed: [String], unattributedCount: Int) {
         let bench = SimulationBench(isStarted: isStarted) { profile in
-            profile.start = Profile.Start(
+            profile.start = Profile.StartSettings(
                 command: command,
-                ready: Profile.Ready(method: "GET", path: "/ready")
+                ready: Profile.ReadinessCheck(method: "GET", path: "/ready")
             )
         }
         bench.backend.push(to: recipient)
@@ -103,15 +103,15 @@ struct StrayEffectTests {
     /// A backend that repeats a failed push, and whose store the next run meets again.
     private static func drained(command: String, after delay: Duration) throws -> (Duration, Int) {
         let bench = SimulationBench { profile in
-            profile.start = Profile.Start(
+            profile.start = Profile.StartSettings(
                 command: command,
-                ready: Profile.Ready(method: "GET", path: "/ready")
+                ready: Profile.ReadinessCheck(method: "GET", path: "/ready")
             )
         }
         let user = "assay-run-ada"
-        bench.world.open("run", ids: [user], at: bench.executor.base)
-        bench.world.schedule(
-            ProviderPlan(provider: .oneSignal, answers: [.never]),
+        bench.fakes.open("run", ids: [user], at: bench.executor.base)
+        bench.fakes.schedule(
+            ProviderPlan(provider: .oneSignal, responses: [.never]),
             namespace: "run"
         )
         bench.backend.push(to: user)

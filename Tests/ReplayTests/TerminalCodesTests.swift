@@ -18,7 +18,7 @@ struct TerminalCodesTests {
             ("\u{1b}]0;no end\nnext", "\nnext"), ("\u{1b}[31\nnext", "\nnext"),
         ]
     )
-    func removed(text: String, words: String) {
-        #expect(TerminalCodes.removed(from: text) == words)
+    func textWithoutCodes(text: String, words: String) {
+        #expect(TerminalCodes.textWithoutCodes(from: text) == words)
     }
 }

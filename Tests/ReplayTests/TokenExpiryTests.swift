@@ -22,7 +22,7 @@ struct TokenExpiryTests {
             $0.endpoints["protected"] = Profile.Endpoint(method: "GET", path: "/me")
         }
         let shown = Locked<[PresentedToken]>([])
-        let world = bench.world
+        let fakes = bench.fakes
         bench.backend.answer = { _, arrival in
             guard arrival.request.path == "/me" else { return nil }
             let value = arrival.request.fields.value(of: "authorization") ?? ""
@@ -33,7 +33,7 @@ struct TokenExpiryTests {
             }
             let end = claims?["exp"]?.int64 ?? 0
             let isKnown = remembers && shown.withLock { $0.contains { $0.token == token } }
-            let passes = isKnown || world.now.seconds - end < skew
+            let passes = isKnown || fakes.now.seconds - end < skew
             let name = claims?["jti"]?.string ?? ""
             shown.withLock {
                 $0.append(PresentedToken(token: token, hasPassed: passes, name: name))
@@ -80,8 +80,8 @@ struct TokenExpiryTests {
         // All the others were new to the backend.
         let trials = shown.withLock { $0 }.filter { !$0.name.isEmpty }.map(\.token)
         #expect(Set(trials).count == trials.count)
-        #expect(record.answer(to: "good")?.response?.status == 200)
-        #expect(record.answer(to: "over")?.response?.status == 401)
+        #expect(record.exchange(ofCall: "good")?.response?.status == 200)
+        #expect(record.exchange(ofCall: "over")?.response?.status == 401)
     }
 
     @Test("a backend that caches a valid token accepts it after expiry", arguments: [0, 10, 60])
@@ -89,7 +89,7 @@ struct TokenExpiryTests {
         let (bench, _) = Self.bench(skew: skew, remembers: true)
         let record = try Self.run(bench)
         #expect(record.runProblem == nil)
-        #expect(record.answer(to: "over")?.response?.status == 200)
+        #expect(record.exchange(ofCall: "over")?.response?.status == 200)
     }
 
     @Test func `a backend that accepts any token is inconclusive`() throws {
@@ -99,7 +99,7 @@ struct TokenExpiryTests {
             Issue.record("\(String(describing: record.runProblem))")
             return
         }
-        #expect(record.answer(to: "over") == nil)
+        #expect(record.exchange(ofCall: "over") == nil)
     }
 
     @Test("a key is withdrawn after two rotations", arguments: [0, 1, 2])
@@ -111,7 +111,7 @@ struct TokenExpiryTests {
         (call.user, call.token) = ("ada", token)
         let steps = [Step](repeating: .rotateKeys, count: rotations) + [.call([call])]
         let record = try bench.runWithHeartbeat { bench in
-            bench.world.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
+            bench.fakes.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
             bench.executor.prepareKeys()
             return await bench.executor.run(
                 RunPlan(steps: steps, users: ["ada"], observesFinalState: false),

@@ -10,7 +10,7 @@ import Testing
 struct WorkAfterResponseTests {
     /// Answers at once; a purchase takes 50 ms, an end 5, and an end of what is not there is nothing.
     private static func bench(purchase: Duration, end: Duration) -> SimulationBench {
-        let bench = SimulationBench { $0.unsupported = [.push] }
+        let bench = SimulationBench { $0.unsupportedFeatures = [.push] }
         bench.backend.pushDelay = nil
         bench.backend.answer = { backend, arrival in
             guard let event = arrival.event, let user = event["app_user_id"]?.string else {
@@ -41,7 +41,7 @@ struct WorkAfterResponseTests {
 
     @Test func `a queue that was empty at first is recognized later`() async throws {
         let pace = Locked<Duration>(.zero)
-        let bench = SimulationBench { $0.unsupported = [.push] }
+        let bench = SimulationBench { $0.unsupportedFeatures = [.push] }
         bench.backend.pushDelay = nil
         bench.backend.answer = { backend, arrival in
             guard let user = arrival.event?["app_user_id"]?.string else { return nil }
@@ -62,7 +62,8 @@ struct WorkAfterResponseTests {
                 pace.withLock { $0 = time }
                 _ = await sentinel.observePurchase("s-\(index)", wait: .seconds(1), expected)
                 known.append(
-                    bench.executor.updatedSight(SimulationBench.observability).appliesEventsLater
+                    bench.executor.updatedObservability(SimulationBench.observability)
+                        .appliesEventsLater
                 )
             }
             return known
@@ -83,7 +84,7 @@ struct WorkAfterResponseTests {
     }
 
     @Test func `a backend that works before it responds is not waited for`() throws {
-        let bench = SimulationBench { $0.unsupported = [.push] }
+        let bench = SimulationBench { $0.unsupportedFeatures = [.push] }
         let outcome = try Self.outcome(bench, Self.ended)
         #expect(outcome.results.first?.evidence?.observability.appliesEventsLater == false)
         #expect(bench.backend.webhooks.count == 5)
@@ -101,7 +102,7 @@ struct WorkAfterResponseTests {
     }
 
     @Test func `each baseline except in-order knows its given state`() {
-        func baseline(_ relation: Expectation.Relation) -> RunPlan? {
+        func baseline(_ relation: Expectation.BaselineRelation) -> RunPlan? {
             let contract = SimulatedContracts.contract(
                 "twin",
                 [SimulatedContracts.deliver("b")],
@@ -117,7 +118,7 @@ struct WorkAfterResponseTests {
         #expect(baseline(.once)?.preparationStepCount == 2)
         #expect(baseline(.faultFree)?.preparationStepCount == 3)
         #expect(baseline(.inOrder)?.preparationStepCount == nil)
-        for relation in Expectation.Relation.allCases {
+        for relation in Expectation.BaselineRelation.allCases {
             guard let baseline = baseline(relation), let count = baseline.preparationStepCount
             else {
                 continue

@@ -17,10 +17,10 @@ struct ChangeTextTests {
         _ old: [String: JSONValue],
         _ new: [String: JSONValue],
         status: Int = 200,
-        isColoured: Bool = false
+        isColored: Bool = false
     ) -> [String] {
-        let changes = ContractChange.all(from: contract(old), to: contract(new, status: status))
-        return ChangeText(style: TerminalStyle(isColoured: isColoured)).lines(changes)
+        let changes = ContractChange.changes(from: contract(old), to: contract(new, status: status))
+        return ChangeText(style: TerminalStyle(isColored: isColored)).lines(changes)
     }
 
     @Test func `both are shown, with marks below what is new`() {
@@ -58,6 +58,6 @@ struct ChangeTextTests {
 
     @Test func `colours come only where they were asked for`() {
         #expect(!Self.lines(["a": 1], ["a": 2]).joined().contains("\u{1b}["))
-        #expect(Self.lines(["a": 1], ["a": 2], isColoured: true).joined().contains("\u{1b}[32m2"))
+        #expect(Self.lines(["a": 1], ["a": 2], isColored: true).joined().contains("\u{1b}[32m2"))
     }
 }

@@ -55,7 +55,7 @@ struct ForeignTextTests {
     private static let replay = ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
 
     private static func terminal(_ stop: StopCommandsPair? = nil) -> TerminalReport {
-        TerminalReport(style: TerminalStyle(isColoured: false), replay: replay, stop: stop)
+        TerminalReport(style: TerminalStyle(isColored: false), replay: replay, stop: stop)
     }
 
     /// Every renderer that prints text around what it is given.
@@ -106,7 +106,7 @@ struct ForeignTextTests {
 
     @Test func `our own colors stay on a terminal, and no other code does`() {
         let output = TerminalOutput(keepsANSICodes: true)
-        let style = TerminalStyle(isColoured: true)
+        let style = TerminalStyle(isColored: true)
         #expect(output.text(style.red("FAIL")) == style.red("FAIL"))
         #expect(output.text("\r\u{1b}[K3/7") == "\r\u{1b}[K3/7")
         #expect(output.text("\u{1b}[2Jx") == "\\u{1b}[2Jx")

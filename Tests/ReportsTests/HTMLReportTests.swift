@@ -147,7 +147,8 @@ struct HTMLReportTests {
 
     @Test func `a whole suite has its grade`() {
         let page = HTMLReport.render(
-            ReportFixtures.report([ReportFixtures.result(.passed)], isWhole: true).redacted()
+            ReportFixtures.report([ReportFixtures.result(.passed)], coversWholeSuite: true)
+                .redacted()
         )
         #expect(page.contains("<span>grade</span>"))
     }
@@ -235,7 +236,7 @@ struct HTMLReportTests {
         let page = page([
             ReportFixtures.result(.failed) { result in
                 result.findings = [
-                    Finding(.effectExtra, expected: "one", actual: "two", evidence: [3])
+                    Finding(.unexpectedEffect, expected: "one", actual: "two", evidence: [3])
                 ]
                 result.timeline = (0..<100).map {
                     ReportFixtures.exchange(.backend, .oneSignal, number: $0)

@@ -80,7 +80,7 @@ struct MachineReportsTests {
     @Test func `findings can be read back from JUnit output`() throws {
         let text = "<two> & \"more\"\n\tthan 'one'"
         let failed = ReportFixtures.result(.failed) {
-            $0.findings = [Finding(.effectExtra, expected: "one", actual: text)]
+            $0.findings = [Finding(.unexpectedEffect, expected: "one", actual: text)]
         }
         let xml = XML(JUnitReport.render(ReportFixtures.report([failed]).redacted()))
         let failure = try #require(xml.elements.first { $0.name == "failure" })
@@ -184,7 +184,7 @@ struct MachineReportsTests {
         let failed = ReportFixtures.result(.failed) {
             $0.findings = [
                 Finding(
-                    .effectExtra,
+                    .unexpectedEffect,
                     expected: "one",
                     actual: text,
                     remedy: "do it",
@@ -240,17 +240,20 @@ struct MachineReportsTests {
             ("contracts/a/b.yaml", nil, nil, nil),
         ] as [(String, String?, String?, String?)]
     )
-    func places(path: String, profile: String?, file: String?, line: String?) throws {
+    func repositoryFiles(path: String, profile: String?, file: String?, line: String?) throws {
         let location = SourceLocation(path: path, line: 7, column: 3, text: "x", length: 1)
         let failed = ReportFixtures.result(.failed) { result in
             result.findings = [
-                Finding(.effectExtra, expected: "one", actual: "two", location: location)
+                Finding(.unexpectedEffect, expected: "one", actual: "two", location: location)
             ]
         }
-        let places = GitHubReport.RepositoryFiles(profile: profile) { path in
+        let repositoryFiles = GitHubReport.RepositoryFiles(profile: profile) { path in
             path.hasPrefix("mine/") ? "app/" + path : nil
         }
-        let text = GitHubReport.render(ReportFixtures.report([failed]).redacted(), places: places)
+        let text = GitHubReport.render(
+            ReportFixtures.report([failed]).redacted(),
+            repositoryFiles: repositoryFiles
+        )
         let found = try #require(try commands(text).first)
         #expect(found.properties["file"] == file)
         #expect(found.properties["line"] == line)
@@ -291,8 +294,13 @@ struct MachineReportsTests {
         }
         let keys = GitHubReport.RepositoryFiles.keys(in: Self.profileText)
         #expect(keys == ["assay": 2, "start": 3, "endpoints": 6, "probes": 7])
-        let places = GitHubReport.RepositoryFiles(profile: "assay.yaml", keys: keys) { _ in nil }
-        let text = GitHubReport.render(ReportFixtures.report([result]).redacted(), places: places)
+        let repositoryFiles = GitHubReport.RepositoryFiles(profile: "assay.yaml", keys: keys) { _ in
+            nil
+        }
+        let text = GitHubReport.render(
+            ReportFixtures.report([result]).redacted(),
+            repositoryFiles: repositoryFiles
+        )
         #expect(try commands(text).first?.properties["line"] == line)
     }
 
@@ -389,7 +397,7 @@ struct MachineReportsTests {
     @Test("a badge shows the grade of a whole suite", arguments: badges)
     func badge(grade: Scorecard.Grade, message: String, color: String) throws {
         let text = BadgeReport.render(
-            ReportFixtures.report(Self.cases(grade), isWhole: true).redacted()
+            ReportFixtures.report(Self.cases(grade), coversWholeSuite: true).redacted()
         )
         let badge = try JSONValue(parsing: text)
         #expect(badge["message"]?.string == message)
@@ -412,7 +420,7 @@ struct MachineReportsTests {
     @Test func `an unexpected pass limits the badge of a complete backend to yellow`()
         throws
     {
-        var report = ReportFixtures.report(Self.cases(.complete), isWhole: true)
+        var report = ReportFixtures.report(Self.cases(.complete), coversWholeSuite: true)
         report.cases.append(
             ReportFixtures.result(.unexpectedPass, "a/x") { $0.contract.level = .should }
         )

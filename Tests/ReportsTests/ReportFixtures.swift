@@ -29,7 +29,7 @@ enum ReportFixtures {
             needs: [],
             given: [],
             steps: [],
-            expectation: Conformance.Expectation(answers: .statuses([200])),
+            expectation: Conformance.Expectation(responses: .statuses([200])),
             location: location
         )
     }
@@ -43,7 +43,7 @@ enum ReportFixtures {
         switch verdict {
         case .failed, .knownFailure:
             result.findings = [
-                Finding(.effectExtra, expected: "one", actual: "two", location: location)
+                Finding(.unexpectedEffect, expected: "one", actual: "two", location: location)
             ]
         case .inconclusive:
             result.findings = [
@@ -58,7 +58,7 @@ enum ReportFixtures {
 
     static func report(
         _ cases: [CaseResult],
-        isWhole: Bool = false,
+        coversWholeSuite: Bool = false,
         notes: [String] = []
     ) -> RunReport {
         var report = RunReport(
@@ -73,7 +73,7 @@ enum ReportFixtures {
             isInterrupted: false,
             notes: notes
         )
-        report.isWhole = isWhole
+        report.coversWholeSuite = coversWholeSuite
         return report
     }
 
@@ -114,7 +114,7 @@ enum ReportFixtures {
     static func planted(_ text: String) -> RunReport {
         let place = SourceLocation(path: text, line: 1, column: 1, text: text, length: 1)
         var finding = Finding(
-            .effectExtra,
+            .unexpectedEffect,
             expected: text,
             actual: text,
             remedy: text,
@@ -153,7 +153,7 @@ enum ReportFixtures {
                 ]
             }
         }
-        var report = report(cases, isWhole: true, notes: [text])
+        var report = report(cases, coversWholeSuite: true, notes: [text])
         report.target = text
         report.seed = text
         report.suite = text

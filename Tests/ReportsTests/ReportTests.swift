@@ -7,7 +7,7 @@ import Testing
 struct ReportTests {
     @Test func `the terminal report is as agreed`() {
         let terminal = TerminalReport(
-            style: TerminalStyle(isColoured: false),
+            style: TerminalStyle(isColored: false),
             replay: ReplayCommand([
                 "assay", "verify", "--target", "http://127.0.0.1:8080", "--seed", "7",
             ]).redacted(SecretDeclaration())
@@ -40,11 +40,11 @@ struct ReportTests {
 
     @Test func `colour is only where it is asked for`() {
         let plain = TerminalReport(
-            style: TerminalStyle(isColoured: false),
+            style: TerminalStyle(isColored: false),
             replay: ReplayCommand(["assay"]).redacted(SecretDeclaration())
         )
         let coloured = TerminalReport(
-            style: TerminalStyle(isColoured: true),
+            style: TerminalStyle(isColored: true),
             replay: ReplayCommand(["assay"]).redacted(SecretDeclaration())
         )
         #expect(!plain.summary(SampleReport.report.redacted()).contains("\u{1b}["))
@@ -108,7 +108,7 @@ private enum SampleReport {
             needs: [],
             given: [],
             steps: [],
-            expectation: Conformance.Expectation(answers: .statuses([200])),
+            expectation: Conformance.Expectation(responses: .statuses([200])),
             location: location
         )
     }
@@ -150,7 +150,7 @@ private enum SampleReport {
             verdict: .failed,
             findings: [
                 Finding(
-                    .effectExtra,
+                    .unexpectedEffect,
                     expected: "1 onesignal.notification to ‹ada›, as if every event had come once",
                     actual: "2",
                     location: location,
@@ -163,7 +163,7 @@ private enum SampleReport {
                 ),
             ],
             seconds: 0.0124,
-            settleEvidence: .sentinel(quiet: .milliseconds(15)),
+            settleEvidence: .sentinel(quietDuration: .milliseconds(15)),
             timeline: [
                 exchange(
                     .app,

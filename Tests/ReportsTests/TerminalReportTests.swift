@@ -6,7 +6,7 @@ import Testing
 @Suite("Terminal report")
 struct TerminalReportTests {
     private let terminal = TerminalReport(
-        style: TerminalStyle(isColoured: false),
+        style: TerminalStyle(isColored: false),
         replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
     )
 
@@ -46,7 +46,7 @@ struct TerminalReportTests {
         for number in 1...3 {
             #expect(
                 shown.contains(
-                    "FAIL     \(FindingCode.effectExtra.rawValue) S-03  a/S-03/\(number)\n"
+                    "FAIL     \(FindingCode.unexpectedEffect.rawValue) S-03  a/S-03/\(number)\n"
                 ),
                 "\(shown)"
             )
@@ -459,7 +459,7 @@ struct TerminalReportTests {
     @Test("colours change no word", arguments: Verdict.allCases)
     func colours(verdict: Verdict) {
         let coloured = TerminalReport(
-            style: TerminalStyle(isColoured: true),
+            style: TerminalStyle(isColored: true),
             replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
         )
         let report = ReportFixtures.report([ReportFixtures.result(verdict)])

@@ -262,7 +262,7 @@ struct TimelineTests {
     }
 
     @Test("the first lines of a long response are shown", arguments: [1, 40, 96, 120, 190, 5000])
-    func answers(length: Int) {
+    func responses(length: Int) {
         var result = ReportFixtures.result(.failed)
         result.base = ReportFixtures.base
         result.timeline = [

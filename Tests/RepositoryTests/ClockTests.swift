@@ -108,7 +108,7 @@ struct ClockTests {
             "var tasks: [RunPlan: Task<[TwinRun], Never>] = [:]", "let now: Instant",
             "await withTaskGroup(of: Void.self) { group in", "group.addTask {",
             "extension Task where Failure == Never {", "world.now", "let date = RealClock.self",
-            "time(of: step)", "update()", "package var wall: Instant {",
+            "time(of: step)", "update()", "package var wallTime: Instant {",
         ]
     )
     func isNotFound(line: String) throws {

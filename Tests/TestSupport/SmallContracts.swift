@@ -32,7 +32,7 @@ package enum SmallContracts {
         effects: [EffectExpectation] = [],
         _ change: (inout Contract) -> Void = { _ in }
     ) -> Contract {
-        var expectation = Expectation(answers: .statuses([200]))
+        var expectation = Expectation(responses: .statuses([200]))
         expectation.effects = effects
         var contract = Contract(
             id: "s",

@@ -1,7 +1,6 @@
-/// A numbered requirement for backends or apps, such as S-03, with its reason, its fault model and
-/// a way to build it.
+/// A numbered requirement for backends or apps, such as S-03.
 ///
-/// The fault model lists the ways in which a competent developer may violate the requirement.
+/// A clause has a reason, the usual ways to violate it (`faults`), and a correct design.
 ///
 /// Source: clause catalogue; identity rules, parts B and C.
 package struct Clause: Hashable, Sendable {
@@ -14,7 +13,8 @@ package struct Clause: Hashable, Sendable {
     package let faults: [String]
     /// A description of a correct implementation of the clause, for any programming language.
     package let correctDesign: String
-    /// The source of the requirement: a page of rules, and a section of a provider's fact sheet.
+    /// The source of the requirement: a page of the rules, and a section of a provider's fact
+    /// sheet.
     package let source: String
 
     init(

@@ -488,7 +488,7 @@ extension Clause {
                 "the app does not remember which ids were given up",
             ],
             correctDesign:
-                "Remember at the logout that the install id was given up, and create another id.",
+                "Store at the logout that the install id is retired, and create another id.",
             source: "identity rules, C-31"
         ),
         Clause(
@@ -512,7 +512,7 @@ extension Clause {
             rationale: "Two reads of one vault key share one reply.",
             faults: [
                 "a UI component that mounts twice starts the app twice",
-                "a second page creates another id",
+                "a second page of the app creates another user id",
                 "the flag of an unfinished start blocks the next one",
             ],
             correctDesign:

@@ -17,7 +17,7 @@ extension Clause {
             correctDesign:
                 "Mark the outbox row as sent only for a 2xx with an id; retry 429 and 5xx with "
                 + "pauses; give up on 400 and 403 and record the reason.",
-            source: "identity rules C, S-30; OneSignal fact sheet"
+            source: "identity rules, S-30; OneSignal fact sheet"
         ),
         Clause(
             "S-31",
@@ -33,7 +33,7 @@ extension Clause {
             correctDesign:
                 "Choose the message after computing the state, and send only one for each "
                 + "incident.",
-            source: "identity rules C, S-31 and table C.1"
+            source: "identity rules, S-31 and table C.1"
         ),
         Clause(
             "S-33",
@@ -52,7 +52,7 @@ extension Clause {
             correctDesign:
                 "Put one error handler around everything and a timeout on every wait, and "
                 + "release connections in 'finally'.",
-            source: "identity rules C, S-33"
+            source: "identity rules, S-33"
         ),
         Clause(
             "S-34",
@@ -69,7 +69,7 @@ extension Clause {
             correctDesign:
                 "Read each subscriber and apply the response, with its own timestamp, through the "
                 + "same function as events; skip and record customers who cannot be read.",
-            source: "identity rules C, S-34; RevenueCat fact sheet 4"
+            source: "identity rules, S-34; RevenueCat fact sheet 4"
         ),
     ]
 }

@@ -19,7 +19,7 @@ extension Clause {
             correctDesign:
                 "Keep the event time for each subscription and for each group of facts; apply "
                 + "an event only where it is newer.",
-            source: "identity rules C, S-09; RevenueCat fact sheet 1.3"
+            source: "identity rules, S-09; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-10",
@@ -40,7 +40,7 @@ extension Clause {
             correctDesign:
                 "Store the dates; compute access at each query: now < max(expiry, grace end) "
                 + "and not refunded.",
-            source: "identity rules C, S-10 and table C.1"
+            source: "identity rules, S-10 and table C.1"
         ),
         Clause(
             "S-11",
@@ -54,7 +54,7 @@ extension Clause {
             ],
             correctDesign:
                 "Branch on 'cancel_reason'; a refund ends the transaction that it names.",
-            source: "identity rules C, S-11; RevenueCat fact sheet 2.5"
+            source: "identity rules, S-11; RevenueCat fact sheet 2.5"
         ),
         Clause(
             "S-12",
@@ -71,7 +71,7 @@ extension Clause {
             correctDesign:
                 "Store the expiry and the end of the grace period separately; only RENEWAL and a "
                 + "new purchase clear the billing-issue flag.",
-            source: "identity rules C, S-12"
+            source: "identity rules, S-12"
         ),
         Clause(
             "S-13",
@@ -87,7 +87,7 @@ extension Clause {
             correctDesign:
                 "Store the flags in the subscription's row, and change only the row that the "
                 + "event names.",
-            source: "identity rules C, S-13"
+            source: "identity rules, S-13"
         ),
         Clause(
             "S-14",
@@ -105,7 +105,7 @@ extension Clause {
             correctDesign:
                 "Add a column for the pending product: PRODUCT_CHANGE sets it and the next "
                 + "period clears it.",
-            source: "identity rules C, S-14"
+            source: "identity rules, S-14"
         ),
         Clause(
             "S-15",
@@ -121,7 +121,7 @@ extension Clause {
             correctDesign:
                 "Key subscriptions by store and original transaction; compare the event's "
                 + "expiry with the stored one.",
-            source: "identity rules C, S-15"
+            source: "identity rules, S-15"
         ),
         Clause(
             "S-16",
@@ -138,7 +138,7 @@ extension Clause {
             correctDesign:
                 "Store one-time purchases in separate rows; an expiry of null means that the "
                 + "purchase never ends.",
-            source: "identity rules C, S-16"
+            source: "identity rules, S-16"
         ),
         Clause(
             "S-17",
@@ -158,7 +158,7 @@ extension Clause {
             correctDesign:
                 "Handle TRANSFER before looking up the user; move the rows in one transaction, "
                 + "or read both users from RevenueCat.",
-            source: "identity rules C, S-17; RevenueCat fact sheet, TRANSFER"
+            source: "identity rules, S-17; RevenueCat fact sheet, TRANSFER"
         ),
         Clause(
             "S-19",
@@ -174,7 +174,7 @@ extension Clause {
             correctDesign:
                 "Make the environment a part of the subscription's key, and count only "
                 + "production purchases as access.",
-            source: "identity rules C, S-19"
+            source: "identity rules, S-19"
         ),
         Clause(
             "S-32",
@@ -191,7 +191,7 @@ extension Clause {
             correctDesign:
                 "Store epoch milliseconds as a 64-bit integer, or TIMESTAMPTZ; run the server "
                 + "in UTC and test it in another time zone.",
-            source: "identity rules C, S-32"
+            source: "identity rules, S-32"
         ),
     ]
 }

@@ -25,7 +25,7 @@ extension Clause {
             rationale: "The provider's key can send messages to every customer.",
             faults: [
                 "responses repeat the error messages of the provider's client library",
-                "a debug route shows the key",
+                "a debug route shows the API key",
             ],
             correctDesign: "Answer with your own error messages; log errors without headers.",
             source: "clause catalogue, O-02"

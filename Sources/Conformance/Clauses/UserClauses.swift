@@ -16,7 +16,7 @@ extension Clause {
             correctDesign:
                 "Collect all ids of the event and look up all of them. Prefer the id that is "
                 + "not an alias, and record the others as aliases of its row.",
-            source: "identity rules C, S-20; RevenueCat fact sheet 3"
+            source: "identity rules, S-20; RevenueCat fact sheet 3"
         ),
         Clause(
             "S-21",
@@ -38,7 +38,7 @@ extension Clause {
             correctDesign:
                 "Use INSERT … ON CONFLICT DO NOTHING with 'source = webhook' in the event's "
                 + "transaction, then continue as for a known user.",
-            source: "identity rules C, S-21"
+            source: "identity rules, S-21"
         ),
         Clause(
             "S-22",
@@ -55,7 +55,7 @@ extension Clause {
             correctDesign:
                 "Use ON CONFLICT DO UPDATE with COALESCE for every optional field and now() for "
                 + "times.",
-            source: "identity rules C, S-22"
+            source: "identity rules, S-22"
         ),
         Clause(
             "S-23",
@@ -73,7 +73,7 @@ extension Clause {
             correctDesign:
                 "Validate ids in one function, and use it in every route and before creating "
                 + "users from events.",
-            source: "identity rules C, S-23; RevenueCat fact sheet, blocked app user ids"
+            source: "identity rules, S-23; RevenueCat fact sheet, blocked app user ids"
         ),
         Clause(
             "S-24",
@@ -89,7 +89,7 @@ extension Clause {
             correctDesign:
                 "Return a token at the first registration and require it when the device changes; "
                 + "without it, only add the new device to the user's devices and return no token.",
-            source: "identity rules C, S-24"
+            source: "identity rules, S-24"
         ),
         Clause(
             "S-25",
@@ -106,7 +106,7 @@ extension Clause {
             correctDesign:
                 "Hash a dummy password for unknown accounts, and answer both cases with the "
                 + "same 401 and the same body.",
-            source: "identity rules C, S-25"
+            source: "identity rules, S-25"
         ),
         Clause(
             "S-26",
@@ -123,7 +123,7 @@ extension Clause {
             correctDesign:
                 "UPDATE … WHERE id = ? AND account_id IS NULL AND is_anonymous AND proof = ?, "
                 + "and check the number of changed rows.",
-            source: "identity rules C, S-26"
+            source: "identity rules, S-26"
         ),
         Clause(
             "S-27",
@@ -139,7 +139,7 @@ extension Clause {
             correctDesign:
                 "Use one transaction that locks the account and then the user, and answer the "
                 + "unique-key violation with 409.",
-            source: "identity rules C, S-27"
+            source: "identity rules, S-27"
         ),
         Clause(
             "S-28",
@@ -155,7 +155,7 @@ extension Clause {
             correctDesign:
                 "Choose between merging, transferring and keeping the purchases; do it in the "
                 + "login's transaction, and record the choice.",
-            source: "identity rules C, S-28"
+            source: "identity rules, S-28"
         ),
         Clause(
             "S-29",
@@ -171,7 +171,7 @@ extension Clause {
             correctDesign:
                 "Store one of the three fields and compute the others, or enforce their agreement "
                 + "with a constraint.",
-            source: "identity rules C, S-29"
+            source: "identity rules, S-29"
         ),
     ]
 }

@@ -20,7 +20,7 @@ extension Clause {
                 "Before reading anything else, compare the whole Authorization value with the "
                 + "configured one in a constant-time function, and refuse to start without a "
                 + "configured value.",
-            source: "identity rules C, S-01; RevenueCat fact sheet 1.1"
+            source: "identity rules, S-01; RevenueCat fact sheet 1.1"
         ),
         Clause(
             "S-02",
@@ -37,7 +37,7 @@ extension Clause {
             correctDesign:
                 "Parse and validate the body in one place that returns either an event or a "
                 + "reason; answer 400 with the reason.",
-            source: "identity rules C, S-02"
+            source: "identity rules, S-02"
         ),
         Clause(
             "S-03",
@@ -54,13 +54,13 @@ extension Clause {
             correctDesign:
                 "INSERT the event id into a table with a unique key, in the transaction that "
                 + "applies the event; on a conflict answer 200 and do nothing.",
-            source: "identity rules C, S-03; RevenueCat fact sheet 1.3"
+            source: "identity rules, S-03; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-04",
             requirement:
-                "The record that an event was processed and the changes it causes commit "
-                + "together: after a crash at any point either all of them are stored or none.",
+                "The backend stores the id of a processed event and the changes of the event in one "
+                + "transaction: after a crash at any point, either all are stored or none.",
             rationale: "Otherwise a crash loses the event for good, or applies it twice.",
             faults: [
                 "the event id is stored first and the changes are made later",
@@ -72,7 +72,7 @@ extension Clause {
             correctDesign:
                 "Write the event id, the state and the outbox row in one database transaction; "
                 + "on an error roll all of it back and answer 5xx.",
-            source: "identity rules C, S-04"
+            source: "identity rules, S-04"
         ),
         Clause(
             "S-05",
@@ -89,7 +89,7 @@ extension Clause {
             correctDesign:
                 "Write an outbox row with the event. A worker sends it with a key derived from "
                 + "the event id and marks it as sent; a failed push is retried with the same key.",
-            source: "identity rules C, S-05; OneSignal fact sheet, idempotency"
+            source: "identity rules, S-05; OneSignal fact sheet, idempotency"
         ),
         Clause(
             "S-06",
@@ -102,7 +102,7 @@ extension Clause {
                 "every response takes seconds, so that the requests of a burst queue up",
             ],
             correctDesign: "Store the event, answer, and do the work from a queue.",
-            source: "identity rules C, S-06; RevenueCat fact sheet 1.3"
+            source: "identity rules, S-06; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-07",
@@ -120,7 +120,7 @@ extension Clause {
             correctDesign:
                 "Respond with 5xx if the transaction did not commit, and with 200 once it did. "
                 + "Store an unknown event unchanged, and respond with 200.",
-            source: "identity rules C, S-07; RevenueCat fact sheet 1.3"
+            source: "identity rules, S-07; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-08",
@@ -138,7 +138,7 @@ extension Clause {
             correctDesign:
                 "Read the fields that you need and ignore the rest; store an event of an "
                 + "unknown type and answer 200; keep an unknown value as a string.",
-            source: "identity rules C, S-08; RevenueCat fact sheet 1.5"
+            source: "identity rules, S-08; RevenueCat fact sheet 1.5"
         ),
         Clause(
             "S-18",
@@ -150,7 +150,7 @@ extension Clause {
                 "a TEST event is treated as a purchase",
             ],
             correctDesign: "Answer 200 for type TEST right after the Authorization check.",
-            source: "identity rules C, S-18; RevenueCat fact sheet 2"
+            source: "identity rules, S-18; RevenueCat fact sheet 2"
         ),
     ]
 }

@@ -1,6 +1,6 @@
 /// One test case from a contract file (YAML): its initial steps, tested steps and expected outcome.
 ///
-/// A contract file with the key `variants` yields several of these values.
+/// A contract file with the key `variants` yields several test cases.
 package struct Contract: Hashable, Codable, Sendable {
     package enum Level: String, Hashable, Codable, Sendable, CaseIterable, Comparable {
         case must, should, may
@@ -86,7 +86,8 @@ package struct Contract: Hashable, Codable, Sendable {
             if case .phone = step, isDeviceScenario { continue }
             requiredFeatures += step.traits.needs
         }
-        // A backend that reconciles reads customers, even if it does not read them for events.
+        // A backend that reconciles reads customers from RevenueCat, even if it does not read them
+        // when an event arrives.
         if needs.contains(.reconcile) {
             requiredFeatures.removeAll { $0 == .readsSubscriberOnEvent }
         }
@@ -114,9 +115,9 @@ package struct Contract: Hashable, Codable, Sendable {
         }
         for step in given + steps { for user in step.traits.users { addUser(user) } }
         for identity in expectation.app?.identities ?? [] {
-            switch identity.wanted {
+            switch identity.expectedValue {
             case .user(let user), .notUser(let user): addUser(user)
-            case .sameAs, .otherThan, .changed: break
+            case .sameAsPhone, .differentFromPhone, .changed: break
             }
         }
         for user in expectation.deletedUserNames { addUser(user) }

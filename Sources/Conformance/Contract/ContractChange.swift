@@ -1,7 +1,7 @@
 /// One difference between two versions of a contract.
 ///
-/// The versions are compared as the YAML that they would be written as, so every key of the
-/// contract language is covered.
+/// The comparison uses the YAML form of both versions, so that it covers every key of the contract
+/// language.
 package struct ContractChange: Hashable, Sendable {
     /// The path to the difference: the keys and list elements that contain it, outermost first.
     package let place: [String]
@@ -26,7 +26,7 @@ package struct ContractChange: Hashable, Sendable {
     ///   - old: The earlier version of the contract.
     ///   - new: The later version of the contract.
     /// - Returns: The differences; empty when both versions define the same test.
-    package static func all(from old: Contract, to new: Contract) -> [ContractChange] {
+    package static func changes(from old: Contract, to new: Contract) -> [ContractChange] {
         func nodeToCompare(_ contract: Contract) -> YAMLNode {
             .block(Contract.grammar.entries(contract).filter { !ignoredKeys.contains($0.key) })
         }
@@ -130,8 +130,8 @@ package struct ContractChange: Hashable, Sendable {
             changes.append(ContractChange(place, old: nil, new: value.fullText))
         }
 
-        /// Returns, for each of two lists, the indices of the elements outside their longest common
-        /// subsequence.
+        /// Returns, for each of two lists, the indices of the elements that are not in the longest
+        /// common subsequence of the lists.
         private static func indicesOfDifferences(
             _ old: [YAMLNode],
             _ new: [YAMLNode]

@@ -3,10 +3,11 @@
 /// Values that a protocol defines are fixed. All other values are compared with a baseline run,
 /// which executes a simpler form of the same steps.
 package struct Expectation: Hashable, Codable, Sendable {
-    /// The form of the steps in the baseline run.
+    /// The relation of the baseline run to the tested run: how its steps differ from those of the
+    /// contract.
     ///
-    /// The baseline run uses the same backend, and the tested run must end with the same outcome.
-    package enum Relation: String, Hashable, Codable, Sendable, CaseIterable {
+    /// Both runs use the same backend, and must end with the same outcome.
+    package enum BaselineRelation: String, Hashable, Codable, Sendable, CaseIterable {
         /// The baseline run delivers every event exactly once.
         case once
         /// The baseline run registers all users first, and delivers the events in the order in
@@ -34,12 +35,12 @@ package struct Expectation: Hashable, Codable, Sendable {
         case effects
     }
 
-    package var answers: ResponseExpectation
+    package var responses: ResponseExpectation
     package var responseLocation: SourceLocation?
     /// The maximum real time that the backend has to respond to a delivery or a call; nil: the
     /// provider's timeout.
     package var within: Duration?
-    package var relation: Relation?
+    package var relation: BaselineRelation?
     package var relationLocation: SourceLocation?
     package var compared: Set<Aspect>
     /// The names of the state fields to compare with the baseline run; empty: all fields that the
@@ -50,7 +51,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     /// The minimum number of requests that must be in flight to the backend at the same time; nil:
     /// not checked.
     package var concurrentRequestCountMin: Int?
-    /// The user IDs that the responses to calls of the backend's own routes must contain.
+    /// The expected user IDs in the responses to calls of the backend's own routes.
     package var calls: [CallExpectation] = []
     /// The names of calls whose responses must be indistinguishable from each other.
     package var callsWithSameResponse: [String] = []
@@ -72,8 +73,8 @@ package struct Expectation: Hashable, Codable, Sendable {
     /// The expected behavior of the app on a simulated phone; nil: not checked.
     package var app: AppExpectation?
 
-    package init(answers: ResponseExpectation) {
-        self.answers = answers
+    package init(responses: ResponseExpectation) {
+        self.responses = responses
         compared = [.state, .effects]
         effects = []
         states = []

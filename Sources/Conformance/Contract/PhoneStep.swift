@@ -7,8 +7,8 @@ package enum PhoneStep: Hashable, Codable, Sendable {
     /// The phone gets a certain state, or its owner does something, such as a reinstallation of the
     /// app.
     case phone(PhoneChange)
-    /// The native side of the bridge, which replies to the web app's commands, behaves in this way
-    /// from now on.
+    /// The native side of the bridge behaves as planned from now on when it replies to the web
+    /// app's commands.
     case bridge(BridgePlan)
     /// The app's own backend gives these responses to the app's next calls.
     case backend(AppBackendPlan)
@@ -29,7 +29,7 @@ package enum PhoneStep: Hashable, Codable, Sendable {
         switch self {
         case .bridge: []
         case .app(let action): action.users
-        case .store(let act): [act.user]
+        case .store(let storeAction): [storeAction.user]
         case .phone(let change): change.users
         case .backend(let plan): plan.users
         }

@@ -28,7 +28,7 @@ package struct Profile: Hashable, Sendable {
     ///
     /// Credentials are not saved with a run, because judging needs no secrets.
     package struct Credentials: Hashable, Sendable, Codable {
-        /// Header fields by name; the values may contain templates.
+        /// The header fields that authenticate a request, by name; the values may contain templates.
         package var headers: [String: Secret] = [:]
         /// The uid of the user in the fake Firebase whose ID token is sent as the bearer token;
         /// nil: no token is sent.
@@ -58,11 +58,11 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    package struct Start: Hashable, Codable, Sendable {
+    package struct StartSettings: Hashable, Codable, Sendable {
         package var command: String
         /// The request that shows whether the backend is ready; nil: any response to `GET /` except
         /// 502, 503 and 504 shows it.
-        package var ready: Ready?
+        package var ready: ReadinessCheck?
         /// The environment variables of the backend, by name.
         ///
         /// Their values may contain templates, and `${NAME}` for a variable of Assay's own
@@ -76,13 +76,13 @@ package struct Profile: Hashable, Sendable {
         /// The working directory of the command, relative to the profile's folder; nil: Assay's
         /// working directory.
         package var folder: String?
-        package var stop: Stop?
-        package var intercept: Intercept?
+        package var stop: StopSettings?
+        package var intercept: InterceptionSettings?
 
         /// Whether each backend that Assay starts keeps its data in a new folder.
         ///
         /// This is true when the command or an environment variable contains `{{data}}`, the path
-        /// of that folder. Any other database may outlive a run and be shared by several runs.
+        /// of that folder. Otherwise, the database may outlive a run and be shared by several runs.
         package var usesRunDataFolder: Bool {
             ([command] + environment.values).contains { $0.contains("{{data}}") }
         }
@@ -92,7 +92,11 @@ package struct Profile: Hashable, Sendable {
 
         package static let defaultTimeout: Duration = .seconds(30)
 
-        package init(command: String, ready: Ready? = nil, environment: [String: String] = [:]) {
+        package init(
+            command: String,
+            ready: ReadinessCheck? = nil,
+            environment: [String: String] = [:]
+        ) {
             self.command = command
             self.ready = ready
             self.environment = environment
@@ -109,7 +113,7 @@ package struct Profile: Hashable, Sendable {
     }
 
     /// The request that shows that a started backend is ready.
-    package struct Ready: Hashable, Codable, Sendable {
+    package struct ReadinessCheck: Hashable, Codable, Sendable {
         package var method: String
         package var path: String
         /// The required status of the response; nil: any status below 400.
@@ -126,7 +130,7 @@ package struct Profile: Hashable, Sendable {
     ///
     /// Calls to the providers' real hosts are redirected to the fakes, and calls to all other hosts
     /// are refused.
-    package struct Intercept: Hashable, Codable, Sendable {
+    package struct InterceptionSettings: Hashable, Codable, Sendable {
         package var isOn: Bool
         /// The hosts of other services, such as a database, that the backend may still call.
         package var allowed: [String] = []
@@ -135,7 +139,7 @@ package struct Profile: Hashable, Sendable {
     }
 
     /// The signal that asks a started backend to exit, and the time until it is killed.
-    package struct Stop: Hashable, Codable, Sendable {
+    package struct StopSettings: Hashable, Codable, Sendable {
         package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {
             case terminate = "SIGTERM"
             case interrupt = "SIGINT"
@@ -165,11 +169,11 @@ package struct Profile: Hashable, Sendable {
         case string, uuid, integer, firebase
     }
 
-    /// The way in which a user is created before a test case: a request or a command.
+    /// A request or a command by which a user is created before a test case.
     ///
-    /// The same type describes other actions of a profile, such as creating an account or setting
+    /// The type is also used for other actions of a profile, such as creating an account or setting
     /// the clock.
-    package enum UserCreation: Hashable, Codable, Sendable {
+    package enum SetupAction: Hashable, Codable, Sendable {
         /// A request to the endpoint `register`, as the app sends it.
         case register
         /// A request to the backend; its response may contain the new user's ID.
@@ -179,15 +183,15 @@ package struct Profile: Hashable, Sendable {
         case command([String], id: JSONPointer? = nil)
     }
 
-    /// The requests or commands that make the backend's database fail (`breakAction`) and repair it
-    /// (`repairAction`).
+    /// The request or command that makes the backend's database fail (`breakAction`), and the one
+    /// that repairs it (`repairAction`).
     ///
     /// Each of the two may run repeatedly.
     package struct Fault: Hashable, Codable, Sendable {
-        package var breakAction: UserCreation
-        package var repairAction: UserCreation
+        package var breakAction: SetupAction
+        package var repairAction: SetupAction
 
-        package init(breakAction: UserCreation, repairAction: UserCreation) {
+        package init(breakAction: SetupAction, repairAction: SetupAction) {
             self.breakAction = breakAction
             self.repairAction = repairAction
         }
@@ -203,7 +207,7 @@ package struct Profile: Hashable, Sendable {
 
         package var name: String
         package var source: Source
-        package var readings: [String: Reading]
+        package var readings: [String: FieldReading]
         /// The locations in the probe's response that comparisons between runs skip.
         package var ignoredPointers: [JSONPointer]
         /// The credentials that the probe's request carries; nil: none.
@@ -212,7 +216,7 @@ package struct Profile: Hashable, Sendable {
         package init(
             name: String,
             source: Source,
-            readings: [String: Reading],
+            readings: [String: FieldReading],
             ignoredPointers: [JSONPointer]
         ) {
             self.name = name
@@ -222,16 +226,16 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    /// The location of one state field, such as `access`, in a probe's response, and the
-    /// interpretation of the value at that location.
-    package struct Reading: Hashable, Codable, Sendable {
+    /// The location of one state field, such as `access`, in a probe's response, and the way to
+    /// interpret the JSON value there.
+    package struct FieldReading: Hashable, Codable, Sendable {
         package enum Meaning: Hashable, Codable, Sendable {
             /// The field has the value that is found at the location.
             case value
             /// The field is true when the value at the location is one of these values.
-            case isAny([JSONValue])
+            case isOneOf([JSONValue])
             /// The field is true when the value at the location is none of these values.
-            case isNone([JSONValue])
+            case isNoneOf([JSONValue])
             /// The field is true when the value at the location is a time in the future.
             case isFuture
         }
@@ -239,13 +243,13 @@ package struct Profile: Hashable, Sendable {
         package var pointer: JSONPointer
         package var meaning: Meaning
         /// The field's value when the response does not contain the location; nil: the field is
-        /// inconclusive in this case.
+        /// then inconclusive.
         package var valueIfPathAbsent: JSONValue?
         /// Further conditions on the response, all of which must hold for the field to be true;
         /// nil: none.
-        package var additionalConditions: [Reading]?
+        package var additionalConditions: [FieldReading]?
         /// Alternative conditions on the response, any of which makes the field true; nil: none.
-        package var alternativeConditions: [Reading]?
+        package var alternativeConditions: [FieldReading]?
 
         package init(pointer: JSONPointer, meaning: Meaning, valueIfPathAbsent: JSONValue? = nil) {
             self.pointer = pointer
@@ -258,21 +262,24 @@ package struct Profile: Hashable, Sendable {
             additionalConditions != nil || alternativeConditions != nil
         }
 
-        /// All conditions from which the field is computed, each without its `additionalConditions` and `alternativeConditions` lists.
-        package var conditions: [Reading] {
-            let own = Reading(
+        /// All conditions from which the field is computed, as a flat list.
+        ///
+        /// In each returned condition, `additionalConditions` and `alternativeConditions` are
+        /// removed.
+        package var conditions: [FieldReading] {
+            let directReading = FieldReading(
                 pointer: pointer,
                 meaning: meaning,
                 valueIfPathAbsent: valueIfPathAbsent
             )
-            return [own]
+            return [directReading]
                 + ((additionalConditions ?? []) + (alternativeConditions ?? [])).flatMap(
                     \.conditions
                 )
         }
 
-        /// The names of the state fields that a profile may map from probe responses (see the page
-        /// Architecture).
+        /// The names of the state fields that a profile may map from probe responses (see the
+        /// architecture page).
         package static let names = [
             "access", "product", "expires", "billing-issue", "will-renew", "refunded",
             "pending-product", "environment", "anonymous", "account", "source",
@@ -320,7 +327,7 @@ package struct Profile: Hashable, Sendable {
         package var agreementSelector: String?
         /// The request by which the app asks its backend whether the user has access.
         ///
-        /// Its `body` describes the body of the response, because the request has none.
+        /// The property `body` contains the body of the response, because this request has no body.
         package var access: Endpoint? = Endpoint(
             method: "GET",
             path: "/api/user/access/{{id}}",
@@ -340,7 +347,7 @@ package struct Profile: Hashable, Sendable {
     package var target: String?
     /// The folder in which the profile's commands run; nil: Assay's working directory.
     package var folder: String?
-    package var start: Start?
+    package var start: StartSettings?
     package var endpoints: [String: Endpoint]
     /// The login request with a response value that later requests use as `{{session}}`; nil: there
     /// is no login.
@@ -348,22 +355,22 @@ package struct Profile: Hashable, Sendable {
     /// The names of the endpoints that the profile file does not define.
     ///
     /// These endpoints have the paths of the identity guide.
-    package var defaultedEndpoints: Set<String> = []
+    package var namesOfDefaultEndpoints: Set<String> = []
     /// The names of the secrets that the profile file does not define, which have default test
     /// values.
-    package var defaultedSecrets: Set<SecretName> = []
+    package var namesOfDefaultSecrets: Set<SecretName> = []
     package var secrets: [SecretName: Secret] = [:]
     package var idForm: IDForm
-    package var creation: UserCreation
+    package var creation: SetupAction
     package var probes: [Probe]
     /// The way in which an account for logins is created; nil: accounts cannot be created.
-    package var accountCreation: UserCreation?
+    package var accountCreation: SetupAction?
     /// The requests or commands that make the backend's database fail and repair it; nil: not
     /// possible.
     package var fault: Fault?
     /// The request or command that sets the backend's clock; nil: the backend uses the machine's
     /// clock.
-    package var clock: UserCreation?
+    package var clock: SetupAction?
     /// The ID of the Firebase project whose ID tokens the backend's endpoint `protected` accepts.
     package var firebaseProject = "assay-project"
     /// The store's product IDs, by the product names that contracts use.
@@ -372,10 +379,10 @@ package struct Profile: Hashable, Sendable {
     package var products: [String: String]
     /// The identifier of the RevenueCat entitlement that the products unlock.
     package var entitlement: String
-    package var unsupported: Set<Feature>
-    package var knownFailingPath: String?
+    package var unsupportedFeatures: Set<Feature>
+    package var knownFailuresPath: String?
     /// The path of a PEM file with additional CA certificates to trust for https targets.
-    package var authorityPath: String?
+    package var certificateAuthorityPath: String?
     /// The names of the backend's headers, JSON members and query parameters that hold secrets.
     ///
     /// Recordings redact the values under these names.
@@ -389,7 +396,7 @@ package struct Profile: Hashable, Sendable {
 
     /// The credentials of all requests that the profile defines.
     package var allCredentials: [Credentials] {
-        func credentials(_ setupAction: UserCreation?) -> Credentials? {
+        func credentials(_ setupAction: SetupAction?) -> Credentials? {
             if case .request(let endpoint) = setupAction { endpoint.credentials } else { nil }
         }
         let setupActions = [
@@ -436,7 +443,7 @@ package struct Profile: Hashable, Sendable {
                 ]
             ),
         ]
-        defaultedEndpoints = Set(endpoints.keys)
+        namesOfDefaultEndpoints = Set(endpoints.keys)
         endpoints["register"]?.responseProofPointer = JSONPointer("/deviceToken")
         endpoints["login"]?.responseIDPointer = JSONPointer("/appUserId")
         secrets = [
@@ -444,13 +451,13 @@ package struct Profile: Hashable, Sendable {
             .oneSignalKey: Secret("os_v2_app_assay"),
             .revenueCatKey: Secret("sk_assay"),
         ]
-        defaultedSecrets = Set(secrets.keys)
+        namesOfDefaultSecrets = Set(secrets.keys)
         idForm = .string
         creation = .register
         probes = []
         products = [:]
         entitlement = "premium"
-        unsupported = []
+        unsupportedFeatures = []
         settleTimeout = .seconds(10)
     }
 
@@ -459,12 +466,12 @@ package struct Profile: Hashable, Sendable {
     ///
     /// The key of a backend that Assay does not start is unknown, unless the profile defines it.
     package func requiredAPIKey(_ name: SecretName) -> Secret? {
-        start == nil && defaultedSecrets.contains(name) ? nil : secrets[name]
+        start == nil && namesOfDefaultSecrets.contains(name) ? nil : secrets[name]
     }
 
     /// Returns the first probe that shows a state field, such as `access`, and the field's location
     /// in the response; nil when no probe shows the field.
-    package func probe(reading field: String) -> (probe: Probe, reading: Reading)? {
+    package func probe(reading field: String) -> (probe: Probe, reading: FieldReading)? {
         for probe in probes {
             if let reading = probe.readings[field] { return (probe, reading) }
         }
@@ -486,14 +493,14 @@ package struct Profile: Hashable, Sendable {
     package var registerEndpointAcceptingIDs: Endpoint? {
         guard let endpoint = endpoints["register"] else { return nil }
         let requestContainsUserID =
-            endpoint.path.contains("{{id}}") || templatePointers(in: "register")["id"] != nil
+            endpoint.path.contains("{{id}}") || pointersByTemplateName(in: "register")["id"] != nil
         return requestContainsUserID ? endpoint : nil
     }
 
-    /// Returns the reason why a feature of the backend cannot be tested with this profile; nil when
-    /// it can.
+    /// Returns the reason why this profile does not allow a test of a backend feature; nil when the
+    /// feature can be tested.
     package func skipReason(to feature: Feature) -> String? {
-        if unsupported.contains(feature) {
+        if unsupportedFeatures.contains(feature) {
             return "the profile declares '\(feature.rawValue)' unsupported"
         }
         func missing(_ endpoint: String) -> String? {
@@ -507,7 +514,7 @@ package struct Profile: Hashable, Sendable {
             return "the profile gives no secret 'revenuecat-signing'"
         case .purchaselySignature where secrets[.purchaselySigning]?.isEmpty ?? true:
             return "the profile gives no secret 'purchasely-signing'"
-        case .purchaselyPush where unsupported.contains(.push):
+        case .purchaselyPush where unsupportedFeatures.contains(.push):
             return "the profile declares 'push' unsupported"
         case .purchasely, .purchaselySignature, .purchaselyPush:
             return missing("purchasely-webhook")
@@ -543,6 +550,6 @@ extension Profile: Codable {
     private enum CodingKeys: String, CodingKey {
         case app, target, start, endpoints, idForm, creation, probes, accountCreation,
             firebaseProject
-        case products, entitlement, unsupported, knownFailingPath, settleTimeout
+        case products, entitlement, unsupportedFeatures, knownFailuresPath, settleTimeout
     }
 }

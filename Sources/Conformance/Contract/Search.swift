@@ -3,8 +3,10 @@ package enum Search: Hashable, Codable, Sendable {
     /// Each of these faults is injected once at every call to a provider that the fault-free run
     /// makes.
     case crashPoints([CrashFault])
-    /// The events of the contract's steps are delivered in every order. With more than five events,
-    /// only a sample of orders is tested, and this is the size of the sample.
+    /// The events of the contract's steps are delivered in every order.
+    ///
+    /// With more than `exhaustivelyOrderedEventCountMax` events, only `sampleSize` of the orders
+    /// are tested.
     case orders(sampleSize: Int)
     /// The only event of the contract's steps is varied in this way; `count` is the number of
     /// variations.
@@ -20,9 +22,9 @@ package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
     /// The connection is reset before the provider processes the request.
     case reset
     /// The provider processes the request, and the connection is cut before the response.
-    case loseResponse = "lost-response"
+    case lostResponse = "lost-response"
     /// The provider processes the request, and the connection is cut in the middle of the response.
-    case half = "truncated-response"
+    case truncatedResponse = "truncated-response"
     /// The provider responds with 500.
     case serverError = "500"
     /// The provider responds with 503.
@@ -37,16 +39,17 @@ package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
 
     package var isKill: Bool { self == .killBefore || self == .killAfter }
 
-    package var answer: ProviderPlan.PlannedResponse {
+    package var plannedResponse: ProviderPlan.PlannedResponse {
         switch self {
         case .reset: .reset
-        case .loseResponse: .loseResponse
-        case .half: .half
+        case .lostResponse: .lostResponse
+        case .truncatedResponse: .truncatedResponse
         case .serverError: .status(500)
         case .unavailable: .status(503)
         case .malformed: .malformed
         case .killBefore: .never
-        // Longer than any run, so that the kill comes first.
+        // This delay (in milliseconds) is longer than any run, so that the kill comes before the
+        // response.
         case .killAfter: .slow(600_000)
         }
     }

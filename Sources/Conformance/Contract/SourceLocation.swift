@@ -20,13 +20,13 @@ package struct SourceLocation: Hashable, Codable, Sendable, CustomStringConverti
 
     /// The text of the line with its line number, and carets below the underlined characters.
     package var excerpt: String {
-        let number = String(line)
-        let gutter = String(repeating: " ", count: number.count)
+        let lineNumber = String(line)
+        let gutter = String(repeating: " ", count: lineNumber.count)
         let indent = String(repeating: " ", count: max(0, column - 1))
-        let widthLeft = max(1, min(length, text.count - column + 1))
+        let underlineWidth = max(1, min(length, text.count - column + 1))
         return """
-            \(number) | \(text)
-            \(gutter) | \(indent)\(String(repeating: "^", count: widthLeft))
+            \(lineNumber) | \(text)
+            \(gutter) | \(indent)\(String(repeating: "^", count: underlineWidth))
             """
     }
 }

@@ -2,10 +2,9 @@
 ///
 /// The source file of each kind of step defines the traits of that kind.
 package struct StepTraits: Sendable {
-    /// The kind of step that the target (a backend or an app) must support; nil for steps on a
-    /// phone.
+    /// The kind of step, which the target (a backend or an app) must support; nil for phone steps.
     ///
-    /// Phone steps are split into several required capabilities instead.
+    /// For a phone step, several required capabilities describe what the target must support.
     package var kind: RequiredCapability.BackendStep?
     /// The names of the users in the step, in order of appearance.
     package var users: [String] = []
@@ -22,8 +21,8 @@ package struct StepTraits: Sendable {
     /// Whether the step affects something that all concurrent runs share, such as the database or a
     /// provider's fake.
     package var affectsConcurrentRuns = false
-    /// Whether the step makes the end of the run depend on the backend's own timers, for example
-    /// because a fault makes the backend retry.
+    /// Whether the end of the run depends on the backend's own timers because of this step, for
+    /// example because a fault makes the backend retry.
     package var endDependsOnBackendTimers = false
 
     package init(_ kind: RequiredCapability.BackendStep?) {
@@ -49,9 +48,9 @@ extension RequiredCapability {
 extension Step {
     package var traits: StepTraits {
         switch self {
-        case .register(let user): .registration(of: user)
-        case .name(let user, let id): .assignID(of: user, id)
-        case .createAccount(let account): .creation(of: account)
+        case .register(let user): .registrationTraits(of: user)
+        case .name(let user, let id): .idAssignmentTraits(of: user, id)
+        case .createAccount(let account): .accountCreationTraits(of: account)
         case .account(let user, let change): .change(of: user, change)
         case .deliver(let delivery): delivery.traits
         case .probe(let user): .probe(of: user)

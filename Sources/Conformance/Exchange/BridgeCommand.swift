@@ -35,30 +35,34 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
     package init(_ text: String, decoding: Decoding = .once) {
         self.text = text
         var notes: [String] = []
-        guard let colon = Array(text.utf8).position(of: Self.colon) else {
+        guard let schemeSeparator = Array(text.utf8).position(of: Self.schemeSeparator) else {
             scheme = ""
             path = text
             parameters = []
             self.notes = ["no scheme"]
             return
         }
-        scheme = String(decoding: text.utf8.prefix(colon), as: UTF8.self)
-        let rest = Substring(text.utf8.dropFirst(colon + Self.colon.count))
+        scheme = String(decoding: text.utf8.prefix(schemeSeparator), as: UTF8.self)
+        let textAfterScheme = Substring(
+            text.utf8.dropFirst(schemeSeparator + Self.schemeSeparator.count)
+        )
         if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
         if scheme == "sendlocalpushmsg",
-            let queryStart = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
+            let queryStart = textAfterScheme.utf8.firstIndex(of: UInt8(ascii: "?"))
         {
-            // This command has positional parameters separated by `&!#`: seconds and message,
-            // title, URL.
-            path = String(rest[..<queryStart])
+            // This command has up to three positional parameters separated by `&!#`: the seconds
+            // together with the message, the title, and the URL.
+            path = String(textAfterScheme[..<queryStart])
             var found: [Parameter] = []
-            let parts = Self.splitPositionalParameters(rest[rest.utf8.index(after: queryStart)...])
+            let parts = Self.splitPositionalParameters(
+                textAfterScheme[textAfterScheme.utf8.index(after: queryStart)...]
+            )
             for (index, part) in parts.enumerated() {
-                let names = ["s and msg", "title", "url"]
+                let positionalParameterNames = ["s and msg", "title", "url"]
                 found.append(
                     Parameter(
                         raw: part,
-                        name: names[min(index, 2)],
+                        name: positionalParameterNames[min(index, 2)],
                         value: part
                     )
                 )
@@ -68,16 +72,16 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
             return
         }
         guard !Self.nonQuerySchemes.contains(scheme),
-            let queryStart = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
+            let queryStart = textAfterScheme.utf8.firstIndex(of: UInt8(ascii: "?"))
         else {
-            path = String(rest)
+            path = String(textAfterScheme)
             parameters = []
             self.notes = notes
             return
         }
-        path = String(rest[..<queryStart])
+        path = String(textAfterScheme[..<queryStart])
         var found: [Parameter] = []
-        let query = rest[rest.utf8.index(after: queryStart)...]
+        let query = textAfterScheme[textAfterScheme.utf8.index(after: queryStart)...]
         for raw in query.parts(between: "&") {
             let parts = raw.cut(at: "=")
             if parts == nil {
@@ -115,22 +119,22 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         }
     }
 
-    private static let colon = Array("://".utf8)
-    private static let separator = Array("&!#".utf8)
+    private static let schemeSeparator = Array("://".utf8)
+    private static let positionalParameterSeparator = Array("&!#".utf8)
 
     /// Splits the parameters of a command at each `&!#` by comparing bytes.
     ///
-    /// Bytes are fast to compare in a command of a megabyte. A combining mark after the separator
-    /// cannot hide the separator.
+    /// A comparison of bytes is fast for a command of a megabyte. It also finds a separator that is
+    /// followed by a combining mark.
     private static func splitPositionalParameters(_ text: Substring) -> [String] {
         let bytes = Array(text.utf8)
         var parts: [String] = []
-        var start = 0
-        while let found = bytes.position(of: separator, from: start) {
-            parts.append(String(decoding: bytes[start..<found], as: UTF8.self))
-            start = found + separator.count
+        var partStart = 0
+        while let found = bytes.position(of: positionalParameterSeparator, from: partStart) {
+            parts.append(String(decoding: bytes[partStart..<found], as: UTF8.self))
+            partStart = found + positionalParameterSeparator.count
         }
-        return parts + [String(decoding: bytes[start...], as: UTF8.self)]
+        return parts + [String(decoding: bytes[partStart...], as: UTF8.self)]
     }
 
     /// The scheme of all commands about sales: paywalls, purchases, the customer center (Despia

@@ -20,18 +20,18 @@ extension Duration {
     ///
     /// A sign may precede the number. The result is nil when the unit is missing or unknown.
     package init?(contractText text: String) {
-        var rest = Substring(text)
+        var unparsedText = Substring(text)
         var sign: Int64 = 1
-        if rest.hasPrefix("+") {
-            rest.removeFirst()
-        } else if rest.hasPrefix("-") {
+        if unparsedText.hasPrefix("+") {
+            unparsedText.removeFirst()
+        } else if unparsedText.hasPrefix("-") {
             sign = -1
-            rest.removeFirst()
+            unparsedText.removeFirst()
         }
-        let digits = rest.prefix { $0.isASCII && $0.isNumber }
+        let digits = unparsedText.prefix { $0.isASCII && $0.isNumber }
         guard let count = Int64(digits) else { return nil }
-        let unit: Int64? =
-            switch rest.dropFirst(digits.count) {
+        let unitInMilliseconds: Int64? =
+            switch unparsedText.dropFirst(digits.count) {
             case "ms": 1
             case "s": 1000
             case "m": 60_000
@@ -40,8 +40,10 @@ extension Duration {
             default: nil
             }
         // The limit of about 3,000 years keeps the number of milliseconds within `Int64`.
-        guard let unit, count < 100_000_000_000_000 / unit else { return nil }
-        self = .milliseconds(sign * count * unit)
+        guard let unitInMilliseconds, count < 100_000_000_000_000 / unitInMilliseconds else {
+            return nil
+        }
+        self = .milliseconds(sign * count * unitInMilliseconds)
     }
 
     /// The duration in the notation of contracts, with a sign and in the largest unit that divides

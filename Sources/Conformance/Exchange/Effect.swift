@@ -1,5 +1,5 @@
-/// An effect: something that a call of the backend caused at a provider, such as a push, as the
-/// provider understood it.
+/// An effect that a call of the backend caused at a provider, such as a push, as the provider
+/// interpreted the call.
 package struct Effect: Hashable, Codable, Sendable {
     /// The kind of the effect: `onesignal.notification`, `onesignal.email` or `onesignal.sms`.
     ///

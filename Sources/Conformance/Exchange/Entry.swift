@@ -1,7 +1,7 @@
-/// Conversions between exchanges and the kinds of journal entries: real exchanges, and four kinds
-/// of events that Assay records itself.
+/// Conversions between exchanges and journal entries. An entry is a real exchange, or one of four
+/// kinds of events that Assay records itself.
 ///
-/// The journal stores these events as exchanges made by Assay, so that one order covers all entries
+/// The journal stores these events as exchanges made by Assay, so that all entries have one order
 /// and saved runs stay readable. Only this file knows how an event is encoded.
 extension Exchange {
     package enum Entry: Hashable, Sendable {
@@ -134,8 +134,8 @@ extension Exchange {
         )
     }
 
-    /// Makes the entry of a probe that runs one of the profile's commands, before the command has
-    /// run.
+    /// Makes the journal entry for a probe that runs a command of the profile, before the command
+    /// runs.
     package static func observation(
         of user: String,
         probe name: String,
@@ -153,7 +153,7 @@ extension Exchange {
         )
     }
 
-    /// Makes the entry of a backend restart, before the backend is stopped.
+    /// Makes the journal entry for a backend restart, before the backend is stopped.
     package static func restart(
         _ signal: Restart.Signal,
         namespace: String,
@@ -173,7 +173,7 @@ extension Exchange {
     /// side.
     ///
     /// - Parameters:
-    ///   - text: The command exactly as the page assigned it.
+    ///   - text: The command exactly as the page assigned it to `window.despia`.
     ///   - phone: The phone, and the number of the page load that sent the command.
     ///   - page: The time on the page's clock, in milliseconds.
     ///   - namespace: The namespace of the run.

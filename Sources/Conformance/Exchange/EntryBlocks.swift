@@ -2,7 +2,7 @@
 ///
 /// Appending never moves existing entries, and the memory of a dropped block is reused.
 struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
-    static let size = 1024
+    static let blockSize = 1024
 
     /// The blocks of entries; every block except the last is full.
     private var blocks: [[PackedExchange]] = []
@@ -18,19 +18,19 @@ struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
     subscript(index: Int) -> PackedExchange {
         get {
             let position = droppedCount + index
-            return blocks[position / Self.size][position % Self.size]
+            return blocks[position / Self.blockSize][position % Self.blockSize]
         }
         set {
             let position = droppedCount + index
-            blocks[position / Self.size][position % Self.size] = newValue
+            blocks[position / Self.blockSize][position % Self.blockSize] = newValue
         }
     }
 
     mutating func append(_ entry: PackedExchange) {
-        if (droppedCount + count) % Self.size == 0 {
+        if (droppedCount + count) % Self.blockSize == 0 {
             var block = spareBlock ?? []
             spareBlock = nil
-            block.reserveCapacity(Self.size)
+            block.reserveCapacity(Self.blockSize)
             blocks.append(block)
         }
         blocks[blocks.count - 1].append(entry)
@@ -42,7 +42,7 @@ struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
         blocks[0][droppedCount] = PackedExchange.empty
         droppedCount += 1
         count -= 1
-        guard droppedCount == Self.size else { return }
+        guard droppedCount == Self.blockSize else { return }
         droppedCount = 0
         var block = blocks.removeFirst()
         block.removeAll(keepingCapacity: true)

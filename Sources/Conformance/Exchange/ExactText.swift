@@ -1,8 +1,8 @@
 /// A string that equals another string only when all their code points are the same.
 ///
-/// Swift's `==` for strings treats two spellings of one letter as equal: `é`, and `e` with a
-/// combining mark. On the wire the two spellings differ: JSON keys are compared code point by code
-/// point (RFC 8259, section 8.3), and so are IDs and signed bodies.
+/// Swift's `==` treats two spellings of one letter as equal: `é`, and `e` with a combining mark.
+/// They are different strings in JSON keys (RFC 8259, section 8.3), IDs and signed bodies, which
+/// are compared code point by code point.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 
@@ -15,26 +15,26 @@ package struct ExactText: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
         var copy = text
         copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // A terminating byte, so that the strings "a" and "b" in sequence hash differently from
+        // The byte 0xff ends each string, so that hashing "a" and then "b" differs from hashing
         // "ab".
         hasher.combine(UInt8(0xff))
     }
 }
 
 extension String {
-    /// Whether this string and the other consist of the same code points.
+    /// Whether this string and `other` consist of the same code points.
     package func isExactly(_ other: String) -> Bool {
-        let (mine, theirs) = (utf8, other.utf8)
-        guard mine.count == theirs.count else { return false }
-        let isSame: Bool?? = mine.withContiguousStorageIfAvailable { mine in
-            theirs.withContiguousStorageIfAvailable { theirs in
-                mine.indices.allSatisfy { mine[$0] == theirs[$0] }
+        let (ownBytes, otherBytes) = (utf8, other.utf8)
+        guard ownBytes.count == otherBytes.count else { return false }
+        let isSame: Bool?? = ownBytes.withContiguousStorageIfAvailable { ownBytes in
+            otherBytes.withContiguousStorageIfAvailable { otherBytes in
+                ownBytes.indices.allSatisfy { ownBytes[$0] == otherBytes[$0] }
             }
         }
-        return (isSame ?? nil) ?? mine.elementsEqual(theirs)
+        return (isSame ?? nil) ?? ownBytes.elementsEqual(otherBytes)
     }
 
-    /// Whether this string sorts before the other in the order of code points.
+    /// Whether this string comes before `other` in the order of code points.
     func sortsBefore(_ other: String) -> Bool {
         utf8.lexicographicallyPrecedes(other.utf8)
     }

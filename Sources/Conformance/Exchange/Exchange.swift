@@ -1,7 +1,7 @@
 /// One request and its response or failure, with the two parties, the times, and the effects at the
 /// called provider.
 package struct Exchange: Hashable, Codable, Sendable {
-    /// A participant of a run, which sends or receives requests.
+    /// A participant of a run that sends or receives requests, such as the backend or a provider.
     package enum Party: UInt8, Hashable, Codable, Sendable, CaseIterable, CustomStringConvertible {
         case backend, app, assay, revenueCat, oneSignal, firebase, purchasely, despia
 
@@ -75,7 +75,10 @@ package struct Exchange: Hashable, Codable, Sendable {
     package enum Outcome: Hashable, Codable, Sendable {
         case pending
         case answered(HTTPMessage.Response)
-        /// A planned fault: the response was sent but never reached the caller.
+        /// A planned fault: the response never reached the caller.
+        ///
+        /// The value is nil when the response is unknown, because the connection was closed before
+        /// it arrived.
         case answerLost(HTTPMessage.Response?)
         /// A planned fault: the connection was closed before the whole request had been sent.
         case requestCut
@@ -110,8 +113,8 @@ package struct Exchange: Hashable, Codable, Sendable {
     package var outcome: Outcome
     /// The effects that the request caused at the called provider.
     package var effects: [Effect]
-    /// The request in terms that all providers share, such as the kind of effect; nil when no rule
-    /// judges such a request.
+    /// The request in terms that all providers share, such as the kind of effect; nil when the
+    /// provider defines none for this request.
     package var call: ProviderCall?
     /// The proof of the sender (an Authorization header or a signature) in a recorded delivery; nil
     /// when it was not checked.
@@ -145,11 +148,14 @@ package struct Exchange: Hashable, Codable, Sendable {
         self.effects = effects
     }
 
-    /// Checks the range of a real time that comes from a file.
+    /// Checks that a real time from a file is in the accepted range.
+    ///
+    /// The range is large enough for an imported file with dates from 1970 to 9999. It is small
+    /// enough that the difference of two times cannot overflow.
     ///
     /// - Parameter microseconds: The time since the journal began.
-    /// - Returns: The time; nil when it is more than 10,000 years away. An imported file may span
-    ///   the years 1970 to 9999. The limit keeps the difference of two times from overflowing.
+    /// - Returns: The same time; nil when it is more than 10,000 years before or after the start of
+    ///   the journal.
     package static func time(_ microseconds: Int64) -> Int64? {
         let max: Int64 = 10_000 * 366 * 86_400 * 1_000_000
         return (-max...max).contains(microseconds) ? microseconds : nil
@@ -213,7 +219,7 @@ extension Exchange {
 }
 
 extension Exchange.Party: CodingKeyRepresentable {
-    private struct Key: CodingKey {
+    private struct TextCodingKey: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
 
@@ -222,7 +228,7 @@ extension Exchange.Party: CodingKeyRepresentable {
     }
 
     /// The name of the party, which becomes the key when a dictionary keyed by party is encoded.
-    package var codingKey: any CodingKey { Key(stringValue: description) }
+    package var codingKey: any CodingKey { TextCodingKey(stringValue: description) }
 
     package init?(codingKey: some CodingKey) { self.init(named: codingKey.stringValue) }
 }

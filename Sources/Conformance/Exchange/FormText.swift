@@ -22,13 +22,16 @@ package enum FormText {
     /// kept.
     package static func bytes(_ text: some StringProtocol, decodesPlusAsSpace: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+        var remainingBytes = Array(text.utf8)[...]
+        while let byte = remainingBytes.popFirst() {
+            if byte == UInt8(ascii: "%"), remainingBytes.count >= 2,
+                let value = UInt8(
+                    String(decoding: remainingBytes.prefix(2), as: UTF8.self),
+                    radix: 16
+                )
             {
                 bytes.append(value)
-                rest = rest.dropFirst(2)
+                remainingBytes = remainingBytes.dropFirst(2)
             } else {
                 bytes.append(decodesPlusAsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
             }

@@ -12,7 +12,7 @@ package enum HTTPMessage {
 
     package struct Request: Hashable, Sendable {
         package var method: String
-        /// The path and query of the request, exactly as on the request line.
+        /// The target of the request line: the path and query, exactly as they were sent.
         package var target: String
         package var fields: [Field]
         package var body: [UInt8]
@@ -76,23 +76,23 @@ package enum HTTPMessage {
 }
 
 extension [HTTPMessage.Field] {
-    /// Returns the value of the first header field with that name; upper- and lower-case ASCII
-    /// letters are equal.
+    /// Returns the value of the first header field with that name, ignoring the case of ASCII
+    /// letters; nil when there is none.
     package func value(of name: String) -> String? {
         first { $0.name.equalsIgnoringASCIICase(as: name) }?.value
     }
 }
 
 extension String {
-    /// Whether this string and the other are the same header name, ignoring the case of ASCII
-    /// letters.
+    /// Whether this string equals `other`, ignoring the case of ASCII letters, as header names are
+    /// compared.
     fileprivate func equalsIgnoringASCIICase(as other: String) -> Bool {
         func lowercasedASCII(_ byte: UInt8) -> UInt8 {
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }
-        let (mine, its) = (utf8, other.utf8)
-        return mine.count == its.count
-            && zip(mine, its).allSatisfy { lowercasedASCII($0) == lowercasedASCII($1) }
+        let (ownBytes, otherBytes) = (utf8, other.utf8)
+        return ownBytes.count == otherBytes.count
+            && zip(ownBytes, otherBytes).allSatisfy { lowercasedASCII($0) == lowercasedASCII($1) }
     }
 }
 

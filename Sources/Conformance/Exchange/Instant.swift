@@ -27,10 +27,10 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
     ///
     /// A date outside this range usually has the wrong unit: seconds or microseconds instead of
     /// milliseconds.
-    package static let given =
+    package static let acceptedRange =
         Instant(milliseconds: 946_684_800_000)...Instant(milliseconds: 4_102_444_800_000)
 
-    /// The text of the accepted range `given`, as error messages print it.
+    /// The text of the accepted range `acceptedRange`, as error messages print it.
     package static let acceptedRangeText = "2000-01-01 to 2100-01-01"
 
     package static func < (left: Instant, right: Instant) -> Bool {
@@ -140,13 +140,16 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         var offsetMinutes: Int64 = 0
         switch String(decoding: bytes[index...], as: UTF8.self) {
         case "", "Z", "z": break
-        case let zone:
-            let digits = zone.utf8.filter { (48...57).contains($0) }.map { Int64($0 - 48) }
-            guard zone.hasPrefix("+") || zone.hasPrefix("-"), digits.count == 4 || digits.count == 2
+        case let timeZoneOffsetText:
+            let digits = timeZoneOffsetText.utf8.filter { (48...57).contains($0) }.map {
+                Int64($0 - 48)
+            }
+            guard timeZoneOffsetText.hasPrefix("+") || timeZoneOffsetText.hasPrefix("-"),
+                digits.count == 4 || digits.count == 2
             else { return nil }
             offsetMinutes = (digits[0] * 10 + digits[1]) * 60
             if digits.count == 4 { offsetMinutes += digits[2] * 10 + digits[3] }
-            if zone.hasPrefix("-") { offsetMinutes.negate() }
+            if timeZoneOffsetText.hasPrefix("-") { offsetMinutes.negate() }
         }
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = shiftedYear / 400

@@ -2,8 +2,8 @@
 /// state.
 ///
 /// Object members are sorted by name and set elements by their encoding, so that equal values
-/// produce equal bytes. A `JSONValue` inside the value keeps its order of members and its spelling
-/// of numbers.
+/// produce equal bytes. A `JSONValue` inside a codable value keeps its order of members and the
+/// spelling of its numbers.
 extension JSONValue {
     package init(encoding value: some Encodable) throws {
         let slot = EncodingSlot()
@@ -273,14 +273,14 @@ private struct SlotDecoder: Decoder {
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard let object = value.object else { throw mismatch("an object") }
+        guard let object = value.object else { throw typeMismatchError("an object") }
         return KeyedDecodingContainer(
             ObjectDecodingContainer<Key>(object: object, codingPath: codingPath)
         )
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard let elements = value.array else { throw mismatch("an array") }
+        guard let elements = value.array else { throw typeMismatchError("an array") }
         return ArrayDecodingContainer(elements: elements, codingPath: codingPath)
     }
 
@@ -288,10 +288,10 @@ private struct SlotDecoder: Decoder {
         SlotSingleValueDecodingContainer(decoder: self)
     }
 
-    private func mismatch(_ wanted: String) -> DecodingError {
+    private func typeMismatchError(_ expectedType: String) -> DecodingError {
         DecodingError.typeMismatch(
             JSONValue.self,
-            .init(codingPath: codingPath, debugDescription: "\(wanted) expected")
+            .init(codingPath: codingPath, debugDescription: "\(expectedType) expected")
         )
     }
 }

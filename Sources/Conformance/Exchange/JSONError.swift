@@ -28,20 +28,20 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         switch problem {
         case .unexpectedEnd: "the text ends inside a value"
         case .unexpectedByte(let byte, let expected):
-            "found \(Self.name(byte)) where \(expected) is expected"
+            "found \(Self.byteName(byte)) where \(expected) is expected"
         case .invalidUTF8: "these bytes are not UTF-8"
         case .invalidNumber: "this is not a JSON number"
         case .invalidEscape: "this escape does not exist in JSON"
         case .unpairedSurrogate: "half of a surrogate pair is not a character"
         case .controlCharacter(let byte):
-            "the control character \(Self.name(byte)) must be escaped in a string"
+            "the control character \(Self.byteName(byte)) must be escaped in a string"
         case .duplicateKey(let key): "the key '\(key)' appears twice in one object"
         case .tooDeep(let depthMax): "nested deeper than \(depthMax) levels"
         case .trailingBytes: "more text follows the value"
         }
     }
 
-    private static func name(_ byte: UInt8) -> String {
+    private static func byteName(_ byte: UInt8) -> String {
         guard byte > 0x20, byte < 0x7f else { return "byte 0x" + String(byte, radix: 16) }
         return "'\(Character(Unicode.Scalar(byte)))'"
     }

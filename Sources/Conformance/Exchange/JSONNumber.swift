@@ -31,11 +31,11 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     /// and `1e3` are whole numbers.
     package var int64: Int64? {
         if let plain = Int64(description) { return plain }
-        let parts = decimal
-        guard parts.exponent >= 0, parts.exponent <= 19 else { return nil }
-        let digits = parts.digits.isEmpty ? "0" : parts.digits
-        let text = (parts.isNegative ? "-" : "") + digits
-        return Int64(text + String(repeating: "0", count: parts.exponent))
+        let decimalParts = decimal
+        guard decimalParts.exponent >= 0, decimalParts.exponent <= 19 else { return nil }
+        let digits = decimalParts.digits.isEmpty ? "0" : decimalParts.digits
+        let text = (decimalParts.isNegative ? "-" : "") + digits
+        return Int64(text + String(repeating: "0", count: decimalParts.exponent))
     }
 
     package var double: Double? { Double(description) }
@@ -57,21 +57,21 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     }
 
     private var decimal: Decimal {
-        var result = Decimal()
+        var parsedDecimal = Decimal()
         var digits: [UInt8] = []
         var exponent = 0
-        var isFraction = false
+        var isAfterDecimalPoint = false
         var exponentText = ""
-        var isExponent = false
+        var isInExponent = false
         for byte in description.utf8 {
             switch byte {
-            case UInt8(ascii: "e"), UInt8(ascii: "E"): isExponent = true
-            case _ where isExponent: exponentText.append(Character(Unicode.Scalar(byte)))
-            case UInt8(ascii: "-"): result.isNegative = true
-            case UInt8(ascii: "."): isFraction = true
+            case UInt8(ascii: "e"), UInt8(ascii: "E"): isInExponent = true
+            case _ where isInExponent: exponentText.append(Character(Unicode.Scalar(byte)))
+            case UInt8(ascii: "-"): parsedDecimal.isNegative = true
+            case UInt8(ascii: "."): isAfterDecimalPoint = true
             default:
                 digits.append(byte)
-                if isFraction { exponent -= 1 }
+                if isAfterDecimalPoint { exponent -= 1 }
             }
         }
         if exponentText.hasPrefix("+") { exponentText.removeFirst() }
@@ -79,7 +79,7 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
         guard let exponentInText = exponentText.isEmpty ? 0 : Int(exponentText),
             !exponent.addingReportingOverflow(exponentInText).overflow
         else {
-            return Decimal(isNegative: result.isNegative, digits: description, exponent: 0)
+            return Decimal(isNegative: parsedDecimal.isNegative, digits: description, exponent: 0)
         }
         exponent += exponentInText
         let firstSignificantIndex = digits.firstIndex { $0 != UInt8(ascii: "0") } ?? digits.endIndex
@@ -89,8 +89,8 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
             exponent += 1
         }
         guard !digits.isEmpty else { return Decimal() }
-        result.digits = String(decoding: digits, as: UTF8.self)
-        result.exponent = exponent
-        return result
+        parsedDecimal.digits = String(decoding: digits, as: UTF8.self)
+        parsedDecimal.exponent = exponent
+        return parsedDecimal
     }
 }

@@ -48,8 +48,8 @@ extension JSONValue {
 ///
 /// The nesting depth is limited, so that hostile input cannot exhaust the stack.
 private struct JSONParser {
-    /// The maximum number of members of an object whose keys are compared one by one instead of
-    /// through a set.
+    /// The number of members from which on an object's keys are looked up in a dictionary instead
+    /// of one by one.
     private static let linearSearchKeyCountMax = 16
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -115,10 +115,12 @@ private struct JSONParser {
         }
     }
 
-    /// Returns the index of the member with that key in the object that is being parsed; nil, after
-    /// noting the key as the next member's, if the object has no such member.
+    /// Returns the index of the member with that key in the object that is being parsed; nil when
+    /// the object has no such member.
     ///
-    /// Most objects have few members, for which comparing the keys one by one is fastest.
+    /// With few members, which is the usual case, the keys are compared one by one, because this is
+    /// fastest. With more, `indices` is used, and a new key is added to it as the key of the next
+    /// member.
     private func firstIndex(
         of key: String,
         _ members: [JSONObject.Member],
@@ -191,18 +193,19 @@ private struct JSONParser {
         let start = index
         index += 1
         // Most strings contain no escape and are copied as they are.
-        var combinedBytes: UInt8 = 0
+        var bitwiseOrOfBytes: UInt8 = 0
         while index < bytes.count, bytes[index] >= 0x20, bytes[index] != UInt8(ascii: "\\") {
             guard bytes[index] == UInt8(ascii: "\"") else {
-                combinedBytes |= bytes[index]
+                bitwiseOrOfBytes |= bytes[index]
                 index += 1
                 continue
             }
             let text = UnsafeBufferPointer(rebasing: bytes[(start + 1)..<index])
             index += 1
             let string = String(decoding: text, as: UTF8.self)
-            // The decoder replaced invalid UTF-8, which shows as a difference.
-            guard combinedBytes < 0x80 || string.utf8.elementsEqual(text) else {
+            // A difference shows that the bytes were not valid UTF-8, because the decoder replaced
+            // the invalid bytes.
+            guard bitwiseOrOfBytes < 0x80 || string.utf8.elementsEqual(text) else {
                 throw failure(.invalidUTF8, at: invalidUTF8Offset(from: start + 1))
             }
             return string
@@ -249,10 +252,10 @@ private struct JSONParser {
             else {
                 throw failure(.unpairedSurrogate, at: start)
             }
-            let second = try parseHexQuad()
-            guard (0xdc00...0xdfff).contains(second),
+            let lowSurrogate = try parseHexQuad()
+            guard (0xdc00...0xdfff).contains(lowSurrogate),
                 let scalar = Unicode.Scalar(
-                    0x10000 + (UInt32(first - 0xd800) << 10) + UInt32(second - 0xdc00)
+                    0x10000 + (UInt32(first - 0xd800) << 10) + UInt32(lowSurrogate - 0xdc00)
                 )
             else { throw failure(.unpairedSurrogate, at: start) }
             return scalar

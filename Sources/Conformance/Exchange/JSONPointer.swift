@@ -40,9 +40,9 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         tokens.starts(with: other.tokens) { $0.isExactly($1) }
     }
 
-    /// Escapes each `~` and `/` of a key for a pointer.
+    /// Escapes each `~` and `/` in a key, so that the key can be a part of a pointer.
     ///
-    /// It works on bytes, because a combining mark may follow these characters.
+    /// The function works on bytes, because a combining mark may follow one of these characters.
     private static func escaped(_ token: String) -> String {
         var bytes: [UInt8] = []
         for byte in token.utf8 {
@@ -94,8 +94,8 @@ extension JSONValue {
         return value
     }
 
-    /// Sets the value at that path and creates missing objects along the path; the new value nil
-    /// removes the value.
+    /// Sets the value at that path, and creates missing objects along the path; nil removes the
+    /// existing value.
     package mutating func set(_ pointer: JSONPointer, to newValue: JSONValue?) {
         guard let token = pointer.tokens.first else {
             self = newValue ?? .null
@@ -124,8 +124,10 @@ extension JSONValue {
         self = .object(object)
     }
 
-    /// Returns every path at which this value and the other differ, with both values; a missing
-    /// value is nil.
+    /// Returns every path at which this value and the other value differ, with the values of both
+    /// at that path.
+    ///
+    /// A missing value is nil.
     package func differences(
         from other: JSONValue,
         at pointer: JSONPointer = JSONPointer()
@@ -135,9 +137,10 @@ extension JSONValue {
             let keys = left.keys + right.keys.filter { left[$0] == nil }
             return keys.flatMap { key in
                 switch (left[key], right[key]) {
-                case (let mine?, let theirs?):
-                    mine.differences(from: theirs, at: pointer.appending(key))
-                case (let mine, let theirs): [(pointer.appending(key), mine, theirs)]
+                case (let ownValue?, let otherValue?):
+                    ownValue.differences(from: otherValue, at: pointer.appending(key))
+                case (let ownValue, let otherValue):
+                    [(pointer.appending(key), ownValue, otherValue)]
                 }
             }
         case (.array(let left), .array(let right)) where left.count == right.count:

@@ -74,8 +74,8 @@ package enum JSONValue: Hashable, Sendable {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    // The type has no `nil` literal on purpose: `condition ? nil : value` would silently mean JSON
-    // null where a missing member is meant.
+    // The type is deliberately not `ExpressibleByNilLiteral`. Otherwise, `condition ? nil : value`
+    // would silently mean JSON null where a missing member is meant.
 
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
@@ -101,8 +101,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
         }
     }
 
-    /// Returns a copy in which every scalar (null, boolean, number, string) is replaced; arrays and
-    /// objects keep their structure.
+    /// Returns a copy in which every key is renamed and every scalar (null, boolean, number,
+    /// string) is replaced; arrays and objects keep their structure.
     ///
     /// - Parameters:
     ///   - rename: Returns the new name of a key.

@@ -1,6 +1,6 @@
 /// The journal: all exchanges (requests with responses) of a run in one total order.
 ///
-/// It is the only evidence that the rules of judgment use.
+/// The rules that judge a run use only the journal as evidence.
 ///
 /// An entry is written when its request starts, and completed when its response arrives. The
 /// journal's size in bytes is limited. A full journal drops its oldest entries and counts them, so
@@ -101,9 +101,9 @@ package struct Journal: Sendable {
         from sequence: Int = 0,
         by party: Exchange.Party? = nil
     ) -> [Exchange] {
-        let start = max(0, sequence - firstSequence)
-        guard start < entries.count else { return [] }
-        return entries[start...].compactMap {
+        let firstEntryIndex = max(0, sequence - firstSequence)
+        guard firstEntryIndex < entries.count else { return [] }
+        return entries[firstEntryIndex...].compactMap {
             let isWanted =
                 $0.namespace == namespace && (party.map(\.rawValue) ?? $0.from) == $0.from
             return isWanted ? $0.exchange : nil
@@ -135,16 +135,17 @@ package struct Journal: Sendable {
 
     package var exchanges: [Exchange] { entries.map(\.exchange) }
 
-    /// Whether no entry from that sequence number on has been dropped, so that a missing exchange
-    /// did not happen.
+    /// Whether no entry from that sequence number on has been dropped.
+    ///
+    /// Only then does a missing exchange prove that the exchange did not happen.
     package func isComplete(since sequence: Int) -> Bool { sequence >= firstSequence }
 
     /// Returns the last time at which an exchange of that namespace started or ended, in
     /// microseconds since the journal began; nil without an exchange.
     package func lastActivityTime(in namespace: String, from sequence: Int = 0) -> Int64? {
-        let start = max(0, sequence - firstSequence)
-        guard start < entries.count else { return nil }
-        return entries[start...].lazy.filter { $0.namespace == namespace }
+        let firstEntryIndex = max(0, sequence - firstSequence)
+        guard firstEntryIndex < entries.count else { return nil }
+        return entries[firstEntryIndex...].lazy.filter { $0.namespace == namespace }
             .map { max($0.invoked, $0.completed) }.max()
     }
 
@@ -166,13 +167,13 @@ package struct Journal: Sendable {
     /// - Returns: The time; nil when entries were dropped, so that the time is unknown.
     package func totalResponseWaitTime(of party: Exchange.Party) -> Duration? {
         guard droppedEntryCount == 0 else { return nil }
-        var (total, end): (Int64, Int64) = (0, 0)
+        var (totalWaitInMicroseconds, latestWaitEnd): (Int64, Int64) = (0, 0)
         for entry in entries where entry.to == party.rawValue && entry.isRequest {
-            let begin = max(entry.invoked, end)
-            total += max(0, entry.completed - begin)
-            end = max(end, entry.completed)
+            let waitStart = max(entry.invoked, latestWaitEnd)
+            totalWaitInMicroseconds += max(0, entry.completed - waitStart)
+            latestWaitEnd = max(latestWaitEnd, entry.completed)
         }
-        return .microseconds(total)
+        return .microseconds(totalWaitInMicroseconds)
     }
 
     private mutating func dropOldEntries() {

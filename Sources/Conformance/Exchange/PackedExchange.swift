@@ -6,7 +6,7 @@ struct PackedExchange: Sendable {
     var to: UInt8
     var purposeKind: UInt8
     var outcomeKind: UInt8
-    var detail: Int32
+    var deliveryAttempt: Int32
     var status: Int32
     var at: Int64
     var invoked: Int64
@@ -41,7 +41,7 @@ struct PackedExchange: Sendable {
         invoked = exchange.invoked
         completed = exchange.completed ?? -1
         namespace = exchange.namespace
-        detail = 0
+        deliveryAttempt = 0
         status = 0
         var writer = BlobWriter()
         purposeKind = 0
@@ -76,7 +76,7 @@ struct PackedExchange: Sendable {
         case .call: return 0
         case .sentinel: return 1
         case .delivery(let name, let attempt):
-            detail = Int32(clamping: attempt)
+            deliveryAttempt = Int32(clamping: attempt)
             writer.write(name)
             return 2
         case .registration(let user):
@@ -130,7 +130,7 @@ struct PackedExchange: Sendable {
         let purpose: Exchange.Purpose =
             switch purposeKind {
             case 1: .sentinel
-            case 2: .delivery(name: reader.text(), attempt: Int(detail))
+            case 2: .delivery(name: reader.text(), attempt: Int(deliveryAttempt))
             case 3: .registration(user: reader.text())
             case 4: .probe(name: reader.text(), user: reader.text())
             case 5: .restart(reader.text())
@@ -194,12 +194,12 @@ private struct BlobWriter {
     var bytes: [UInt8] = []
 
     mutating func write(_ count: Int) {
-        var rest = UInt(count)
-        while rest >= 0x80 {
-            bytes.append(UInt8(rest & 0x7f) | 0x80)
-            rest >>= 7
+        var remainingBits = UInt(count)
+        while remainingBits >= 0x80 {
+            bytes.append(UInt8(remainingBits & 0x7f) | 0x80)
+            remainingBits >>= 7
         }
-        bytes.append(UInt8(rest))
+        bytes.append(UInt8(remainingBits))
     }
 
     mutating func write(_ data: [UInt8]) {
@@ -223,7 +223,7 @@ private struct BlobWriter {
 
 /// Reads the byte array that a `BlobWriter` wrote.
 ///
-/// Both run in one process, so the input is not validated.
+/// The reader and the writer belong to the same process, so the input is not validated.
 private struct BlobReader {
     let bytes: [UInt8]
     var index = 0

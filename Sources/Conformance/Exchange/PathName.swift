@@ -55,8 +55,8 @@ package struct PathName: Hashable, Sendable, CustomStringConvertible {
     private static func withoutSlashes(
         _ bytes: Substring.UTF8View.SubSequence
     ) -> Substring.UTF8View.SubSequence {
-        var rest = bytes
-        while rest.last == slash { rest.removeLast() }
-        return rest
+        var remainingBytes = bytes
+        while remainingBytes.last == slash { remainingBytes.removeLast() }
+        return remainingBytes
     }
 }

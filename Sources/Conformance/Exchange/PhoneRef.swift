@@ -4,9 +4,9 @@
 package struct PhoneRef: Hashable, Codable, Sendable {
     /// The phone's name in the contract.
     package var name: String
-    /// The number of the page load that sent the request, `1` for the first.
+    /// The number of the page load that sent the request; `1` is the first load.
     ///
-    /// Nil when the phone itself, its owner or an app without pages acted.
+    /// Nil when the request came from the phone itself, its owner or an app without pages.
     package var load: String?
 
     package init(_ name: String, load: String? = nil) {

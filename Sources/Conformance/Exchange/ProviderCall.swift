@@ -2,8 +2,8 @@
 ///
 /// Rules use it to compare several attempts at one effect, such as a push.
 ///
-/// It describes accepted and rejected calls. Each provider derives the value from an exchange
-/// (`Services.understood`); this type itself never parses a body.
+/// It describes accepted and rejected calls. Each provider derives the call from an exchange
+/// (`Provider.call(in:)`); this type itself never parses a body.
 package struct ProviderCall: Hashable, Codable, Sendable {
     /// The reason why the provider rejected a call.
     package enum Refusal: Hashable, Codable, Sendable {
@@ -17,8 +17,8 @@ package struct ProviderCall: Hashable, Codable, Sendable {
     package var kind: String
     /// The idempotency key by which the provider would drop a duplicate of the request.
     package var idempotencyKey: String?
-    /// The names of tags that the call writes although another provider, such as RevenueCat,
-    /// maintains them.
+    /// The names of tags that the call writes although they are maintained by another provider,
+    /// such as RevenueCat.
     package var reservedNames: [String]
     package var refusal: Refusal?
 

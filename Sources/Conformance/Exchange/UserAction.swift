@@ -1,6 +1,6 @@
 /// A user action in an app, or an event of the app's page, as the journal records it.
 package struct UserAction: Hashable, Sendable {
-    /// The kind of a journal entry for a phone: a user action, or one of the page events.
+    /// The kind of a journal entry about an app: a user action, or an event of the app's page.
     package enum Kind: String, Hashable, Sendable {
         /// A user action; its name is the one in the contract, such as `upgrade`, `kill` or `wait`.
         case act

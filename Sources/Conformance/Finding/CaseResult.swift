@@ -4,8 +4,8 @@ package struct CaseResult: Hashable, Sendable {
     package var verdict: Verdict
     package var findings: [Finding]
     package var seconds: Double
-    /// The reason why the case is inconclusive or did not run, or its note from the list of known
-    /// failures.
+    /// The reason why the case is inconclusive or did not run, or a note about the case's entry in
+    /// the list of known failures.
     package var note: String?
     /// Whether the case did not run because it needs a feature that the profile declares
     /// unsupported.
@@ -16,14 +16,15 @@ package struct CaseResult: Hashable, Sendable {
     /// The JSON paths in probe responses that were not compared, because their values differ
     /// between two equal runs.
     package var volatilePaths: [String]
-    /// The checks of a passed case whose result no probe could show; a case with such a check
-    /// proves nothing.
+    /// The checks of a passed case whose result no probe could show; empty for none.
+    ///
+    /// A passed case with such a check proves nothing.
     package var unobservedChecks: [String] = []
     /// Whether the backend was killed before it responded to the delivery that the kill should
     /// interrupt; nil for a case without a kill.
     package var didKillInterruptDelivery: Bool?
-    /// Observations in the evidence that may explain the findings, such as an event with two known
-    /// IDs.
+    /// Observations from the evidence that may explain the findings, such as an event that names
+    /// two known user IDs.
     package var hints: [String] = []
     package var settleEvidence: RunRecord.SettleEvidence
     /// The exchanges (requests with responses) of the judged run; empty for passed cases.
@@ -31,7 +32,7 @@ package struct CaseResult: Hashable, Sendable {
     package var base: Instant
     /// A screenshot of the app when it was judged, as a PNG in base64; nil when none was taken.
     package var screenshot: String?
-    /// The output of the backend process, when it may explain the failure; otherwise nil.
+    /// The output of the backend process; nil when it cannot help to explain the failure.
     package var backendOutput: String?
     /// The number of runs that a search made, for a contract with a search; otherwise nil.
     package var runCount: Int?
@@ -40,8 +41,8 @@ package struct CaseResult: Hashable, Sendable {
     /// The IDs of the cases that reproduce the result when they are run again; nil when this case
     /// alone reproduces it.
     package var replayedCaseIDs: [String]?
-    /// The smallest event that failed in a search, as a contract that can be saved; nil when none
-    /// failed.
+    /// A contract with the smallest event that made a search fail, ready to be saved; nil when no
+    /// event failed.
     @IndirectlyStored package var found: Contract? = nil
 
     package init(

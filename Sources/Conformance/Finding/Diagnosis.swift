@@ -45,7 +45,7 @@ package struct Diagnosis: Hashable, Sendable {
         switch code {
         case .responseStatus, .unauthenticatedAccepted:
             clausesAboutStatus.contains(clause) || clause.hasPrefix("F-")
-        case .effectMissing, .effectExtra, .effectDiffers, .wrongEffectCount,
+        case .effectMissing, .unexpectedEffect, .effectDiffers, .wrongEffectCount,
             .idempotencyKeyChanged, .identicalMessages,
             .wrongRecipient, .tooManyAttempts, .retriedTooEarly, .stateDiffers, .wrongStateValue,
             .userMissing,
@@ -53,8 +53,8 @@ package struct Diagnosis: Hashable, Sendable {
             .tooManyFetches,
             .personalDataKept:
             true
-        // Each of these codes belongs to a clause for apps (C-…); in a case for a backend clause,
-        // it only names the check.
+        // Each of these codes belongs to a clause for apps (C-…). In a case for a backend clause,
+        // the code describes the failure better than the clause does.
         case .unexpectedCommand, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
             .paywallRepeated, .registrationLost, .registrationRepeated, .registrationIncomplete,
             .startTooSlow, .malformedCommand, .wrongUser, .wrongOrder, .screenDiffers, .guessableID,
@@ -65,7 +65,8 @@ package struct Diagnosis: Hashable, Sendable {
             .journalGap,
             .allValuesVolatile,
             .backendThrottled, .backendGone,
-            .baselineFailed, .setupFailed, .notRun, .faultNotApplied, .expired, .mappedPathAbsent,
+            .baselineFailed, .setupFailed, .notRun, .faultNotApplied, .contractExpired,
+            .mappedPathAbsent,
             .machineBusy, .settleTimeoutExpired:
             false
         }

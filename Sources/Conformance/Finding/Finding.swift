@@ -9,8 +9,8 @@ package struct Finding: Hashable, Codable, Sendable {
     package var location: SourceLocation?
     /// The journal's sequence numbers of the exchanges that show the finding.
     package let evidence: [Int]
-    /// Whether the finding is independent of further waiting, because something happened that must
-    /// not happen.
+    /// Whether further waiting cannot change the finding, because something happened that must not
+    /// happen.
     package let isFinal: Bool
     /// The observed value that is most similar to the expected one, with its first differences; at
     /// most twelve lines.

@@ -56,7 +56,7 @@ extension FindingCode {
                 "If the change is intended, update the recording: 'assay verify --update', then "
                     + "'assay review'."
             )
-        case .expired:
+        case .contractExpired:
             (
                 "The recording of this contract is older than its 'max-age'.",
                 "The recorded services may send other data today than at the time of the "
@@ -73,7 +73,7 @@ extension FindingCode {
                 "Commit the mark, the state and the outgoing message in one transaction, "
                     + "and retry the message from there until the provider accepts it."
             )
-        case .effectExtra:
+        case .unexpectedEffect:
             (
                 "There is an effect, such as a push, that the baseline run (the same case without "
                     + "faults) does not have.",
@@ -219,8 +219,8 @@ extension FindingCode {
                 "After an account was deleted, the backend still returns personal data of "
                     + "its user.",
                 "Only the login is removed, or a later webhook fills the record again.",
-                "Erase all data that identifies a person or a phone with the account, and "
-                    + "mark the id, so that later events store only the purchase."
+                "When an account is deleted, erase all data that identifies its user or a "
+                    + "phone. Mark the id as deleted, so that later events store only the purchase."
             )
         case .unexpectedCommand:
             (
@@ -366,7 +366,7 @@ extension FindingCode {
         case .unobservable:
             (
                 "Nothing that this case checks can be seen from outside the backend.",
-                "The profile has no probe for it, and the backend sends no push for it.",
+                "No probe of the profile shows the effect, and the backend sends no push about it.",
                 "Add a read-only probe to the backend and name it in assay.yaml under 'probes'."
             )
         case .journalGap:

@@ -101,7 +101,7 @@ package struct KnownFailures: Hashable, Sendable {
         and namesOfOtherChecks: [String] = []
     ) throws(ParseError) {
         let names = Set(contracts.map(\.caseID) + namesOfOtherChecks)
-        // The IDs of a search's cases are only known when the search runs.
+        // The case IDs of a search are known only when the search runs, so a prefix is accepted.
         let searchIDPrefixes = contracts.filter { $0.search != nil }.map { $0.id + "/" }
         for entry in entries.values.sorted(by: { $0.line < $1.line }) {
             guard !names.contains(entry.caseID),
@@ -148,7 +148,7 @@ package struct KnownFailures: Hashable, Sendable {
 
 extension KnownFailures {
     /// One line of a list of known failures that is generated from a run.
-    package struct Line: Hashable, Sendable {
+    package struct GeneratedLine: Hashable, Sendable {
         package let caseID: String
         package let codes: [FindingCode]
         package let reason: String
@@ -165,17 +165,17 @@ extension KnownFailures {
     package static func linesAcceptingFailures(
         _ report: RunReport,
         keeping previousList: KnownFailures = KnownFailures()
-    ) -> [Line] {
+    ) -> [GeneratedLine] {
         let executedCaseIDs = Set(
             report.cases.filter { $0.verdict != .notRun }.map(\.contract.caseID)
         )
         let keptLines = previousList.entries.values.filter { !executedCaseIDs.contains($0.caseID) }
             .sorted { $0.line < $1.line }
-            .map { Line(caseID: $0.caseID, codes: $0.codes, reason: $0.reason) }
+            .map { GeneratedLine(caseID: $0.caseID, codes: $0.codes, reason: $0.reason) }
         return linesOfFailures(of: report) + keptLines
     }
 
-    private static func linesOfFailures(of report: RunReport) -> [Line] {
+    private static func linesOfFailures(of report: RunReport) -> [GeneratedLine] {
         report.redacted().cases.compactMap { result in
             guard result.verdict == .failed || result.verdict == .knownFailure,
                 let finding = result.findings.first
@@ -183,7 +183,7 @@ extension KnownFailures {
             let knownFailureReason = result.verdict == .knownFailure ? result.note : nil
             let reason = knownFailureReason ?? finding.actual
             let line = reason.map { $0.isNewline || $0 == "#" ? " " : $0 }
-            return Line(
+            return GeneratedLine(
                 caseID: result.contract.caseID,
                 codes: Set(result.findings.map(\.code)).sorted { $0.rawValue < $1.rawValue },
                 reason: String(line.prefix(120))
@@ -192,7 +192,7 @@ extension KnownFailures {
     }
 
     /// Returns the contents of a list file of known failures with these lines.
-    package static func text(_ lines: [Line], of report: RunReport) -> String {
+    package static func text(_ lines: [GeneratedLine], of report: RunReport) -> String {
         let fileHeader = """
             # Known failures: \(lines.count) (suite \(report.suite.prefix(19)), \
             seed \(report.seed)).
@@ -200,10 +200,10 @@ extension KnownFailures {
             # Then delete its line, or fix the new failure.
 
             """
-        let width = lines.map(\.caseID.count).max() ?? 0
+        let caseIDWidth = lines.map(\.caseID.count).max() ?? 0
         return fileHeader
             + lines.map { line in
-                let padding = String(repeating: " ", count: width - line.caseID.count + 2)
+                let padding = String(repeating: " ", count: caseIDWidth - line.caseID.count + 2)
                 return
                     "\(line.caseID)\(padding)\(line.codes.map(\.rawValue).joined(separator: ","))  \(line.reason)\n"
             }.joined()

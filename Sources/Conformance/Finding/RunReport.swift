@@ -15,7 +15,7 @@ package struct RunReport: Hashable, Sendable {
     package var notes: [String]
     /// Whether every contract of the suite was selected, so that the run can give the backend a
     /// grade.
-    package var isWhole = false
+    package var coversWholeSuite = false
     /// The shard of a run that was split, such as `2/3`; nil for an undivided run.
     package var shard: String?
     /// Whether the run's time limit ended before every case had run.
@@ -56,7 +56,9 @@ package struct RunReport: Hashable, Sendable {
         self.notes = notes
     }
 
-    package var scorecard: Scorecard { Scorecard(cases, isWhole: isWhole && !isInterrupted) }
+    package var scorecard: Scorecard {
+        Scorecard(cases, coversWholeSuite: coversWholeSuite && !isInterrupted)
+    }
 
     package func count(_ verdict: Verdict) -> Int {
         cases.count { $0.verdict == verdict }
@@ -80,11 +82,11 @@ extension RunReport {
     /// The notes of the run, and a remark when some kills of the backend came too late to interrupt
     /// a delivery.
     package var notesWithKillSummary: [String] {
-        let kills = cases.compactMap(\.didKillInterruptDelivery)
-        let interruptingKillCount = kills.count { $0 }
-        guard interruptingKillCount < kills.count else { return notes }
+        let killOutcomes = cases.compactMap(\.didKillInterruptDelivery)
+        let interruptingKillCount = killOutcomes.count { $0 }
+        guard interruptingKillCount < killOutcomes.count else { return notes }
         return notes + [
-            "\(interruptingKillCount) of \(kills.count) kills of the backend interrupted a delivery; "
+            "\(interruptingKillCount) of \(killOutcomes.count) kills of the backend interrupted a delivery; "
                 + "the others came after the response"
         ]
     }
@@ -92,8 +94,8 @@ extension RunReport {
     /// Reports the golden contracts (distilled from recordings) that are older than their
     /// `max-age`.
     ///
-    /// A note lists these contracts. With `isError`, those of them that passed become inconclusive
-    /// instead.
+    /// Without `isError`, a note lists these contracts. With `isError`, those that passed become
+    /// inconclusive instead.
     package mutating func reportExpiredContracts(at now: Instant, isError: Bool) {
         let expiredIndices = cases.indices.filter { index in
             cases[index].contract.provenance?.isExpired(at: now) ?? false
@@ -114,7 +116,7 @@ extension RunReport {
             let recordingDate =
                 provenance.map { String($0.recorded.description.prefix(10)) } ?? ""
             let finding = Finding(
-                .expired,
+                .contractExpired,
                 expected: "a recording no older than "
                     + (provenance?.ageMax.map(\.unsignedText) ?? ""),
                 actual: "recorded \(recordingDate)",
@@ -128,26 +130,26 @@ extension RunReport {
 
     /// Joins the reports of a run that was split into shards, with the cases in the order of the
     /// suite; returns nil for an empty array.
-    package static func joined(_ parts: [RunReport]) -> RunReport? {
-        guard var joinedReport = parts.first else { return nil }
+    package static func joined(_ shardReports: [RunReport]) -> RunReport? {
+        guard var joinedReport = shardReports.first else { return nil }
         // Contracts are ordered by their IDs, and all cases of one contract are in the same report.
-        var byContract: [String: [CaseResult]] = [:]
-        for result in parts.flatMap(\.cases) {
-            byContract[result.contract.id, default: []].append(result)
+        var resultsByContract: [String: [CaseResult]] = [:]
+        for result in shardReports.flatMap(\.cases) {
+            resultsByContract[result.contract.id, default: []].append(result)
         }
-        joinedReport.cases = byContract.sorted { $0.key < $1.key }.flatMap(\.value)
-        joinedReport.seconds = parts.map(\.seconds).reduce(0, +)
-        joinedReport.began = parts.map(\.began).min() ?? joinedReport.began
-        joinedReport.isInterrupted = parts.contains(where: \.isInterrupted)
-        joinedReport.hasTimedOut = parts.contains(where: \.hasTimedOut)
+        joinedReport.cases = resultsByContract.sorted { $0.key < $1.key }.flatMap(\.value)
+        joinedReport.seconds = shardReports.map(\.seconds).reduce(0, +)
+        joinedReport.began = shardReports.map(\.began).min() ?? joinedReport.began
+        joinedReport.isInterrupted = shardReports.contains(where: \.isInterrupted)
+        joinedReport.hasTimedOut = shardReports.contains(where: \.hasTimedOut)
         joinedReport.shard = nil
         var seeds: [String] = []
         var notes: [String] = []
-        for part in parts {
-            if !seeds.contains(part.seed) { seeds.append(part.seed) }
-            for note in part.notes where !notes.contains(note) { notes.append(note) }
-            for skipReason in part.skipReasons where !joinedReport.skipReasons.contains(skipReason)
-            {
+        for shardReport in shardReports {
+            if !seeds.contains(shardReport.seed) { seeds.append(shardReport.seed) }
+            for note in shardReport.notes where !notes.contains(note) { notes.append(note) }
+            for skipReason in shardReport.skipReasons
+            where !joinedReport.skipReasons.contains(skipReason) {
                 joinedReport.skipReasons.append(skipReason)
             }
         }

@@ -1,9 +1,9 @@
 /// A complete record of a run, so that the run can be judged again without the backend.
 ///
-/// Each line of the file is a JSON value. The first is the head, and each further line contains one
-/// case with the evidence for its verdict. The lines are written as cases finish, and once more in
-/// the order of the cases when the run is over. Secrets are replaced by marks before anything is
-/// written: see `SavedRun.lines`.
+/// Each line of the file is a JSON value. The first line is the head; every other line contains one
+/// case with the evidence for its verdict. Lines are written as cases finish. When the run is over,
+/// the whole file is written again with the cases in order. Secrets are replaced by marks before
+/// anything is written: see `SavedRun.lines`.
 package struct SavedRun: Sendable {
     /// The first line of a saved run, with the facts that all its cases share.
     package struct Head: Codable, Sendable {
@@ -16,7 +16,7 @@ package struct SavedRun: Sendable {
         package var began: Instant
         package var seconds: Double
         package var jobs: Int
-        package var isWhole: Bool
+        package var coversWholeSuite: Bool
         package var isInterrupted: Bool
         package var shard: String?
         package var notes: [String]
@@ -31,7 +31,7 @@ package struct SavedRun: Sendable {
         package var planned: [String]?
 
         package init(_ report: RunReport, profile: Profile) {
-            assay = 2
+            assay = 3
             kind = "run"
             version = report.version
             suite = report.suite
@@ -40,7 +40,7 @@ package struct SavedRun: Sendable {
             began = report.began
             seconds = report.seconds
             jobs = report.jobs
-            isWhole = report.isWhole
+            coversWholeSuite = report.coversWholeSuite
             isInterrupted = report.isInterrupted
             shard = report.shard
             notes = report.notes
@@ -124,7 +124,7 @@ package struct SavedRun: Sendable {
         recognizingCall: (Exchange) -> Exchange = { $0 }
     ) throws(ReadError) {
         var lines = text.exactLines.enumerated().map { index, text in
-            Line(number: index + 1, text: text)
+            FileLine(number: index + 1, text: text)
         }.filter { !$0.text.isEmpty }
         guard let first = lines.first, first.text.contains("\"kind\":\"run\"") else {
             throw ReadError(
@@ -134,13 +134,13 @@ package struct SavedRun: Sendable {
             )
         }
         head = try first.decoded(as: Head.self)
-        guard head.assay == 2 else {
+        guard head.assay == 3 else {
             throw ReadError(
                 line: 1,
                 problem: "this file was written by an incompatible version of Assay"
             )
         }
-        var truncatedLine: Line?
+        var truncatedLine: FileLine?
         if let last = lines.last, lines.count > 1,
             last.isTruncated(lacksFinalNewline: text.utf8.last != 10)
         {
@@ -179,17 +179,19 @@ package struct SavedRun: Sendable {
         for entry in entries { last[entry.contract.caseID] = entry }
         return last.values.sorted {
             let (first, second) = ($0.contract.caseID, $1.contract.caseID)
-            let order = (
+            let plannedPositions = (
                 plannedIndices[first] ?? planned.count, plannedIndices[second] ?? planned.count
             )
-            return order.0 == order.1 ? first < second : order.0 < order.1
+            return plannedPositions.0 == plannedPositions.1
+                ? first < second : plannedPositions.0 < plannedPositions.1
         }
     }
 
-    /// Returns a phrase with the IDs of the planned cases that have no line in the file; empty when
-    /// none is missing.
+    /// Returns a phrase with the planned cases that have no line in the file; empty when none is
+    /// missing.
     ///
-    /// The phrase names the first of these cases, and the number of the others.
+    /// The phrase contains the IDs of the first `listedMissingCaseMax` missing cases, and the
+    /// number of the others.
     private static func missingCaseList(_ entries: [Entry], of planned: [String]) -> String {
         let foundCaseIDs = Set(entries.map(\.contract.caseID))
         let missingCaseList = planned.filter { !foundCaseIDs.contains($0) }
@@ -202,7 +204,7 @@ package struct SavedRun: Sendable {
     private static let listedMissingCaseMax = 8
 
     /// One line of a saved run's file, and its number, counted from 1.
-    private struct Line {
+    private struct FileLine {
         let number: Int
         let text: String
 
@@ -246,15 +248,15 @@ package struct SavedRun: Sendable {
             isInterrupted: head.isInterrupted || truncationMessage != nil,
             notes: head.notes + (truncationMessage.map { [$0] } ?? [])
         )
-        report.isWhole = head.isWhole
+        report.coversWholeSuite = head.coversWholeSuite
         report.shard = head.shard
         return report
     }
 }
 
 extension SavedRun.Entry {
-    /// Returns the entry with `call`, the requested provider operation, filled in for each
-    /// exchange.
+    /// Returns a copy of the entry in which each exchange has its `call`, the provider operation
+    /// that its request asks for.
     fileprivate func recognizingCall(by recognizingCall: (Exchange) -> Exchange) -> SavedRun.Entry {
         func recognizingCalls(_ record: RunRecord) -> RunRecord {
             var record = record
@@ -267,7 +269,8 @@ extension SavedRun.Entry {
         return copy
     }
 
-    /// Returns the result of the case, judged again if the entry has evidence.
+    /// Returns the result of the case, judged again if the entry contains the evidence of the case;
+    /// otherwise the saved result.
     fileprivate func judged(_ profile: Profile, _ knownFailures: KnownFailures) -> CaseResult {
         var result = CaseResult(
             contract: contract,

@@ -30,7 +30,7 @@ package struct SavedRunWriter: Sendable {
     /// The profile as it will be read back from the file, with its secrets masked.
     private var maskedProfile: Profile
     private let key: UInt64
-    private let declared: SecretDeclaration
+    private let declaredSecrets: SecretDeclaration
     private let known: KnownSecrets
 
     /// Creates a writer for the runs of one profile.
@@ -46,13 +46,14 @@ package struct SavedRunWriter: Sendable {
         self.profile = profile
         self.key = key
         maskedProfile = profile
-        let declared = SecretDeclaration(profile)
-        self.declared = declared
-        known = KnownSecrets(declared.values) { name in
-            // `SecretRule` searches responses for this mark, but not for the marks of values that
-            // were only found.
-            declared.foundSecretNames.contains(name)
-                ? Self.mark(declared.values[name]?.exposed ?? "", key)
+        let declaredSecrets = SecretDeclaration(profile)
+        self.declaredSecrets = declaredSecrets
+        known = KnownSecrets(declaredSecrets.values) { name in
+            // `SecretRule` reports a response with this mark. Values that the profile does not
+            // declare, but contains under the name of a secret, get a different mark. `SecretRule`
+            // does not report them, because the backend may have them from another source.
+            declaredSecrets.foundSecretNames.contains(name)
+                ? Self.keyedFingerprint(declaredSecrets.values[name]?.exposed ?? "", key)
                 : SecretRule.mark + name + "›"
         }
         let text = try text(profile.redacted(by: profileRedaction), redaction())
@@ -103,11 +104,11 @@ package struct SavedRunWriter: Sendable {
     ) -> Redaction {
         Redaction(
             known: known ?? self.known,
-            kind: Redaction.lookup(declared.names),
+            kind: Redaction.kindLookup(declaredSecrets.names),
             isHarmless: isHarmless,
             mask: { _, value in
                 onSecretFound(value)
-                return Self.mark(value, key)
+                return Self.keyedFingerprint(value, key)
             }
         )
     }
@@ -121,7 +122,7 @@ package struct SavedRunWriter: Sendable {
     /// Returns the mark that replaces a secret.
     ///
     /// It does not contain the kind of the secret, because one value may occur under two names.
-    private static func mark(_ value: String, _ key: UInt64) -> String {
+    private static func keyedFingerprint(_ value: String, _ key: UInt64) -> String {
         var hasher = Hasher()
         hasher.combine(key)
         hasher.combine(value)
@@ -152,7 +153,7 @@ package struct SavedRunWriter: Sendable {
         entry.observability = evidence.observability.redacted(by: firstRedaction)
         var secretsOfCase = known
         for value in namedSecrets.values.sorted() where SecretDeclaration.isDistinctive(value) {
-            secretsOfCase.add(value, Self.mark(value, key), isKept: true)
+            secretsOfCase.add(value, Self.keyedFingerprint(value, key), isPermanent: true)
         }
         let secondRedaction = redaction(known: secretsOfCase, isHarmless: generatedValues.contains)
         let line = try text(entry, secondRedaction)
@@ -204,7 +205,8 @@ extension RunRecord.Observability {
 private struct GeneratedValues {
     private var values: Set<String> = []
 
-    /// The maximum length in bytes of a string in a contract that may be a name.
+    /// The maximum length in bytes of a name in a contract. A longer string is not a name, and is
+    /// redacted.
     private static let nameLengthMax = 40
 
     init(_ evidence: CaseEvidence) {

@@ -56,10 +56,10 @@ package struct Scorecard: Hashable, Sendable {
     /// limit of `provenShareMin`.
     package let grade: Grade?
 
-    package init(_ cases: [CaseResult], isWhole: Bool) {
+    package init(_ cases: [CaseResult], coversWholeSuite: Bool) {
         let casesByClause = Dictionary(grouping: cases, by: \.contract.clause)
         clauses = casesByClause.mapValues(Self.clause)
-        guard isWhole else {
+        guard coversWholeSuite else {
             grade = nil
             return
         }
@@ -78,7 +78,7 @@ package struct Scorecard: Hashable, Sendable {
             $0.contract.level == .must && $0.contract.provenance == nil && !needsAbsentProvider($0)
         }
         var highestGrade = Grade.none
-        var names: Set<String> = []
+        var clauseNames: Set<String> = []
         for grade in Grade.allCases.dropFirst() {
             let casesOfGrade = gradedCases.filter { Grade.grade(of: $0.contract.clause) == grade }
             let executedCases = casesOfGrade.filter {
@@ -88,13 +88,13 @@ package struct Scorecard: Hashable, Sendable {
             guard !executedCases.isEmpty, executedCases.allSatisfy({ $0.verdict == .passed }) else {
                 break
             }
-            names.formUnion(casesOfGrade.map(\.contract.clause))
+            clauseNames.formUnion(casesOfGrade.map(\.contract.clause))
             let proven = Set(
-                names.filter { name in
+                clauseNames.filter { name in
                     gradedCases.contains { $0.contract.clause == name && $0.provesClause }
                 }
             )
-            guard Double(proven.count) >= provenShareMin * Double(names.count) else { break }
+            guard Double(proven.count) >= provenShareMin * Double(clauseNames.count) else { break }
             highestGrade = grade
         }
         return highestGrade
@@ -137,7 +137,7 @@ package struct Scorecard: Hashable, Sendable {
     }
 
     /// Returns the sorted names of the clauses that are in a state, such as `failed`.
-    package func names(_ state: ClauseState) -> [String] {
+    package func clauseNames(_ state: ClauseState) -> [String] {
         clauses.filter { $0.value == state }.keys.sorted()
     }
 }

@@ -1,5 +1,5 @@
-/// Judges the app's calls to the backend's own routes: the returned IDs, the equality of refusals,
-/// and the number of calls in a race that succeed.
+/// Judges the app's calls to the backend's own routes: the returned IDs, responses that must be
+/// equal for several calls, and the number of successful calls in a race.
 ///
 /// The rule also judges the number of the backend's requests for Firebase's keys. Source: identity
 /// rules, S-25 to S-28; Firebase fact sheet, section 7.
@@ -14,7 +14,7 @@ package struct CallRule: Rule {
     private static func id(_ expected: CallExpectation, in evidence: CaseEvidence) -> Finding? {
         let record = evidence.subject
         guard let call = record.plan.calls.first(where: { $0.name == expected.call }),
-            let exchange = record.answer(to: expected.call),
+            let exchange = record.exchange(ofCall: expected.call),
             let response = exchange.response, (200..<300).contains(response.status)
             // A missing response and a refusal are reported by another rule.
         else { return nil }
@@ -49,39 +49,39 @@ package struct CallRule: Rule {
         let masking = Masking(evidence.subject)
         let callResponses = names.compactMap {
             name -> (name: String, text: String, sequence: Int)? in
-            guard let exchange = evidence.subject.answer(to: name),
+            guard let exchange = evidence.subject.exchange(ofCall: name),
                 let response = exchange.response
             else { return nil }
             let body =
-                (try? JSONValue(parsing: response.body)).map { masking.apply($0).text }
+                (try? JSONValue(parsing: response.body)).map { masking.masked($0).text }
                 ?? masking.replaceIDs(in: String(decoding: response.body, as: UTF8.self))
             return (name, "\(response.status) \(body)", exchange.sequence)
         }
         guard let first = callResponses.first,
-            let other = callResponses.first(where: { $0.text != first.text })
+            let differingCall = callResponses.first(where: { $0.text != first.text })
         else { return [] }
         return [
             Finding(
                 .revealingResponse,
-                expected: "'\(other.name)' gets the same response as '\(first.name)': "
+                expected: "'\(differingCall.name)' gets the same response as '\(first.name)': "
                     + "\(first.text)",
-                actual: other.text,
+                actual: differingCall.text,
                 location: evidence.plan.contract.location,
-                evidence: [first.sequence, other.sequence]
+                evidence: [first.sequence, differingCall.sequence]
             )
         ]
     }
 
     private static func race(in evidence: CaseEvidence) -> [Finding] {
         guard let race = evidence.expectation.race else { return [] }
-        let callResponses = race.calls.compactMap { evidence.subject.answer(to: $0) }
+        let callResponses = race.calls.compactMap { evidence.subject.exchange(ofCall: $0) }
         let successfulCalls = callResponses.filter {
             (200..<300).contains($0.response?.status ?? 0)
         }
         let callsWithServerError = callResponses.filter {
             $0.response.map { $0.status >= 500 } ?? true
         }
-        let statuses = callResponses.map { $0.response.map { "\($0.status)" } ?? "no response" }
+        let statusTexts = callResponses.map { $0.response.map { "\($0.status)" } ?? "no response" }
         guard successfulCalls.count != race.winnerCount || !callsWithServerError.isEmpty else {
             return []
         }
@@ -90,7 +90,7 @@ package struct CallRule: Rule {
                 .wrongRaceOutcome,
                 expected: "exactly \(race.winnerCount) of \(race.calls.count) concurrent calls "
                     + "succeed, and the others fail with a status below 500",
-                actual: "responses: " + statuses.joined(separator: ", "),
+                actual: "responses: " + statusTexts.joined(separator: ", "),
                 location: race.location,
                 evidence: callResponses.map(\.sequence)
             )

@@ -7,8 +7,8 @@ struct ComparableRun: Sendable {
         let probe: String
     }
 
-    /// The kind and the recipients of an effect; effects with the same address are compared with
-    /// each other.
+    /// The kind and the recipients of an effect; only effects with an equal kind and equal
+    /// recipients are compared with each other.
     struct EffectKey: Hashable, Sendable {
         let kind: String
         let recipients: [String]
@@ -49,7 +49,7 @@ struct ComparableRun: Sendable {
                 if !selectedFields.isEmpty, readings.isEmpty { continue }
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
-                    let maskedDocument = masking.apply(value)
+                    let maskedDocument = masking.masked(value)
                     documents[userProbe] =
                         comparesMappedFieldsOnly
                         ? Self.onlyMappedFields(maskedDocument, readings) : maskedDocument
@@ -71,7 +71,7 @@ struct ComparableRun: Sendable {
                 )
                 effects[effectKey, default: []].append(
                     MaskedEffect(
-                        content: masking.apply(effect.content),
+                        content: masking.masked(effect.content),
                         sequence: exchange.sequence
                     )
                 )
@@ -115,7 +115,7 @@ struct ComparableRun: Sendable {
 
     private static func onlyMappedFields(
         _ document: JSONValue,
-        _ readings: [String: Profile.Reading]
+        _ readings: [String: Profile.FieldReading]
     ) -> JSONValue {
         .object(
             JSONObject(

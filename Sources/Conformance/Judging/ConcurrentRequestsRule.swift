@@ -15,43 +15,44 @@ package struct ConcurrentRequestsRule: Rule {
             ]
         }
         guard let concurrentRequestCountMin = evidence.expectation.concurrentRequestCountMin,
-            let overlap = overlap(in: evidence.subject), overlap < concurrentRequestCountMin
+            let overlappingRequestCount = overlappingRequestCount(in: evidence.subject),
+            overlappingRequestCount < concurrentRequestCountMin
         else { return [] }
         return [
             Finding(
                 .requestsNotConcurrent,
                 expected:
                     "at least \(concurrentRequestCountMin) requests in flight at the same time",
-                actual: "at most \(overlap) in flight at the same time"
+                actual: "at most \(overlappingRequestCount) in flight at the same time"
             )
         ]
     }
 
-    /// Returns the maximum number of a run's concurrent requests that were in flight at the same
-    /// time.
+    /// Returns the maximum number of requests that were in flight at the same time, among the run's
+    /// requests that are planned as concurrent.
     ///
     /// The result is nil when the plan of the run has no concurrent requests.
-    package static func overlap(in record: RunRecord) -> Int? {
+    package static func overlappingRequestCount(in record: RunRecord) -> Int? {
         record.plan.concurrentRequests.map { time in
             concurrencyMax(
                 time.deliveries.flatMap { record.attempts(of: $0) }
-                    + time.calls.compactMap { record.answer(to: $0) }
+                    + time.calls.compactMap { record.exchange(ofCall: $0) }
             )
         }.max()
     }
 
     private static func concurrencyMax(_ attempts: [Exchange]) -> Int {
-        var requestStartsAndEnds: [(time: Int64, change: Int)] = []
+        var requestStartsAndEnds: [(time: Int64, countChange: Int)] = []
         for attempt in attempts {
             requestStartsAndEnds.append((attempt.invoked, 1))
             requestStartsAndEnds.append((attempt.completed ?? .max, -1))
         }
         // When a request ends at the time at which another starts, they do not overlap.
-        requestStartsAndEnds.sort { ($0.time, $0.change) < ($1.time, $1.change) }
+        requestStartsAndEnds.sort { ($0.time, $0.countChange) < ($1.time, $1.countChange) }
         var concurrentRequestCount = 0
         var concurrencyMax = 0
         for edge in requestStartsAndEnds {
-            concurrentRequestCount += edge.change
+            concurrentRequestCount += edge.countChange
             concurrencyMax = max(concurrencyMax, concurrentRequestCount)
         }
         return concurrencyMax

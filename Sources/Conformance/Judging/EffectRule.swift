@@ -2,7 +2,8 @@
 /// attempts at them.
 package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        // An expectation of an effect without counts and keys is judged by another rule.
+        // An expectation without counts and idempotency keys, or with an expected content, is
+        // judged by another rule.
         evidence.expectation.effects.filter {
             ($0.countMin > 0 || $0.countMax != nil || $0.requiresSameIdempotencyKey
                 || $0.idempotencyKeyCount != nil)
@@ -11,9 +12,11 @@ package struct EffectRule: Rule {
             + evidence.expectation.effects.compactMap { addedEffectFinding($0, in: evidence) }
     }
 
-    /// Judges the number of effects that the steps of the case add to those of the baseline run.
+    /// Judges the number of effects that the judged run has in addition to those of the baseline
+    /// run.
     ///
-    /// The baseline run of such a case contains only the `given` steps.
+    /// With `like: before`, the baseline run contains only the `given` steps, so that the
+    /// difference is the number of effects of `steps`.
     private static func addedEffectFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
@@ -99,7 +102,7 @@ package struct EffectRule: Rule {
                 )
             )
         } else if matchingEffects.isEmpty, !evidence.observability.arePushesObservable,
-            !evidence.profile.unsupported.contains(.push)
+            !evidence.profile.unsupportedFeatures.contains(.push)
         {
             findings.append(
                 Finding(
@@ -122,8 +125,8 @@ package struct EffectRule: Rule {
     /// Judges the number of different idempotency keys on all attempts, which must equal the number
     /// of events.
     ///
-    /// The attempts for one event then share a key, and those for different events have different
-    /// keys.
+    /// With equal numbers, the attempts for one event share a key, and the attempts for different
+    /// events have different keys.
     private static func keyCountFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
@@ -132,10 +135,12 @@ package struct EffectRule: Rule {
         let calls = evidence.subject.exchanges.filter {
             $0.from == .backend && $0.call?.kind == expected.kind
         }
-        let keys = calls.map { $0.call?.idempotencyKey }
-        let distinctKeyCount = Set(keys.compactMap(\.self)).count
-        guard !calls.isEmpty, distinctKeyCount != count || keys.contains(nil) else { return nil }
-        let attemptsWithoutKeyCount = keys.count { $0 == nil }
+        let idempotencyKeys = calls.map { $0.call?.idempotencyKey }
+        let distinctKeyCount = Set(idempotencyKeys.compactMap(\.self)).count
+        guard !calls.isEmpty, distinctKeyCount != count || idempotencyKeys.contains(nil) else {
+            return nil
+        }
+        let attemptsWithoutKeyCount = idempotencyKeys.count { $0 == nil }
         let missingKeyNote =
             attemptsWithoutKeyCount == 0 ? "" : ", \(attemptsWithoutKeyCount) of them without a key"
         return Finding(
@@ -167,12 +172,12 @@ package struct EffectRule: Rule {
                 location: expected.location
             )
         }
-        let keys = calls.map { $0.call?.idempotencyKey }
-        guard Set(keys).count > 1 || keys.contains(nil) else { return nil }
+        let idempotencyKeys = calls.map { $0.call?.idempotencyKey }
+        guard Set(idempotencyKeys).count > 1 || idempotencyKeys.contains(nil) else { return nil }
         return Finding(
             .idempotencyKeyChanged,
             expected: "the same idempotency key on every attempt",
-            actual: "keys: " + keys.map { $0 ?? "none" }.joined(separator: ", "),
+            actual: "keys: " + idempotencyKeys.map { $0 ?? "none" }.joined(separator: ", "),
             location: expected.location,
             evidence: calls.map(\.sequence)
         )

@@ -66,15 +66,15 @@ package struct GoldenRule: Rule {
                 return [found]
             }
             guard let first = mismatches.first else { return [] }
-            let place = GoldenRule.place(first.pointer)
+            let pathDescription = GoldenRule.pathDescription(first.pointer)
             var found = Finding(
                 .responseDiffers,
-                expected: "\(first.expected) at \(place) of the response to '\(name)'",
+                expected: "\(first.expected) at \(pathDescription) of the response to '\(name)'",
                 actual: first.actual ?? "no value at this path",
                 location: pattern.sourceLocations[first.pointer.description] ?? pattern.location,
                 evidence: [exchange.sequence]
             )
-            found.nearMiss = GoldenRule.lines(mismatches)
+            found.nearMiss = GoldenRule.differenceLines(mismatches)
             return [found]
         }
     }
@@ -189,7 +189,7 @@ package struct GoldenRule: Rule {
                 case nil: break
                 }
                 (name, pattern) = (request.name, request.answer)
-                exchange = record.answer(to: request.name)
+                exchange = record.exchange(ofCall: request.name)
             case .deliver(let delivery):
                 if case .body(let body) = delivery.subject { _ = values.fill(body) }
                 (name, pattern) = (delivery.name, delivery.responsePattern)
@@ -216,8 +216,8 @@ package struct GoldenRule: Rule {
         mismatches: [TemplateValues.Mismatch], exchange: Exchange
     )
 
-    /// Compares every message of the expected kind with the expected content; returns nil when no
-    /// content is expected.
+    /// Compares every message of the expected kind with the content that the contract expects;
+    /// returns nil when the contract expects no specific content.
     private static func compareMessages(
         _ expected: EffectExpectation,
         _ values: TemplateValues,
@@ -260,7 +260,7 @@ package struct GoldenRule: Rule {
     private static func recipientNames(_ effect: Effect, _ record: RunRecord) -> String {
         let names = effect.recipients.map { id in
             record.plan.users.first { record.namespace.id(of: $0) == id }
-                ?? (id == Audience.everyone ? "a segment" : id)
+                ?? (id == Audience.everyoneRecipientID ? "a segment" : id)
         }
         return names.isEmpty ? "no user" : names.joined(separator: ", ")
     }
@@ -293,7 +293,7 @@ package struct GoldenRule: Rule {
         if let closestMatch, matching.count < expected.countMin {
             finding.nearMiss =
                 ["\(closestMatch.exchange.request.method) \(closestMatch.exchange.request.target)"]
-                + lines(closestMatch.mismatches, lineMax: 11)
+                + differenceLines(closestMatch.mismatches, lineMax: 11)
         }
         return finding
     }
@@ -302,24 +302,24 @@ package struct GoldenRule: Rule {
 
     /// Returns report lines with the first differences, each with the expected and the actual
     /// value.
-    private static func lines(
+    private static func differenceLines(
         _ mismatches: [TemplateValues.Mismatch],
         lineMax: Int = 12
     ) -> [String] {
         let mismatchMax = (lineMax - 1) / 3
-        var lines = mismatches.prefix(mismatchMax).flatMap { mismatch in
+        var differenceLines = mismatches.prefix(mismatchMax).flatMap { mismatch in
             [
-                place(mismatch.pointer), "  - \(mismatch.expected)",
+                pathDescription(mismatch.pointer), "  - \(mismatch.expected)",
                 "  + \(mismatch.actual ?? "no value at this path")",
             ]
         }
         if mismatches.count > mismatchMax {
-            lines.append("… and \(mismatches.count - mismatchMax) more differences")
+            differenceLines.append("… and \(mismatches.count - mismatchMax) more differences")
         }
-        return lines
+        return differenceLines
     }
 
-    private static func place(_ pointer: JSONPointer) -> String {
+    private static func pathDescription(_ pointer: JSONPointer) -> String {
         pointer.tokens.isEmpty ? "the top level" : pointer.description
     }
 }

@@ -47,8 +47,8 @@ package enum Judge {
     /// Returns the findings about missing responses in a case whose baseline run (without faults)
     /// could not start.
     ///
-    /// Without a baseline run, a case is usually inconclusive. These findings do not need one, and
-    /// they may explain why it is missing: the case blocked the backend.
+    /// A case without a baseline run is usually inconclusive. Missing responses can be judged
+    /// without a baseline run, and may explain its absence: the case blocked the backend.
     private static func missingResponseFindings(in evidence: CaseEvidence) -> [Finding] {
         let onlyBaselineHasProblem = evidence.subject.runProblem == nil
         let hasUnregisteredBaselineUser = evidence.baselines.contains { baseline in
@@ -111,7 +111,8 @@ package enum Judge {
 extension Judge {
     /// Whether a longer wait might resolve all of these findings.
     ///
-    /// It might when something is missing that may still arrive, and nothing unwanted exists.
+    /// A longer wait might help when only missing results are reported, which may still arrive, and
+    /// no unwanted results.
     package static func mayResolveWithLongerWait(_ findings: [Finding]) -> Bool {
         !findings.isEmpty
             && findings.allSatisfy { finding in
@@ -127,7 +128,7 @@ extension Judge {
                     true
                 case .responseStatus, .unauthenticatedAccepted, .noResponse, .responseLate,
                     .backendExited,
-                    .effectExtra, .effectDiffers, .unexpectedUser, .unstableState,
+                    .unexpectedEffect, .effectDiffers, .unexpectedUser, .unstableState,
                     .requestsNotConcurrent,
                     .journalGap,
                     .allValuesVolatile, .backendThrottled, .backendGone, .baselineFailed,
@@ -138,13 +139,14 @@ extension Judge {
                     .retriedTooEarly,
                     .wrongID, .revealingResponse, .wrongRaceOutcome, .secretExposed,
                     .tooManyFetches,
-                    .responseDiffers, .expired, .unexpectedCommand, .unusableID, .paywallTooEarly,
+                    .responseDiffers, .contractExpired, .unexpectedCommand, .unusableID,
+                    .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete,
                     .malformedCommand,
                     .wrongOrder, .guessableID, .unprotectedSecret, .pageBroken, .machineBusy,
                     .settleTimeoutExpired:
                     false
-                // The backend may still make the call that should meet the fault.
+                // The backend may still make the provider call for which the fault is planned.
                 case .faultNotApplied: true
                 }
             }
@@ -154,7 +156,7 @@ extension Judge {
     package static func dependsOnBaseline(_ findings: [Finding]) -> Bool {
         dependsOnVolatility(findings)
             || findings.contains {
-                [.effectMissing, .effectExtra, .unstableState].contains($0.code)
+                [.effectMissing, .unexpectedEffect, .unstableState].contains($0.code)
                     || $0.code == .wrongEffectCount && $0.isFinal
             }
     }

@@ -18,14 +18,14 @@ package struct Masking: Sendable {
     ///
     /// A shorter ID such as 1001 also occurs inside dates.
     private static let idLengthMin = 8
-    package static let wallClock = JSONValue.string("‹wall clock›")
+    package static let wallClockToken = JSONValue.string("‹wall clock›")
 
     /// Creates the masking for the values of one run.
     ///
     /// - Parameters:
     ///   - record: The run whose IDs and times are masked.
-    ///   - reader: A user whose ID is replaced by a token without the user's name: see
-    ///     `Namespace.tokens`.
+    ///   - reader: A user whose ID is replaced by a token without the user's name, so that messages
+    ///     to two users can be compared; nil: all tokens contain names.
     package init(_ record: RunRecord, reader: String? = nil) {
         let tokens = record.namespace.tokens(
             users: record.plan.users,
@@ -58,10 +58,10 @@ package struct Masking: Sendable {
     /// - Parameter value: A JSON body or a part of one.
     /// - Returns: The value with names in place of IDs, in values and keys, and one token in place
     ///   of each time of the run.
-    package func apply(_ value: JSONValue) -> JSONValue {
+    package func masked(_ value: JSONValue) -> JSONValue {
         value.mapLeaves(keys: replaceIDs) { leaf in
             if let time = Self.instant(leaf), maskedTimes.contains(where: { $0 ~= time }) {
-                return Self.wallClock
+                return Self.wallClockToken
             }
             switch leaf {
             case .string(let text): return .string(replaceIDs(in: text))

@@ -48,10 +48,10 @@ package enum ObservedState: Hashable, Sendable {
 }
 
 extension Exchange {
-    /// Whether the exchange is a probe that failed, and a second attempt might succeed.
+    /// Whether the exchange is a failed probe whose repetition might succeed.
     ///
-    /// A second attempt might succeed when the backend or the connection failed, or when the body
-    /// could not be parsed. It is not made after a timeout or a refusal.
+    /// A repetition might succeed when the backend or the connection failed, or when the body could
+    /// not be parsed. After a timeout or a refusal, the probe is not repeated.
     package var isTransientProbeFailure: Bool {
         guard case .unreadable = ObservedState(self) else { return false }
         return switch outcome {
@@ -67,13 +67,14 @@ extension HTTPMessage.Response {
 }
 
 extension RunRecord.Observability {
-    /// The reason why a correct state proves nothing: a plain purchase had no visible result.
+    /// The reason why a correct state proves nothing: a plain purchase before the first case
+    /// changed no probe response and caused no push.
     ///
-    /// Nil when it had one.
+    /// Nil when that purchase had a visible result.
     var invisiblePurchaseReason: String? {
         guard showsNoPurchase else { return nil }
-        let answer = plainPurchaseStatus.map { "; the webhook returned \($0)" } ?? ""
-        return "a plain purchase changed no probe response and caused no push" + answer
+        let webhookStatusText = plainPurchaseStatus.map { "; the webhook returned \($0)" } ?? ""
+        return "a plain purchase changed no probe response and caused no push" + webhookStatusText
     }
 }
 

@@ -4,14 +4,15 @@
 /// should fail.
 package struct PlannedFaultRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        missedCalls(in: evidence) + ineffectiveDatabaseFailures(in: evidence)
+        missedCallFindings(in: evidence) + ineffectiveDatabaseFailures(in: evidence)
     }
 
     /// Reports a successful response of the backend that was sent while its database was made to
     /// fail.
     ///
-    /// Such a backend stored the event elsewhere, or the failure did not affect it. A backend that
-    /// processes events after its response may respond with 200, so this is not reported.
+    /// After such a response, the event was stored elsewhere, or the failure did not affect the
+    /// backend. Nothing is reported for a backend that processes events after its response, because
+    /// its success is correct.
     private static func ineffectiveDatabaseFailures(in evidence: CaseEvidence) -> [Finding] {
         guard evidence.observability.appliesEventsLater != true else { return [] }
         let (plan, record) = (evidence.plan.subject, evidence.subject)
@@ -23,7 +24,7 @@ package struct PlannedFaultRule: Rule {
         }
         let calls = plan.calls.filter { $0.hasDatabaseFailure == true }.map { call in
             (
-                "during call '\(call.name)'", record.answer(to: call.name)?.response?.status,
+                "during call '\(call.name)'", record.exchange(ofCall: call.name)?.response?.status,
                 200...299
             )
         }
@@ -39,13 +40,13 @@ package struct PlannedFaultRule: Rule {
         }
     }
 
-    private static func missedCalls(in evidence: CaseEvidence) -> [Finding] {
+    private static func missedCallFindings(in evidence: CaseEvidence) -> [Finding] {
         guard let missedProviderCall = missedCall(in: evidence) else { return [] }
         return [
             Finding(
                 .faultNotApplied,
                 expected:
-                    "the backend makes call \(missedProviderCall.number) to \(missedProviderCall.provider), for which a "
+                    "the backend makes call \(missedProviderCall.callNumber) to \(missedProviderCall.provider), for which a "
                     + "fault is planned",
                 actual: "calls of the backend to \(missedProviderCall.provider): "
                     + "\(missedProviderCall.count(in: evidence.subject))",
@@ -54,16 +55,16 @@ package struct PlannedFaultRule: Rule {
         ]
     }
 
-    /// Returns the first call to a provider that should meet a planned fault and that the backend
-    /// did not make.
+    /// Returns the first provider call that a planned fault should affect and that the backend did
+    /// not make.
     ///
-    /// Nil when it made all such calls.
-    package static func missedCall(in evidence: CaseEvidence) -> MissedCall? {
+    /// Nil when the backend made all such calls.
+    package static func missedCall(in evidence: CaseEvidence) -> PlannedFaultWithoutCall? {
         for case .provider(let plan) in evidence.plan.subject.steps {
-            guard let first = plan.answers.firstIndex(where: { $0 != .asUsual }) else { continue }
-            let missedProviderCall = MissedCall(
+            guard let first = plan.responses.firstIndex(where: { $0 != .asUsual }) else { continue }
+            let missedProviderCall = PlannedFaultWithoutCall(
                 provider: plan.provider,
-                number: first + 1,
+                callNumber: first + 1,
                 includesReads: plan.includesReads
             )
             if missedProviderCall.isMissed(in: evidence.subject) { return missedProviderCall }
@@ -72,12 +73,12 @@ package struct PlannedFaultRule: Rule {
     }
 }
 
-/// A call of the backend to a provider for which a contract plans a fault, and which may not have
-/// been made.
-package struct MissedCall: Hashable, Sendable {
+/// A call of the backend to a provider, for which the contract plans a fault; the backend may not
+/// have made the call.
+package struct PlannedFaultWithoutCall: Hashable, Sendable {
     package let provider: Exchange.Party
     /// The position of the call among the backend's calls to that provider, counted from 1.
-    package let number: Int
+    package let callNumber: Int
     /// Whether reads (GET and HEAD requests) count as calls.
     let includesReads: Bool
 
@@ -90,5 +91,5 @@ package struct MissedCall: Hashable, Sendable {
     }
 
     /// Whether the run ended before the backend made the call.
-    package func isMissed(in record: RunRecord) -> Bool { count(in: record) < number }
+    package func isMissed(in record: RunRecord) -> Bool { count(in: record) < callNumber }
 }

@@ -2,9 +2,10 @@
 ///
 /// When the profile maps a field to a path that no response contained, the case is inconclusive;
 /// the field is not taken as "no". One response without the path means little, because a backend
-/// may omit values that a user does not have. A path exists when any response of the probe
-/// contained it. Responses of this run, of its baseline runs, and after a plain purchase before the
-/// first case count.
+/// may omit values that a user does not have.
+///
+/// A path exists when any response of the probe contained it. The responses come from the judged
+/// run, from its baseline runs, and from a plain purchase before the first case.
 package struct ProbePathSurvey: Sendable {
     /// The responses of each probe in the case, for all users, by probe name.
     private let documents: [String: [JSONValue]]
@@ -24,7 +25,7 @@ package struct ProbePathSurvey: Sendable {
             documents[probe, default: []].append(document)
         }
         self.documents = documents
-        pathsAfterPlainPurchases = evidence.observability.places
+        pathsAfterPlainPurchases = evidence.observability.valuePaths
         hasAcceptedEvent = records.contains { record in
             record.plan.deliveries.contains { delivery in
                 record.attempts(of: delivery.name).contains {
@@ -37,7 +38,7 @@ package struct ProbePathSurvey: Sendable {
     /// Creates a survey of only the probe responses after the plain purchase before the first case.
     package init(observability: RunRecord.Observability) {
         documents = [:]
-        pathsAfterPlainPurchases = observability.places
+        pathsAfterPlainPurchases = observability.valuePaths
         hasAcceptedEvent = true
     }
 
@@ -78,14 +79,14 @@ package struct ProbePathSurvey: Sendable {
     }
 
     /// Whether a purchase existed after which a probe's response had to contain all mapped paths,
-    /// so that a missing path means something.
+    /// so that a missing path shows an error in the profile.
     package var canJudgeAbsence: Bool { pathsAfterPlainPurchases != nil || hasAcceptedEvent }
 
     /// Returns the inconclusive finding that no response of the probe contained the path of the
     /// mapped field.
     package func finding(
         _ field: String,
-        _ reading: Profile.Reading,
+        _ reading: Profile.FieldReading,
         of probe: String,
         expected: String,
         at location: SourceLocation?
@@ -106,7 +107,7 @@ package struct ProbePathSurvey: Sendable {
         if let nearestPath = nearest(to: pointer, in: probe) {
             return "\(text); the responses have \(nearestPath)"
         }
-        let topLevelPaths = places(of: probe).filter { $0.tokens.count == 1 }.map(\.description)
+        let topLevelPaths = valuePaths(of: probe).filter { $0.tokens.count == 1 }.map(\.description)
             .sorted()
         if topLevelPaths.isEmpty { return "\(text); the responses were empty" }
         let listedPaths =
@@ -114,8 +115,10 @@ package struct ProbePathSurvey: Sendable {
         return "\(text); the responses have \(listedPaths)"
     }
 
-    package func remedy(_ field: String, _ reading: Profile.Reading, of probe: String) -> String {
-        let valueWhenAbsent = Profile.Reading.booleanFields.contains(field) ? "false" : "null"
+    package func remedy(_ field: String, _ reading: Profile.FieldReading, of probe: String)
+        -> String
+    {
+        let valueWhenAbsent = Profile.FieldReading.booleanFields.contains(field) ? "false" : "null"
         let explicitReading =
             "if the backend omits the field on purpose, state the value that this means: "
             + "{\(field): {at: \(reading.pointer), absent: \(valueWhenAbsent)}}."
@@ -128,11 +131,11 @@ package struct ProbePathSurvey: Sendable {
     /// Returns the existing path that the profile's author probably meant: one with a similar
     /// spelling, or with the same name at another position.
     package func nearest(to pointer: JSONPointer, in probe: String) -> JSONPointer? {
-        let places = places(of: probe)
+        let valuePaths = valuePaths(of: probe)
         let name = pointer.tokens.last
-        return places.first { Self.isNear($0.tokens, pointer.tokens) }
-            ?? places.first { $0.tokens.last == name }
-            ?? places.first { Self.isNear($0.tokens.suffix(1), pointer.tokens.suffix(1)) }
+        return valuePaths.first { Self.isNear($0.tokens, pointer.tokens) }
+            ?? valuePaths.first { $0.tokens.last == name }
+            ?? valuePaths.first { Self.isNear($0.tokens.suffix(1), pointer.tokens.suffix(1)) }
     }
 
     /// Whether two paths have the same number of components, and each pair of components has a
@@ -147,10 +150,10 @@ package struct ProbePathSurvey: Sendable {
             }
     }
 
-    private func places(of probe: String) -> [JSONPointer] {
-        let found = Set((documents[probe] ?? []).flatMap(\.places))
+    private func valuePaths(of probe: String) -> [JSONPointer] {
+        let foundPaths = Set((documents[probe] ?? []).flatMap(\.valuePaths))
             .union(pathsAfterPlainPurchases?[probe] ?? [])
-        return found.sorted {
+        return foundPaths.sorted {
             ($0.tokens.count, $0.description) < ($1.tokens.count, $1.description)
         }
     }
@@ -158,10 +161,10 @@ package struct ProbePathSurvey: Sendable {
 
 extension JSONValue {
     /// The JSON paths of all values inside this value, outer values first; at most 1,000 paths.
-    package var places: [JSONPointer] {
-        var places: [JSONPointer] = []
+    package var valuePaths: [JSONPointer] {
+        var valuePaths: [JSONPointer] = []
         var pathsOfLevel: [(JSONPointer, JSONValue)] = [(JSONPointer(), self)]
-        while !pathsOfLevel.isEmpty, places.count < 1000 {
+        while !pathsOfLevel.isEmpty, valuePaths.count < 1000 {
             var next: [(JSONPointer, JSONValue)] = []
             for (pointer, value) in pathsOfLevel {
                 switch value {
@@ -172,9 +175,9 @@ extension JSONValue {
                 case .null, .bool, .number, .string: break
                 }
             }
-            places += next.prefix(1000 - places.count).map(\.0)
+            valuePaths += next.prefix(1000 - valuePaths.count).map(\.0)
             pathsOfLevel = next
         }
-        return places
+        return valuePaths
     }
 }

@@ -73,21 +73,23 @@ package struct PushRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        guard let user = expected.user, let other = expected.userWithOtherContent else { return [] }
+        guard let user = expected.user, let otherUser = expected.userWithOtherContent else {
+            return []
+        }
         func pushContents(_ user: String, in record: RunRecord) -> [String: Int] {
-            // A user's own ID in a push is no difference in content, so it is masked.
+            // The user's ID in a push is masked, because it is not a difference in content.
             let masking = Masking(record, reader: user)
             var sequencesByContent: [String: Int] = [:]
             for (effect, exchange) in record.effects
             where effect.kind == expected.kind
                 && effect.recipients.contains(record.namespace.id(of: user))
             {
-                sequencesByContent[masking.apply(effect.content).text] = exchange.sequence
+                sequencesByContent[masking.masked(effect.content).text] = exchange.sequence
             }
             return sequencesByContent
         }
-        /// Returns the contents of the pushes to a user; with `like: before`, only those of pushes
-        /// that the steps add.
+        /// Returns the contents of the pushes to a user; with `like: before`, only the contents of
+        /// pushes that are not also in the baseline run.
         func pushContents(_ user: String) -> [String: Int] {
             let contentsInJudgedRun = pushContents(user, in: evidence.subject)
             guard evidence.expectation.relation == .before, let baseline = evidence.baselines.first
@@ -97,8 +99,9 @@ package struct PushRule: Rule {
             let before = pushContents(user, in: baseline)
             return contentsInJudgedRun.filter { before[$0.key] == nil }
         }
-        let (contentsForUser, contentsForOtherUser) = (pushContents(user), pushContents(other))
-        // The pushes that were sent before the events of the two users differ have equal content.
+        let (contentsForUser, contentsForOtherUser) = (pushContents(user), pushContents(otherUser))
+        // Pushes that were sent while the events of the two users were still equal have equal
+        // content. A finding is reported only when all contents are equal.
         let sharedContents = Set(contentsForUser.keys).intersection(contentsForOtherUser.keys)
         guard !contentsForUser.isEmpty, sharedContents.count == contentsForUser.count,
             contentsForUser.count == contentsForOtherUser.count
@@ -106,7 +109,7 @@ package struct PushRule: Rule {
         return [
             Finding(
                 .identicalMessages,
-                expected: "\(user) gets a different message than \(other)",
+                expected: "\(user) gets a different message than \(otherUser)",
                 actual: sharedContents.sorted().joined(separator: "; "),
                 location: expected.location,
                 evidence: contentsForUser.values.sorted()
@@ -183,7 +186,7 @@ package struct PushRule: Rule {
         }
         return [
             Finding(
-                .effectExtra,
+                .unexpectedEffect,
                 expected: "the backend does not write the tags that RevenueCat maintains",
                 actual: "the backend wrote " + names.joined(separator: ", "),
                 location: expected.location,

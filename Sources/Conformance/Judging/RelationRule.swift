@@ -15,7 +15,8 @@ package struct RelationRule: Rule {
             return [
                 Finding(
                     .baselineFailed,
-                    expected: "a baseline run to compare with, which ends \(phrase(relation))",
+                    expected:
+                        "a baseline run to compare with, which ends \(comparisonPhrase(relation))",
                     actual: "there was no baseline run",
                     location: evidence.expectation.relationLocation
                 )
@@ -28,7 +29,7 @@ package struct RelationRule: Rule {
     }
 
     private static func comparison(
-        _ relation: Expectation.Relation,
+        _ relation: Expectation.BaselineRelation,
         in evidence: CaseEvidence
     ) -> [Finding] {
         let subject = ComparableRun(evidence.subject, evidence)
@@ -45,7 +46,7 @@ package struct RelationRule: Rule {
                     field,
                     reading,
                     of: probe,
-                    expected: "\(field) ends \(phrase(relation))",
+                    expected: "\(field) ends \(comparisonPhrase(relation))",
                     at: evidence.expectation.relationLocation
                 )
             }
@@ -74,7 +75,7 @@ package struct RelationRule: Rule {
             findings.append(
                 Finding(
                     .unobservable,
-                    expected: "the run ends \(phrase(relation))",
+                    expected: "the run ends \(comparisonPhrase(relation))",
                     actual: evidence.observability.invisiblePurchaseReason
                         ?? "no probe and no push shows the result",
                     location: evidence.expectation.relationLocation
@@ -86,7 +87,7 @@ package struct RelationRule: Rule {
 
     /// Returns the words for the contract's `like`, such as "as if no fault had occurred"; they
     /// follow the word "ends" in a sentence.
-    static func phrase(_ relation: Expectation.Relation) -> String {
+    static func comparisonPhrase(_ relation: Expectation.BaselineRelation) -> String {
         switch relation {
         case .once: "as if every event had come once"
         case .inOrder: "as if all events had come in order"
@@ -124,7 +125,7 @@ package struct RelationRule: Rule {
     private static func effectFindings(
         _ subject: ComparableRun,
         _ baselines: [ComparableRun],
-        _ relation: Expectation.Relation,
+        _ relation: Expectation.BaselineRelation,
         at location: SourceLocation?
     ) -> [Finding] {
         guard let baseline = baselines.first else { return [] }
@@ -145,8 +146,9 @@ package struct RelationRule: Rule {
             guard effectsInBaseline.count == effectsInJudgedRun.count else {
                 return Finding(
                     effectsInJudgedRun.count < effectsInBaseline.count
-                        ? .effectMissing : .effectExtra,
-                    expected: "\(effectsInBaseline.count) \(effectKey.text), \(phrase(relation))",
+                        ? .effectMissing : .unexpectedEffect,
+                    expected:
+                        "\(effectsInBaseline.count) \(effectKey.text), \(comparisonPhrase(relation))",
                     actual: "\(effectsInJudgedRun.count)",
                     location: location,
                     evidence: effectsInJudgedRun.map(\.sequence)

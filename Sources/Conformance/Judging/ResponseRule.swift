@@ -15,9 +15,9 @@ package struct ResponseRule: Rule {
         return calls + requests(in: evidence)
             + evidence.plan.subject.deliveries.filter { !$0.isNeverDelivered }.flatMap { delivery in
                 let expected =
-                    delivery.answers
+                    delivery.responses
                     ?? (given.contains(delivery.name)
-                        ? .statuses([200]) : evidence.expectation.answers)
+                        ? .statuses([200]) : evidence.expectation.responses)
                 return findings(delivery, expected, in: evidence)
             }
     }
@@ -42,12 +42,12 @@ package struct ResponseRule: Rule {
         return attempts.compactMap { finding(delivery.name, $0, expected, in: evidence) }
     }
 
-    /// Judges the requests for which the contract expects no certain response: they must succeed.
+    /// Judges the requests for which the contract defines no expected response: they must succeed.
     ///
     /// Requests with an expected response are judged by `GoldenRule`.
     private static func requests(in evidence: CaseEvidence) -> [Finding] {
         evidence.plan.subject.requests.filter { $0.answer == nil }.compactMap { request in
-            guard let exchange = evidence.subject.answer(to: request.name) else {
+            guard let exchange = evidence.subject.exchange(ofCall: request.name) else {
                 return Finding(
                     .setupFailed,
                     expected: "request '\(request.name)' is sent to the backend",
@@ -64,14 +64,14 @@ package struct ResponseRule: Rule {
     /// Calls that race against each other are judged by `CallRule`.
     private static func finding(_ call: Call, in evidence: CaseEvidence) -> Finding? {
         if evidence.expectation.race?.calls.contains(call.name) == true { return nil }
-        guard let exchange = evidence.subject.answer(to: call.name) else {
+        guard let exchange = evidence.subject.exchange(ofCall: call.name) else {
             return Finding(
                 .setupFailed,
                 expected: "the app makes call '\(call.name)' to the backend",
                 actual: "the call was not made"
             )
         }
-        return finding(call.name, exchange, call.answers ?? .success, in: evidence)
+        return finding(call.name, exchange, call.responses ?? .success, in: evidence)
     }
 
     private static func isUntouchedByFault(_ exchange: Exchange) -> Bool {
@@ -103,16 +103,16 @@ package struct ResponseRule: Rule {
         case .answered(let response):
             if response.status == 429 { return finding(.backendThrottled, "429") }
             let isUnauthenticatedCaller =
-                (expected == .refused || expected == .denied || expected == .statuses([401]))
+                (expected == .refused || expected == .nonSuccess || expected == .statuses([401]))
                 && (200..<300).contains(response.status)
             return finding(
                 isUnauthenticatedCaller ? .unauthenticatedAccepted : .responseStatus,
                 "\(response.status)"
             )
         case .failed(.timedOut, let text):
-            return expected == .anything ? nil : finding(.responseLate, text)
+            return expected == .anyOutcome ? nil : finding(.responseLate, text)
         case .failed(_, let text):
-            return expected == .anything ? nil : finding(.noResponse, text)
+            return expected == .anyOutcome ? nil : finding(.noResponse, text)
         case .pending:
             return finding(.noResponse, "the backend had sent no response when the case ended")
         case .answerLost, .requestCut:

@@ -34,7 +34,7 @@ extension RunRecord {
     }
 
     /// Returns the last exchange of the app's call of that name; nil when the call was not made.
-    package func answer(to call: String) -> Exchange? {
+    package func exchange(ofCall call: String) -> Exchange? {
         exchanges.last {
             if case .appCall(call) = $0.purpose { true } else { false }
         }

@@ -7,12 +7,12 @@ package struct SecretRule: Rule {
     package static let mark = "‹secret:"
     /// The minimum length in bytes of a secret that is searched for; shorter values would be found
     /// by chance.
-    private static let lengthMin = 6
+    private static let secretByteCountMin = 6
 
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         guard evidence.expectation.hidesSecrets else { return [] }
         let secrets = evidence.profile.secrets.mapValues(\.exposed).filter {
-            $0.value.utf8.count >= lengthMin
+            $0.value.utf8.count >= secretByteCountMin
         }.sorted { $0.key.rawValue < $1.key.rawValue }
         for exchange in evidence.subject.exchanges
         where exchange.to == .backend && exchange.from != .assay {

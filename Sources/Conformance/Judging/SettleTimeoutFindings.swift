@@ -41,16 +41,16 @@ extension Judge {
     /// Adds the length of the wait to a finding about a missing push, which a slow backend may
     /// still send.
     private static func addingWaitTime(of finding: Finding, in evidence: CaseEvidence) -> Finding {
-        guard let waited = evidence.subject.waited,
+        guard let unsuccessfulWaitTime = evidence.subject.unsuccessfulWaitTime,
             finding.code == .effectMissing
                 || finding.code == .wrongEffectCount && !finding.isFinal
         else { return finding }
         let suggestedTimeoutInSeconds =
-            (max(waited, evidence.profile.settleTimeout) * 3).milliseconds / 1000
+            (max(unsuccessfulWaitTime, evidence.profile.settleTimeout) * 3).milliseconds / 1000
         var findingWithWaitTime = Finding(
             finding.code,
             expected: finding.expected,
-            actual: "\(finding.actual), after waiting for \(waited.milliseconds) ms",
+            actual: "\(finding.actual), after waiting for \(unsuccessfulWaitTime.milliseconds) ms",
             remedy: finding.remedy + " If the backend retries later, set 'settle-timeout: "
                 + "\(suggestedTimeoutInSeconds)s' in the profile.",
             location: finding.location,
@@ -93,9 +93,10 @@ extension RunRecord {
     /// The pause before the last failed attempt of a call that the backend may retry again; nil
     /// when no retry is expected.
     ///
-    /// No retry is expected when the last call did not fail or was the only one of its kind. Nor is
-    /// one expected when the time since the last attempt exceeds five times the pause. Pauses
-    /// usually double, and hardly any backend lengthens a pause by a factor of five.
+    /// No retry is expected when the last call did not fail, or when no earlier call with the same
+    /// method and path failed. The same is true when the time since the last attempt exceeds five
+    /// times the pause. Pauses usually double, and hardly any backend lengthens a pause by a factor
+    /// of five.
     package var pauseOfFailedRetry: Duration? {
         let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
         guard let last = calls.last, last.hasFailed else { return nil }

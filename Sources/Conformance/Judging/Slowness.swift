@@ -12,9 +12,9 @@ package enum Slowness {
         let responseTimes = exchanges.filter { $0.purpose == .sentinel }
             .compactMap { exchange in exchange.completed.map { $0 - exchange.invoked } }.sorted()
         guard !responseTimes.isEmpty else { return nil }
-        let median: Duration = .microseconds(responseTimes[responseTimes.count / 2])
-        guard median > noticeableResponseDelay else { return nil }
-        let seconds = Double(median.milliseconds / 100) / 10
+        let medianResponseTime: Duration = .microseconds(responseTimes[responseTimes.count / 2])
+        guard medianResponseTime > noticeableResponseDelay else { return nil }
+        let seconds = Double(medianResponseTime.milliseconds / 100) / 10
         return
             "the response to a plain purchase takes \(seconds) s: every case waits for it, and "
             + "the sender disconnects after 60 s and retries (S-06); store the event, respond, "

@@ -59,7 +59,7 @@ extension Judge {
     private static func basis(of finding: Finding) -> FindingBasis {
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
-        case .effectExtra, .unstableState: return .baseline
+        case .unexpectedEffect, .unstableState: return .baseline
         case .effectDiffers, .responseLate, .noResponse: return .deadline
         case .effectMissing, .wrongEffectCount, .effectContentDiffers, .stateDiffers,
             .wrongStateValue,
@@ -77,7 +77,7 @@ extension Judge {
 extension FindingCode {
     fileprivate var comparesWithBaseline: Bool {
         switch self {
-        case .effectMissing, .effectExtra, .effectDiffers, .stateDiffers: true
+        case .effectMissing, .unexpectedEffect, .effectDiffers, .stateDiffers: true
         default: false
         }
     }

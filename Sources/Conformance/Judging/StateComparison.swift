@@ -98,7 +98,7 @@ package struct StateComparison: Sendable {
         }
     }
 
-    package func findings(_ relation: Expectation.Relation) -> [Finding] {
+    package func findings(_ relation: Expectation.BaselineRelation) -> [Finding] {
         guard let baseline = baselines.first else { return [] }
         return evidence.plan.subject.users.flatMap { user in
             evidence.profile.probes.compactMap { probe in
@@ -122,12 +122,14 @@ package struct StateComparison: Sendable {
         -> Finding?
     {
         let documents = baselines.compactMap { $0.documents[userProbe] }
-        let places = ComparableRun.comparedPaths(of: probe, evidence).filter { path in
+        let valuePaths = ComparableRun.comparedPaths(of: probe, evidence).filter { path in
             Set(documents.map { $0[path] }).count > 1
         }.sorted { $0.description < $1.description }
-        guard !places.isEmpty else { return nil }
+        guard !valuePaths.isEmpty else { return nil }
         let texts = documents.map { document in
-            places.map { "\($0): \(Self.abbreviatedText(document[$0]))" }.joined(separator: ", ")
+            valuePaths.map { "\($0): \(Self.abbreviatedText(document[$0]))" }.joined(
+                separator: ", "
+            )
         }
         var distinctTexts: [String] = []
         for text in texts where !distinctTexts.contains(text) { distinctTexts.append(text) }
@@ -145,16 +147,17 @@ package struct StateComparison: Sendable {
     private func unreadableFinding(
         _ userProbe: ComparableRun.UserProbe,
         _ baseline: ComparableRun,
-        _ relation: Expectation.Relation
+        _ relation: Expectation.BaselineRelation
     ) -> Finding? {
         let expected =
-            "probe '\(userProbe.probe)' of \(userProbe.user) responds \(RelationRule.phrase(relation))"
+            "probe '\(userProbe.probe)' of \(userProbe.user) responds \(RelationRule.comparisonPhrase(relation))"
         let location = evidence.expectation.relationLocation
         switch (subject.unreadable[userProbe], baseline.unreadable[userProbe]) {
         case (nil, nil): return nil
         case (let reason?, nil):
             guard baseline.documents[userProbe] != nil else { return nil }
-            // A probe that sometimes fails without the fault gives no information about the fault.
+            // If a probe sometimes fails in a run without the fault, its failure in the judged run
+            // says nothing about the fault.
             if baselines.contains(where: { $0.unreliableProbes.contains(userProbe) }) {
                 return Finding(
                     .unobservable,
@@ -185,7 +188,7 @@ package struct StateComparison: Sendable {
         _ userProbe: ComparableRun.UserProbe,
         _ probe: Profile.Probe,
         _ baseline: ComparableRun,
-        _ relation: Expectation.Relation
+        _ relation: Expectation.BaselineRelation
     ) -> Finding? {
         guard let expected = baseline.documents[userProbe],
             let actual = subject.documents[userProbe]
@@ -200,7 +203,7 @@ package struct StateComparison: Sendable {
                 && !(allowsAddedValues && difference.left?.texts.isSubset(of: texts) ?? true)
         }
         guard !differences.isEmpty else { return nil }
-        func list(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
+        func differenceList(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
             differences.prefix(6).map { pointer, left, right in
                 let path = pointer.tokens.isEmpty ? "response" : pointer.description
                 return "\(path): \(Self.abbreviatedText(side(left, right)))"
@@ -209,9 +212,9 @@ package struct StateComparison: Sendable {
         return Finding(
             .stateDiffers,
             expected: "probe '\(userProbe.probe)' of \(userProbe.user) returns, "
-                + "\(RelationRule.phrase(relation)): "
-                + list { left, _ in left },
-            actual: list { _, right in right },
+                + "\(RelationRule.comparisonPhrase(relation)): "
+                + differenceList { left, _ in left },
+            actual: differenceList { _, right in right },
             location: evidence.expectation.relationLocation
         )
     }
@@ -220,16 +223,16 @@ package struct StateComparison: Sendable {
     ///
     /// Two missing values must not count as equal. When all fields are compared, only those that
     /// every purchase has are included.
-    package var unobservedFields: [(field: String, reading: Profile.Reading, probe: String)] {
+    package var unobservedFields: [(field: String, reading: Profile.FieldReading, probe: String)] {
         guard evidence.expectation.compared.contains(.fields) else { return [] }
         let survey = ProbePathSurvey(evidence)
         guard survey.canJudgeAbsence else { return [] }
         let selectedFields = evidence.expectation.comparedFields
-        // Without a plain purchase before the first case, a field that every purchase has may be
-        // missing for a good reason.
-        guard !selectedFields.isEmpty || evidence.observability.places != nil else { return [] }
+        // A field that every purchase has may be missing for a good reason when no plain purchase
+        // was made before the first case.
+        guard !selectedFields.isEmpty || evidence.observability.valuePaths != nil else { return [] }
         let requiredFields =
-            selectedFields.isEmpty ? Profile.Reading.fieldsOfEveryPurchase : selectedFields
+            selectedFields.isEmpty ? Profile.FieldReading.fieldsOfEveryPurchase : selectedFields
         return evidence.profile.probes.flatMap { probe in
             probe.readings.filter {
                 requiredFields.contains($0.key) && hasReturnedState(probe.name)

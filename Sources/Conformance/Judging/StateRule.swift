@@ -21,7 +21,7 @@ package struct StateRule: Rule {
     /// backend.
     private static func invisiblePurchaseReason(in evidence: CaseEvidence) -> Finding? {
         // These three fields do not depend on a purchase.
-        let purchaseFields = Set(Profile.Reading.names).subtracting([
+        let purchaseFields = Set(Profile.FieldReading.names).subtracting([
             "anonymous", "account", "source",
         ])
         let fields = evidence.expectation.states.flatMap(\.fields)
@@ -63,12 +63,12 @@ package struct StateRule: Rule {
         let expectedText = "\(field.name) of \(user) is \(text(expected, field: field.name))"
         func mismatchFinding(_ actual: JSONValue) -> Finding? {
             if matches(actual, expected, field: field.name) { return nil }
-            let places = Set(reading.conditions.map { "\(probe.name)\($0.pointer)" }).sorted()
+            let valuePaths = Set(reading.conditions.map { "\(probe.name)\($0.pointer)" }).sorted()
             return Finding(
                 .wrongStateValue,
                 expected: expectedText,
                 actual: text(actual, field: field.name)
-                    + " (\(places.joined(separator: ", ")))",
+                    + " (\(valuePaths.joined(separator: ", ")))",
                 location: field.location
             )
         }
@@ -116,14 +116,14 @@ package struct StateRule: Rule {
         case doubtful(Finding)
     }
 
-    /// Returns the truth of a mapping that combines several conditions with `additionalConditions` or `alternativeConditions`.
+    /// Returns the truth of a mapping that combines several conditions with `and` or `or`.
     ///
     /// A doubtful condition makes the result doubtful only when the other conditions do not decide
     /// it.
     private static func conditionResult(
-        of reading: Profile.Reading,
+        of reading: Profile.FieldReading,
         _ document: JSONValue?,
-        _ evaluate: (Profile.Reading) -> ConditionResult
+        _ evaluate: (Profile.FieldReading) -> ConditionResult
     ) -> ConditionResult {
         let first = evaluate(reading)
         if let others = reading.additionalConditions {
@@ -139,7 +139,7 @@ package struct StateRule: Rule {
 
     /// Returns `value` if any of the conditions has this value.
     ///
-    /// Otherwise returns the first doubtful one or, without any, the opposite value.
+    /// Otherwise returns the first doubtful condition; if there is none, the opposite of `value`.
     private static func combinedResult(_ conditionResults: [ConditionResult], by value: Bool)
         -> ConditionResult
     {
@@ -156,7 +156,9 @@ package struct StateRule: Rule {
 
     /// Returns the truth of one condition of a mapping in a probe's response.
     private static func conditionResult(
-        _ mappedField: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
+        _ mappedField: (
+            field: StateExpectation.Field, probe: String, reading: Profile.FieldReading
+        ),
         _ user: String,
         _ document: JSONValue?,
         _ expectedText: String,
@@ -192,20 +194,22 @@ package struct StateRule: Rule {
     /// treats like null.
     private static func valueWhenAbsent(
         _ field: StateExpectation.Field,
-        _ reading: Profile.Reading,
+        _ reading: Profile.FieldReading,
         in evidence: CaseEvidence
     ) -> JSONValue {
         value(.null, reading.meaning, field: field.name, at: evidence.subject.lastProbeTime)
             ?? .null
     }
 
-    /// Returns the finding that the mapped path may not exist at all; nil when the path may be
-    /// missing for a good reason.
+    /// Returns a finding when the profile probably maps a path that never exists; nil when there is
+    /// another reason for the missing path.
     ///
-    /// When the whole row of the user is missing, a wrong value is a failure in any case. A correct
-    /// value proves something only when the path is known to exist.
+    /// When the whole row of the user is missing, a wrong value is a failure in any case. A value
+    /// that matches "missing" proves something only when the path is known to exist.
     private static func absentPathFinding(
-        of mappedField: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
+        of mappedField: (
+            field: StateExpectation.Field, probe: String, reading: Profile.FieldReading
+        ),
         _ lookUp: ProbePathSurvey.PathLookup,
         _ expected: JSONValue,
         _ expectedText: String,
@@ -215,7 +219,8 @@ package struct StateRule: Rule {
         let actual = valueWhenAbsent(field, reading, in: evidence)
         let isDoubtful =
             lookUp == .memberMissing
-            || matches(actual, expected, field: field.name) && evidence.observability.places != nil
+            || matches(actual, expected, field: field.name)
+                && evidence.observability.valuePaths != nil
         let survey = ProbePathSurvey(evidence)
         guard isDoubtful, survey.canJudgeAbsence, !survey.hasContained(reading.pointer, by: probe)
         else {
@@ -263,7 +268,7 @@ package struct StateRule: Rule {
         _ found: JSONValue,
         _ user: String,
         _ field: StateExpectation.Field,
-        _ reading: Profile.Reading
+        _ reading: Profile.FieldReading
     ) -> Finding {
         Finding(
             .unobservable,
@@ -277,9 +282,9 @@ package struct StateRule: Rule {
 
     /// Judges whether a user exists or does not exist, as the contract expects.
     ///
-    /// The probe `user` decides. Without it, a probe decides that is known to distinguish existing
-    /// users from unknown IDs. Without such a probe, any probe that finds the user shows that the
-    /// user exists.
+    /// The probe `user` decides if the profile has it. Otherwise, a probe decides that is known to
+    /// return existing users and nothing for unknown IDs. Without such a probe, the user exists if
+    /// any probe finds the user.
     private static func existenceFinding(
         _ user: String,
         _ field: StateExpectation.Field,
@@ -304,8 +309,8 @@ package struct StateRule: Rule {
                 actual: presencesInProbes.contains(.sameAsUnknownUser)
                     ? "the probe returns the same response for an unknown ID"
                     : probeForExistence == nil
-                        ? "the profile has no probe that returns a registered user even without "
-                            + "purchases, and nothing for an unknown ID"
+                        ? "no probe of the profile can distinguish an unknown ID from a registered "
+                            + "user without purchases"
                         : "the response of probe '\(probeForExistence?.name ?? "")' could not be read",
                 location: field.location
             )
@@ -350,18 +355,18 @@ package struct StateRule: Rule {
     /// when the mapping defines no meaning for it.
     package static func value(
         _ found: JSONValue,
-        _ meaning: Profile.Reading.Meaning,
+        _ meaning: Profile.FieldReading.Meaning,
         field: String,
         at now: Instant
     ) -> JSONValue? {
         switch meaning {
-        case .isAny(let values): return .bool(values.contains(found))
-        case .isNone(let values): return .bool(!values.contains(found))
+        case .isOneOf(let values): return .bool(values.contains(found))
+        case .isNoneOf(let values): return .bool(!values.contains(found))
         case .isFuture:
             guard let parsedTime = Masking.instant(found) else { return .bool(false) }
             return .bool(parsedTime > now)
         case .value:
-            guard Profile.Reading.booleanFields.contains(field) else { return found }
+            guard Profile.FieldReading.booleanFields.contains(field) else { return found }
             switch found {
             case .bool: return found
             case .null: return .bool(false)

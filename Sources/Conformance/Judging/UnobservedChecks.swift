@@ -22,8 +22,8 @@ extension CaseEvidence {
     /// Whether every kill of the backend that should interrupt a delivery came before the response
     /// to that delivery.
     ///
-    /// The value is nil for a case without such a kill. A backend that has responded has confirmed
-    /// its work, so a later kill shows no more than a restart between two events.
+    /// The value is nil for a case without such a kill. After its response, the backend has
+    /// confirmed its work. A later kill therefore shows no more than a restart between two events.
     package var didKillInterruptDelivery: Bool? {
         let deliveriesWithKill = plan.subject.deliveries.filter {
             $0.crash?.killsBeforeResponse ?? false

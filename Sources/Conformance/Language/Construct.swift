@@ -6,6 +6,8 @@ package struct Construct<Owner: Sendable>: Sendable {
     private var example = ""
     private var check: @Sendable (Owner, ParsedMapping, inout NodeReader) -> Void = { _, _, _ in }
 
+    /// Creates the grammar of a mapping.
+    ///
     /// - Parameters:
     ///   - name: The name of the mapping in the JSON Schema and on the reference page.
     ///   - owner: The name of the mapping in error messages, with an article: `a delivery`.
@@ -26,24 +28,24 @@ package struct Construct<Owner: Sendable>: Sendable {
     }
 
     /// Requires that a mapping has exactly one of these keys; error messages show the example.
-    package func oneOf(_ keys: [String], example: String) -> Construct {
+    package func alternativeKeys(_ keys: [String], example: String) -> Construct {
         var construct = self
-        construct.shape.oneOf = keys
+        construct.shape.alternativeKeys = keys
         construct.example = example
         return construct
     }
 
     /// Allows a key only in a mapping that also has at least one of the other keys.
-    package func companionKeys(_ key: String, _ others: [String]) -> Construct {
+    package func companionKeys(_ key: String, _ otherKeys: [String]) -> Construct {
         var construct = self
-        construct.shape.companionKeys[key] = others
+        construct.shape.companionKeys[key] = otherKeys
         return construct
     }
 
     /// Requires that a mapping has at most one of these keys.
-    package func mutuallyExclusive(_ keys: [String]) -> Construct {
+    package func mutuallyExclusiveKeys(_ keys: [String]) -> Construct {
         var construct = self
-        construct.shape.mutuallyExclusive.append(keys)
+        construct.shape.mutuallyExclusiveKeys.append(keys)
         return construct
     }
 
@@ -86,16 +88,17 @@ package struct Construct<Owner: Sendable>: Sendable {
     }
 
     private func checkKeys(_ keys: ParsedMapping, _ reader: inout NodeReader) {
-        let presentKeys = shape.oneOf.filter { keys[$0] != nil }
-        // A misspelled key has been reported already.
+        let presentKeys = shape.alternativeKeys.filter { keys[$0] != nil }
+        // A misspelled key has already been reported as an unknown key, so the missing key is not
+        // reported too.
         let isMisspelled =
             presentKeys.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
-        if !shape.oneOf.isEmpty, presentKeys.count != 1, !isMisspelled {
-            let joinedList = Self.joinedList(shape.oneOf, "or")
+        if !shape.alternativeKeys.isEmpty, presentKeys.count != 1, !isMisspelled {
+            let joinedList = Self.joinedList(shape.alternativeKeys, "or")
             reader.fail(
                 presentKeys.isEmpty
                     ? .conflict(
-                        "\(shape.owner) needs one of \(Self.joinedList(shape.oneOf, "or"))",
+                        "\(shape.owner) needs one of \(Self.joinedList(shape.alternativeKeys, "or"))",
                         remedy: "Add one of them, for example '\(example)'."
                     )
                     : .conflict(
@@ -106,9 +109,11 @@ package struct Construct<Owner: Sendable>: Sendable {
                 at: keys.node.location
             )
         }
-        for (key, others) in shape.companionKeys.sorted(by: { $0.key < $1.key }) {
-            guard keys[key] != nil, !others.contains(where: { keys[$0] != nil }) else { continue }
-            let joinedList = Self.joinedList(others.map { "'\($0)'" }, "or")
+        for (key, otherKeys) in shape.companionKeys.sorted(by: { $0.key < $1.key }) {
+            guard keys[key] != nil, !otherKeys.contains(where: { keys[$0] != nil }) else {
+                continue
+            }
+            let joinedList = Self.joinedList(otherKeys.map { "'\($0)'" }, "or")
             reader.fail(
                 .conflict(
                     "'\(key)' requires \(joinedList)",
@@ -117,7 +122,7 @@ package struct Construct<Owner: Sendable>: Sendable {
                 at: keys.location(of: key)
             )
         }
-        for presentKeys in shape.mutuallyExclusive.map({ $0.filter { keys[$0] != nil } })
+        for presentKeys in shape.mutuallyExclusiveKeys.map({ $0.filter { keys[$0] != nil } })
         where presentKeys.count > 1 {
             let joinedList = Self.joinedList(presentKeys.map { "'\($0)'" }, "and")
             reader.fail(

@@ -2,18 +2,18 @@
 package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {
         case yaml(String)
-        case tooLarge
+        case tooManyNodes
         case duplicateKey(String)
         case unknownKey(String, allowed: [String])
         case missingKey(String, of: String)
-        case wrongKind(expected: String, found: String)
+        case wrongValueKind(expected: String, found: String)
         case unknownValue(String, valueKind: String, allowed: [String])
         /// A template, such as `{{id}}`, without quotation marks, which YAML reads as a mapping.
         case unquotedTemplate(String)
         case duration(String)
-        case template(String, known: [String], nearest: String? = nil)
-        case unknownName(String, valueKind: String, known: [String])
-        case unknownDelivery(String, known: [String])
+        case template(String, knownNames: [String], nearest: String? = nil)
+        case unknownName(String, valueKind: String, knownNames: [String])
+        case unknownDelivery(String, knownNames: [String])
         case duplicateDelivery(String)
         case wrongID(String, expected: String)
         case environment(String)
@@ -32,11 +32,11 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     package var message: String {
         switch problem {
         case .yaml(let text): "invalid YAML: \(text)"
-        case .tooLarge: "the file has more than \(LocatedNode.nodeCountMax) values"
+        case .tooManyNodes: "the file has more than \(LocatedNode.nodeCountMax) values"
         case .duplicateKey(let key): "the key '\(key)' appears twice"
         case .unknownKey(let key, _): "unknown key '\(key)'"
         case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
-        case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
+        case .wrongValueKind(let expected, let found): "expected \(expected), found \(found)"
         case .unknownValue(let text, let valueKind, _): "'\(text)' is not a known \(valueKind)"
         case .unquotedTemplate(let name): "{{\(name)}} is not in quotation marks"
         case .duration(let text): "'\(text)' is not a duration"
@@ -54,27 +54,28 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     package var remedy: String {
         switch problem {
         case .yaml: "Check the marked line and the line above it; indent with spaces, not tabs."
-        case .tooLarge: "Split the file, and do not use aliases that multiply its values."
+        case .tooManyNodes: "Split the file, and do not use aliases that multiply its values."
         case .duplicateKey: "Remove one of them."
         case .unknownKey(let key, let allowed): Self.suggestion(key, allowed, "Use one of")
         case .missingKey(let key, _): "Add '\(key): …'."
-        case .wrongKind(let expected, _): "Replace the value with \(expected)."
+        case .wrongValueKind(let expected, _): "Replace the value with \(expected)."
         case .unquotedTemplate(let name):
             "Write \"{{\(name)}}\": without quotes it is a YAML mapping."
         case .unknownValue(let text, _, let allowed): Self.suggestion(text, allowed, "Use one of")
         case .duration(let text):
             "Write a number and a unit (ms, s, m, h or d), for example '\(Self.digitsOrExample(text))s' "
                 + "or '\(Self.digitsOrExample(text))m'."
-        case .template(let name, let known, let nearest):
-            Self.suggestion(name, known, "Available templates", nearest)
-        case .unknownName(let name, let valueKind, let known):
-            (known.isEmpty
+        case .template(let name, let knownNames, let nearest):
+            Self.suggestion(name, knownNames, "Available templates", nearest)
+        case .unknownName(let name, let valueKind, let knownNames):
+            (knownNames.isEmpty
                 ? "No step introduces any \(valueKind)."
-                : Self.suggestion(name, known, "Known names"))
+                : Self.suggestion(name, knownNames, "Known names"))
                 + (valueKind == "phone"
                     ? ""
                     : " If the name is correct, add 'unknown-users: [\(name)]'.")
-        case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Known names")
+        case .unknownDelivery(let name, let knownNames):
+            Self.suggestion(name, knownNames, "Known names")
         case .duplicateDelivery: "Give one of them another name."
         case .wrongID(_, let expected): "Write 'contract: \(expected)', or move the file."
         case .environment(let name): "Set the variable, or give it a default: ${\(name):-value}."
@@ -111,11 +112,11 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         if let name = RenamedWord.name(of: word, among: allowed) {
             return "'\(word)' was renamed: write '\(name)'."
         }
-        let list = "\(lead): \(allowed.joined(separator: ", "))."
+        let allowedList = "\(lead): \(allowed.joined(separator: ", "))."
         guard let similarNames = nearest ?? Suggestion.nearest(to: word, among: allowed) else {
-            return list
+            return allowedList
         }
-        return "Did you mean '\(similarNames)'?" + (allowed.count > 12 ? "" : " " + list)
+        return "Did you mean '\(similarNames)'?" + (allowed.count > 12 ? "" : " " + allowedList)
     }
 }
 

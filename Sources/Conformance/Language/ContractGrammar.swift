@@ -18,7 +18,7 @@ extension Contract {
                 needs: [],
                 given: [],
                 steps: [],
-                expectation: Expectation(answers: .statuses([200])),
+                expectation: Expectation(responses: .statuses([200])),
                 location: node.location
             )
         }
@@ -46,7 +46,7 @@ extension Contract {
             "The expected outcome."
         ).precededByBlankLine
     }
-    .mutuallyExclusive(["crash-points", "orders", "vary"])
+    .mutuallyExclusiveKeys(["crash-points", "orders", "vary"])
     .checking { contract, keys, reader in
         contract.check(keys, &reader)
     }
@@ -115,7 +115,7 @@ extension Contract {
                 parts[1].count == 2, parts[1].allSatisfy({ $0.isASCII && $0.isNumber })
             else {
                 reader.fail(
-                    .wrongKind(expected: "a clause such as S-03", found: node.kind),
+                    .wrongValueKind(expected: "a clause such as S-03", found: node.kind),
                     at: node.location
                 )
                 return nil
@@ -127,8 +127,8 @@ extension Contract {
 }
 
 extension Field where Owner == Contract {
-    /// The field for the key `unknown-users`: the names that intentionally no step registers or
-    /// creates.
+    /// The field for the key `unknown-users`: the names of users that no step registers or creates,
+    /// on purpose.
     fileprivate static var unknownUsers: Field {
         let names = Syntax<[String]>(
             .list(.text("a name"), countMin: 1),
@@ -142,7 +142,7 @@ extension Field where Owner == Contract {
             "Users and accounts that no step registers or creates, on purpose. Without this key, "
                 + "such a name may be reported as misspelled.",
             fallback: "none"
-        ).since("0.2")
+        ).sinceVersion("0.2")
     }
 
     /// The field for the key `variants`, which this grammar neither reads nor writes.
@@ -178,7 +178,7 @@ extension Field where Owner == Contract {
                 let isDay = text.count == 10
                 guard let moment = Instant(iso8601: isDay ? text + "T00:00:00Z" : text) else {
                     reader.fail(
-                        .wrongKind(expected: "a date such as 2026-11-21", found: node.kind),
+                        .wrongValueKind(expected: "a date such as 2026-11-21", found: node.kind),
                         at: node.location
                     )
                     return
@@ -237,7 +237,7 @@ extension Contract {
 
     private func checkWaitForEndSteps(_ reader: inout NodeReader) {
         let sourceLocations = StepLocations(reader.sourceLocations)
-        for (delivery, step) in waitStepsWithoutSoonEnd {
+        for (delivery, step) in waitStepsWithoutPeriodEndingSoon {
             reader.fail(
                 .conflict(
                     "the event of the delivery '\(delivery)' has no end to wait for",
@@ -323,7 +323,7 @@ extension Contract {
     /// with its own expected response.
     private func checkExpectation(_ keys: ParsedMapping, _ reader: inout NodeReader) {
         guard let node = keys["expect"], case .mapping(let entries) = node.content else { return }
-        let keysDefiningExpectations = Expectation.grammar.shape.keys.filter(\.isSufficientAlone)
+        let keysDefiningExpectations = Expectation.grammar.shape.keys.filter(\.definesExpectation)
             .map(\.key)
         let hasExpectedResponses = (given + steps).contains(where: \.traits.definesExpectedResponse)
         guard !hasExpectedResponses,

@@ -21,32 +21,33 @@ struct ContractNames {
         }
         for key in ["given", "steps"] {
             for shapedNode in GrammarWalk.shapedNodes(key, in: root) {
-                collect(shapedNode)
+                collectNames(shapedNode)
                 if shapedNode.place == .contract(.request) || shapedNode.place == .contract(.phone)
                 {
-                    recordIntroducedName(shapedNode.node.scalar ?? "")
+                    recordIntroducedUsers(shapedNode.node.scalar ?? "")
                 }
             }
         }
-        for shapedNode in GrammarWalk.shapedNodes("expect", in: root) { collect(shapedNode) }
+        for shapedNode in GrammarWalk.shapedNodes("expect", in: root) { collectNames(shapedNode) }
         for user in introducedUsers where !names.users.contains(user) && !isMisspelled(user) {
             names.users.append(user)
         }
     }
 
-    private mutating func collect(_ shapedNode: GrammarWalk.ShapedNode) {
-        let texts = expanded(shapedNode.node.scalar ?? "")
+    private mutating func collectNames(_ shapedNode: GrammarWalk.ShapedNode) {
+        let texts = axisExpansions(shapedNode.node.scalar ?? "")
         switch shapedNode.shape {
-        case .name(.user, _): add(texts, to: \.users)
+        case .name(.user, _): addNames(texts, to: \.users)
         case .nameAlternatives(.user):
-            add(texts.flatMap { $0.split(separator: "|").map(String.init) }, to: \.users)
-        case .name(.account, _): add(texts, to: \.accounts)
+            addNames(texts.flatMap { $0.split(separator: "|").map(String.init) }, to: \.users)
+        case .name(.account, _): addNames(texts, to: \.accounts)
         case .name(.holder, _):
-            add(texts, to: \.accounts)
-            add(texts, to: \.users)
-        case .name(.delivery, .introduces): add(texts, to: \.deliveries)
-        case .name(.call, .introduces): add(texts, to: \.calls)
-        // Templates cannot name phones, and a reference to a delivery or a call defines none.
+            addNames(texts, to: \.accounts)
+            addNames(texts, to: \.users)
+        case .name(.delivery, .introduces): addNames(texts, to: \.deliveries)
+        case .name(.call, .introduces): addNames(texts, to: \.calls)
+        // Templates cannot name phones. A reference to a delivery or a call does not define the
+        // name.
         case .name(.phone, _), .name(.delivery, _), .name(.call, _), .nameAlternatives: break
         case .text, .scalar, .verbatim, .secret, .pattern, .flag, .count, .duration, .words,
             .openWords,
@@ -55,18 +56,18 @@ struct ContractNames {
         }
     }
 
-    private mutating func add(
+    private mutating func addNames(
         _ texts: [String],
         to list: WritableKeyPath<TemplateNames, [String]>
     ) {
-        // An axis may have a thousand values, so the lookup must be fast.
+        // One key of `variants` may have a thousand values, so the lookup must be fast.
         var collectedNames = Set(names[keyPath: list])
         names[keyPath: list] += texts.filter { collectedNames.insert($0).inserted }
     }
 
     /// Returns every string that results from a string when the values of `variants` replace their
     /// templates.
-    private func expanded(_ text: String) -> [String] {
+    private func axisExpansions(_ text: String) -> [String] {
         names.axes.reduce([text]) { texts, axis in
             texts.flatMap { text in
                 Template(text).names.contains(axis.name)
@@ -79,8 +80,8 @@ struct ContractNames {
     }
 
     /// Records the users whose IDs a string contains as templates, such as `{{user.ada}}`.
-    private mutating func recordIntroducedName(_ text: String) {
-        for text in expanded(text) { introducedUsers += TemplateValues.users(in: [text]) }
+    private mutating func recordIntroducedUsers(_ text: String) {
+        for text in axisExpansions(text) { introducedUsers += TemplateValues.users(in: [text]) }
     }
 
     /// Whether the name of a user is a misspelling of a defined name.

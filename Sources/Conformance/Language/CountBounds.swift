@@ -44,7 +44,7 @@ struct CountBounds: Hashable, Sendable {
             Field.optional("at-most", \.maximum, .count(range), "The largest count.")
         }
         return Syntax(
-            .construct(grammar.shape.requiring("at-most")),
+            .construct(grammar.shape.requiringKey("at-most")),
             read: { node, reader in
                 guard let bounds = grammar.read(node, &reader) else { return nil }
                 if case .mapping(let entries) = node.content, entries.isEmpty {

@@ -1,7 +1,7 @@
 extension Profile {
     /// Returns the location of each template in the request body of an endpoint, by the template's
     /// name.
-    package func templatePointers(in endpoint: String) -> [String: JSONPointer] {
+    package func pointersByTemplateName(in endpoint: String) -> [String: JSONPointer] {
         endpoints[endpoint]?.body.map(\.templatePointersInJSON) ?? [:]
     }
 }
@@ -22,7 +22,8 @@ extension Profile.Endpoint {
         fields: [HTTPMessage.Field] = []
     ) -> HTTPMessage.Request {
         var source = NamedValues(texts: values)
-        // Template names without a value for this route are absent, not unknown.
+        // These names are valid in every endpoint. A name without a value is marked as absent, so
+        // that its field is omitted and no error is reported.
         for name in Call.valueNames + ["account"] where source.values[name] == nil {
             source.values[name] = .some(nil)
         }
@@ -66,10 +67,11 @@ extension JSONValue {
     /// The locations of all strings in this JSON value that consist of one template, by the
     /// template's name.
     package var templatePointersInJSON: [String: JSONPointer] {
-        var templatePointers: [String: JSONPointer] = [:]
+        var pointersByTemplateName: [String: JSONPointer] = [:]
         func search(_ value: JSONValue, _ pointer: JSONPointer) {
             switch value {
-            case .string: if let name = value.templateName { templatePointers[name] = pointer }
+            case .string:
+                if let name = value.templateName { pointersByTemplateName[name] = pointer }
             case .object(let object):
                 for member in object.members { search(member.value, pointer.appending(member.key)) }
             case .array(let elements):
@@ -80,7 +82,7 @@ extension JSONValue {
             }
         }
         search(self, JSONPointer())
-        return templatePointers
+        return pointersByTemplateName
     }
 }
 

@@ -1,7 +1,7 @@
 /// One key of a YAML mapping, with the code that reads the key's value into an `Owner` and writes
 /// it.
 package struct Field<Owner: Sendable>: Sendable {
-    package typealias Path<Value> = WritableKeyPath<Owner, Value> & Sendable
+    package typealias FieldKeyPath<Value> = WritableKeyPath<Owner, Value> & Sendable
 
     package var shape: KeyShape
     /// Whether a blank line precedes the key in a written file.
@@ -25,7 +25,7 @@ package struct Field<Owner: Sendable>: Sendable {
     /// Creates the field for a required key.
     package static func required<Value>(
         _ key: String,
-        _ path: any Path<Value>,
+        _ path: any FieldKeyPath<Value>,
         _ syntax: Syntax<Value>,
         _ doc: String
     ) -> Field {
@@ -43,7 +43,7 @@ package struct Field<Owner: Sendable>: Sendable {
     /// Creates the field for an optional key with a default value.
     package static func value<Value: Equatable & Sendable>(
         _ key: String,
-        _ path: any Path<Value>,
+        _ path: any FieldKeyPath<Value>,
         _ syntax: Syntax<Value>,
         default defaultValue: Value,
         _ doc: String,
@@ -66,7 +66,7 @@ package struct Field<Owner: Sendable>: Sendable {
     /// Creates the field for an optional key without a default value.
     package static func optional<Value: Sendable>(
         _ key: String,
-        _ path: any Path<Value?>,
+        _ path: any FieldKeyPath<Value?>,
         _ syntax: Syntax<Value>,
         _ doc: String,
         fallback: String? = nil
@@ -83,14 +83,15 @@ package struct Field<Owner: Sendable>: Sendable {
     }
 
     /// Creates the field for a key with the value `true` or `false`; the default is `false`.
-    package static func flag(_ key: String, _ path: any Path<Bool>, _ doc: String) -> Field {
+    package static func flag(_ key: String, _ path: any FieldKeyPath<Bool>, _ doc: String) -> Field
+    {
         value(key, path, .flag, default: false, doc)
     }
 
     /// Creates the field for an option: a key whose only allowed word turns the option on.
     package static func switchWord(
         _ key: String,
-        _ path: any Path<Bool>,
+        _ path: any FieldKeyPath<Bool>,
         _ word: String,
         _ valueKind: String,
         _ doc: String
@@ -101,7 +102,7 @@ package struct Field<Owner: Sendable>: Sendable {
     /// Creates the field for a key with a list; the default is an empty list.
     package static func list<Element: Equatable & Sendable>(
         _ key: String,
-        _ path: any Path<[Element]>,
+        _ path: any FieldKeyPath<[Element]>,
         _ element: Syntax<Element>,
         countMin: Int = 0,
         _ doc: String
@@ -112,7 +113,7 @@ package struct Field<Owner: Sendable>: Sendable {
     /// Creates the field for one case of an enumeration in which every case has its own key.
     package static func choice<Whole: Sendable, Part: Sendable>(
         _ key: String,
-        _ path: any Path<Whole>,
+        _ path: any FieldKeyPath<Whole>,
         _ syntax: Syntax<Part>,
         embed: @escaping @Sendable (Part) -> Whole,
         extract: @escaping @Sendable (Whole) -> Part?,
@@ -143,16 +144,16 @@ package struct Field<Owner: Sendable>: Sendable {
 
     /// A copy of the field, marked as a complete expectation: a contract needs no other key under
     /// `expect`.
-    package var sufficientAlone: Field {
+    package var definingExpectation: Field {
         var field = self
-        field.shape.isSufficientAlone = true
+        field.shape.definesExpectation = true
         return field
     }
 
     /// Returns a copy of the field, marked as available since this version of Assay.
-    package func since(_ version: String) -> Field {
+    package func sinceVersion(_ version: String) -> Field {
         var field = self
-        field.shape.since = version
+        field.shape.sinceVersion = version
         return field
     }
 }

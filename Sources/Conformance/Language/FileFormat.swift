@@ -25,7 +25,7 @@ package enum FileFormat: String, CaseIterable, Sendable {
         case .contract:
             reference.page(
                 title: "Contract language",
-                discovery: """
+                introductionText: """
                     Every key of a contract file. `assay explain KEY` prints the same in the terminal.
 
                     This page is generated from the grammar, like `contracts/contract.schema.json`. \
@@ -35,7 +35,7 @@ package enum FileFormat: String, CaseIterable, Sendable {
         case .profile:
             reference.page(
                 title: "Profile language",
-                discovery: """
+                introductionText: """
                     Every key of `assay.yaml`. `assay explain KEY` prints the same in the terminal.
 
                     This page is generated from the grammar, like `contracts/profile.schema.json`. \

@@ -25,12 +25,13 @@ package struct GrammarReference: Sendable {
     ) -> [KeyLocation] {
         construct.keys.flatMap { key -> [KeyLocation] in
             // The first key of a step identifies the step, so its other keys are listed below it.
-            let ownPath = path + [key.key]
-            let nested = key.shape.directConstructs.flatMap { directConstructs -> [KeyLocation] in
-                guard key.shape.isSteps, let firstKey = directConstructs.keys.first else {
-                    return keyLocations(in: directConstructs, below: ownPath, depth + 1)
+            let pathOfKey = path + [key.key]
+            let nestedLocations = key.shape.directConstructs.flatMap {
+                directConstructs -> [KeyLocation] in
+                guard key.shape.isStepList, let firstKey = directConstructs.keys.first else {
+                    return keyLocations(in: directConstructs, below: pathOfKey, depth + 1)
                 }
-                let firstKeyPath = ownPath + [firstKey.key]
+                let firstKeyPath = pathOfKey + [firstKey.key]
                 return [KeyLocation(path: firstKeyPath, key: firstKey)]
                     + firstKey.shape.directConstructs.flatMap {
                         keyLocations(in: $0, below: firstKeyPath, depth + 1)
@@ -43,7 +44,7 @@ package struct GrammarReference: Sendable {
                             }
                     }
             }
-            return [KeyLocation(path: ownPath, key: key)] + nested
+            return [KeyLocation(path: pathOfKey, key: key)] + nestedLocations
         }
     }
 
@@ -79,22 +80,22 @@ package struct GrammarReference: Sendable {
         ]
         if key.isRequired { labeledLines.append(("required", "yes")) }
         if let fallback = key.fallback { labeledLines.append(("default", fallback)) }
-        let below = key.shape.isSteps ? [] : key.shape.directConstructs.flatMap(\.keys)
+        let below = key.shape.isStepList ? [] : key.shape.directConstructs.flatMap(\.keys)
         if !below.isEmpty {
             labeledLines.append(("keys", below.map(\.key).joined(separator: ", ")))
         }
-        labeledLines.append(("since", key.since))
+        labeledLines.append(("since", key.sinceVersion))
         return labeledLines.map { ($0.label, $0.text.replacing("`", with: "")) }
     }
 
     // MARK: The page
 
     /// Returns the reference page in DocC's Markdown, with a table of keys for every mapping.
-    package func page(title: String, discovery: String) -> String {
+    package func page(title: String, introductionText: String) -> String {
         var seenNames: Set<String> = []
         let constructs = [root] + root.keys.flatMap(\.shape.constructs)
         let sections = constructs.filter { seenNames.insert($0.name).inserted }.map(section)
-        return "# \(title)\n\n\(discovery)\n\n" + sections.joined(separator: "\n")
+        return "# \(title)\n\n\(introductionText)\n\n" + sections.joined(separator: "\n")
     }
 
     private func section(_ construct: ConstructShape) -> String {
@@ -102,19 +103,20 @@ package struct GrammarReference: Sendable {
         lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
         for key in construct.keys {
             let fallback = key.isRequired ? "*required*" : key.fallback ?? ""
-            let since = key.since == KeyShape.firstVersion ? "" : " Since \(key.since)."
-            let cells = ["`\(key.key)`", key.shape.kind, fallback, key.doc + since]
+            let sinceVersion =
+                key.sinceVersion == KeyShape.firstVersion ? "" : " Since \(key.sinceVersion)."
+            let cells = ["`\(key.key)`", key.shape.kind, fallback, key.doc + sinceVersion]
             lines.append("| " + cells.map(Self.escapedCell).joined(separator: " | ") + " |")
         }
-        if !construct.oneOf.isEmpty {
-            let keys = construct.oneOf.map { "`\($0)`" }.joined(separator: ", ")
+        if !construct.alternativeKeys.isEmpty {
+            let keys = construct.alternativeKeys.map { "`\($0)`" }.joined(separator: ", ")
             lines += ["", "Exactly one of \(keys) is required."]
         }
-        for (key, others) in construct.companionKeys.sorted(by: { $0.key < $1.key }) {
-            let keys = others.map { "`\($0)`" }.joined(separator: ", ")
-            lines += ["", "`\(key)` requires \(others.count > 1 ? "one of " : "")\(keys)."]
+        for (key, otherKeys) in construct.companionKeys.sorted(by: { $0.key < $1.key }) {
+            let keys = otherKeys.map { "`\($0)`" }.joined(separator: ", ")
+            lines += ["", "`\(key)` requires \(otherKeys.count > 1 ? "one of " : "")\(keys)."]
         }
-        for group in construct.mutuallyExclusive {
+        for group in construct.mutuallyExclusiveKeys {
             let keys = group.map { "`\($0)`" }.joined(separator: ", ")
             lines += ["", "At most one of \(keys) is allowed."]
         }
@@ -127,7 +129,7 @@ package struct GrammarReference: Sendable {
 extension Shape {
     /// Whether the shape is a list of steps; the first key of a step identifies the kind of the
     /// step.
-    var isSteps: Bool {
+    var isStepList: Bool {
         guard case .list(.either(let shapes), _) = self else { return false }
         return shapes.count > 5
     }

@@ -49,7 +49,9 @@ package struct GrammarSchema {
                 key: "properties",
                 value: .object(
                     JSONObject(
-                        members: construct.keys.map { .init(key: $0.key, value: property($0)) }
+                        members: construct.keys.map {
+                            .init(key: $0.key, value: propertySchema($0))
+                        }
                     )
                 )
             )
@@ -70,7 +72,7 @@ package struct GrammarSchema {
         }
     }
 
-    private func property(_ key: KeyShape) -> JSONValue {
+    private func propertySchema(_ key: KeyShape) -> JSONValue {
         var doc = key.doc
         if let fallback = key.fallback { doc += " Default: \(fallback)." }
         var members = [JSONObject.Member(key: "description", value: .string(doc))]
@@ -147,8 +149,8 @@ package struct GrammarSchema {
         return .object(JSONObject(members: members))
     }
 
-    /// Returns all JSON values as which YAML may read a word: an unquoted `500` or `true` is not a
-    /// string.
+    /// Returns all JSON values that YAML may produce for a word: the string, and for an unquoted
+    /// word such as `500` or `true` also the number or Boolean.
     private func yamlSpellings(_ word: String) -> [JSONValue] {
         guard let value = try? JSONValue(parsing: word), value.string == nil else {
             return [.string(word)]

@@ -86,11 +86,11 @@ package struct GrammarWalk {
     private static func choice(of shapes: [Shape], for node: LocatedNode) -> Shape {
         let acceptingShapes = shapes.filter { $0.acceptsKind(node) }
         let keys = Set(node.entries.map(\.key))
-        let identifiedByFirstKey = acceptingShapes.first { shape in
+        let shapeIdentifiedByFirstKey = acceptingShapes.first { shape in
             guard case .construct(let construct) = shape else { return false }
             return construct.keys.first.map { keys.contains($0.key) } ?? false
         }
-        return identifiedByFirstKey ?? acceptingShapes.first ?? shapeOfUnknownKey
+        return shapeIdentifiedByFirstKey ?? acceptingShapes.first ?? shapeOfUnknownKey
     }
 }
 

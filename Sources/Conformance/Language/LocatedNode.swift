@@ -90,10 +90,12 @@ package struct LocatedNode: Sendable {
         return sourceLocations
     }
 
-    /// Returns the node's tree in which the values of `variants` replace the templates `{{axis}}`,
-    /// `{{axis+1}}` and `{{axis-1}}`.
+    /// Returns a copy of the node's tree in which the templates of each axis are replaced by its
+    /// value. For an axis `n`, these are `{{n}}`, `{{n+1}}` and `{{n-1}}`.
     ///
     /// Other templates remain.
+    ///
+    /// - Parameter axes: One value for each axis that the contract defines under `variants`.
     package func replacingAxes(_ axes: [(name: String, value: String)]) -> LocatedNode {
         switch content {
         case .scalar(let text, let isPlain):

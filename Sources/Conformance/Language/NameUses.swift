@@ -5,7 +5,8 @@
 package struct NameUses: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case user, account, phone, delivery, call
-        /// An account that signs up or signs in with an app, together with its user.
+        /// The name of an account with which a user signs up or signs in to an app. The name
+        /// denotes the account and its user.
         case holder = "account holder"
     }
 
@@ -31,7 +32,7 @@ package struct NameUses: Hashable, Sendable {
     /// The name of the phone in steps that name no phone.
     package static let defaultPhoneName = "phone"
 
-    private var uses: [NameUse] = []
+    private var nameUses: [NameUse] = []
 
     package init() {}
 
@@ -41,7 +42,7 @@ package struct NameUses: Hashable, Sendable {
         _ name: String,
         at location: SourceLocation
     ) {
-        uses.append(NameUse(kind: kind, role: role, name: name, location: location))
+        nameUses.append(NameUse(kind: kind, role: role, name: name, location: location))
     }
 
     /// Records the users whose IDs occur as templates in a step, because the backend may first see
@@ -63,7 +64,7 @@ package struct NameUses: Hashable, Sendable {
     /// Returns the names of one kind, such as all users, that the contract introduces, in the order
     /// of the file.
     package func introducedNames(_ kind: Kind) -> [String] {
-        Self.unique(uses.filter { $0.kind == kind && $0.role == .introduces }.map(\.name))
+        Self.unique(nameUses.filter { $0.kind == kind && $0.role == .introduces }.map(\.name))
     }
 
     // MARK: Checking
@@ -82,11 +83,11 @@ package struct NameUses: Hashable, Sendable {
     }
 
     private func errors(of kind: Kind, _ unknownUsers: [String]) -> [ContractError] {
-        let usesOfKind = uses.filter { $0.kind == kind }
+        let usesOfKind = nameUses.filter { $0.kind == kind }
         let introducedNames = Self.unique(
             unknownUsers + usesOfKind.filter { $0.role == .introduces }.map(\.name)
         )
-        let known = Self.unique(
+        let knownNames = Self.unique(
             introducedNames + usesOfKind.filter { $0.role == .mentions }.map(\.name)
         )
         return usesOfKind.compactMap { use -> ContractError? in
@@ -94,22 +95,23 @@ package struct NameUses: Hashable, Sendable {
             switch use.role {
             case .introduces: return nil
             case .refers:
-                guard !known.contains(use.name) else { return nil }
-                return error(use, known: known)
+                guard !knownNames.contains(use.name) else { return nil }
+                return error(use, knownNames: knownNames)
             case .mentions:
                 let likelyIntendedNames = likelyIntendedNames(
                     of: use,
                     among: usesOfKind,
                     introducedNames
                 )
-                return likelyIntendedNames.isEmpty ? nil : error(use, known: likelyIntendedNames)
+                return likelyIntendedNames.isEmpty
+                    ? nil : error(use, knownNames: likelyIntendedNames)
             }
         }
     }
 
-    private func error(_ use: NameUse, known: [String]) -> ContractError {
+    private func error(_ use: NameUse, knownNames: [String]) -> ContractError {
         ContractError(
-            .unknownName(use.name, valueKind: use.kind.rawValue, known: known),
+            .unknownName(use.name, valueKind: use.kind.rawValue, knownNames: knownNames),
             at: use.location
         )
     }
@@ -139,10 +141,10 @@ package struct NameUses: Hashable, Sendable {
         guard word != name else { return false }
         let (letters, others) = (word.filter { !$0.isNumber }, name.filter { !$0.isNumber })
         guard letters != others else { return false }
-        return Suggestion.nearest(to: word, among: [name]) != nil || isSwap(word, name)
+        return Suggestion.nearest(to: word, among: [name]) != nil || isLetterSwap(word, name)
     }
 
-    private static func isSwap(_ left: String, _ right: String) -> Bool {
+    private static func isLetterSwap(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
         guard left.count == right.count else { return false }
         let differingIndices = left.indices.filter { left[$0] != right[$0] }

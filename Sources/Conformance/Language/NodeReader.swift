@@ -37,7 +37,7 @@ package struct NodeReader: Sendable {
 
     package mutating func entries(_ node: LocatedNode) -> [LocatedNode.Entry]? {
         guard case .mapping(let entries) = node.content else {
-            fail(.wrongKind(expected: "a mapping", found: node.kind), at: node.location)
+            fail(.wrongValueKind(expected: "a mapping", found: node.kind), at: node.location)
             return nil
         }
         return entries
@@ -45,7 +45,7 @@ package struct NodeReader: Sendable {
 
     package mutating func sequence(_ node: LocatedNode) -> [LocatedNode] {
         guard case .sequence(let elements) = node.content else {
-            fail(.wrongKind(expected: "a list", found: node.kind), at: node.location)
+            fail(.wrongValueKind(expected: "a list", found: node.kind), at: node.location)
             return []
         }
         return elements
@@ -53,7 +53,7 @@ package struct NodeReader: Sendable {
 
     package mutating func text(_ node: LocatedNode) -> String? {
         guard case .scalar(let text, let isPlain) = node.content, !(isPlain && text.isEmpty) else {
-            fail(.wrongKind(expected: "a string", found: node.kind), at: node.location)
+            fail(.wrongValueKind(expected: "a string", found: node.kind), at: node.location)
             return nil
         }
         return text
@@ -61,7 +61,7 @@ package struct NodeReader: Sendable {
 
     package mutating func flag(_ node: LocatedNode) -> Bool {
         guard case .bool(let flag) = node.json else {
-            fail(.wrongKind(expected: "true or false", found: node.kind), at: node.location)
+            fail(.wrongValueKind(expected: "true or false", found: node.kind), at: node.location)
             return false
         }
         return flag
@@ -72,7 +72,7 @@ package struct NodeReader: Sendable {
             range.contains(count)
         else {
             fail(
-                .wrongKind(
+                .wrongValueKind(
                     expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
                     found: node.kind
                 ),
@@ -120,7 +120,7 @@ package struct NodeReader: Sendable {
         guard let text = text(node) else { return nil }
         guard let pointer = JSONPointer(text) else {
             fail(
-                .wrongKind(expected: "a JSON pointer such as /event/price", found: node.kind),
+                .wrongValueKind(expected: "a JSON pointer such as /event/price", found: node.kind),
                 at: node.location
             )
             return nil
@@ -131,7 +131,7 @@ package struct NodeReader: Sendable {
     /// Reads a string that may be empty, such as a header or a body.
     package mutating func possiblyEmptyText(_ node: LocatedNode) -> String? {
         guard case .scalar(let text, _) = node.content else {
-            fail(.wrongKind(expected: "a string", found: node.kind), at: node.location)
+            fail(.wrongValueKind(expected: "a string", found: node.kind), at: node.location)
             return nil
         }
         return text
@@ -164,7 +164,7 @@ package struct NodeReader: Sendable {
         let isName = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
         guard isName, !text.isEmpty else {
             fail(
-                .wrongKind(expected: "a name of letters and digits", found: "'\(text)'"),
+                .wrongValueKind(expected: "a name of letters and digits", found: "'\(text)'"),
                 at: location
             )
             return false

@@ -1,14 +1,14 @@
 extension Search {
     /// The values of the contract's key `vary`, collected while the file is parsed.
-    struct Generated: Hashable, Sendable {
+    struct GeneratedSearch: Hashable, Sendable {
         var variation = Variation.unknownTypes
         var count = 12
 
-        static let grammar = Construct<Generated>(
+        static let grammar = Construct<GeneratedSearch>(
             "vary",
             "'vary'",
             "Variations of one event that must make no difference to a tolerant backend.",
-            makeEmptyOwner: { _ in Generated() }
+            makeEmptyOwner: { _ in GeneratedSearch() }
         ) {
             Field.required("what", \.variation, .choice("variation"), "The kind of variation.")
             Field.value(
@@ -24,7 +24,7 @@ extension Search {
     /// The three contract keys that expand a contract to many runs.
     static let keys = ["crash-points", "orders", "vary"]
 
-    /// The contract key that defines this rule for many runs.
+    /// The contract key, such as `orders`, that makes one contract run many times in this way.
     var key: String {
         switch self {
         case .crashPoints: "crash-points"
@@ -33,7 +33,8 @@ extension Search {
         }
     }
 
-    /// The number of sampled orders for `orders: every` with more than `permutedCountMax` events.
+    /// The number of sampled orders for `orders: every` with more than
+    /// `Search.exhaustivelyOrderedEventCountMax` events.
     static let defaultSampleSize = 40
 }
 
@@ -78,11 +79,11 @@ extension Field where Owner == Contract {
         .choice(
             "vary",
             \.search,
-            Search.Generated.grammar.flow,
+            Search.GeneratedSearch.grammar.flow,
             embed: { Search.generated($0.variation, count: $0.count) },
             extract: { search in
                 guard case .generated(let variation, let count) = search else { return nil }
-                return Search.Generated(variation: variation, count: count)
+                return Search.GeneratedSearch(variation: variation, count: count)
             },
             "Varies the only event of `steps`. A failing variation is shrunk to a small one, which "
                 + "the option `--found` writes as a contract."

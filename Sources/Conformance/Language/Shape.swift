@@ -62,12 +62,12 @@ package struct ConstructShape: Hashable, Sendable {
     package let doc: String
     package let keys: [KeyShape]
     /// The keys of which exactly one is required; empty: the mapping has no such rule.
-    package var oneOf: [String] = []
+    package var alternativeKeys: [String] = []
     /// The keys that are allowed only together with another key, each with the list of possible
     /// other keys.
     package var companionKeys: [String: [String]] = [:]
     /// Groups of keys of which at most one is allowed.
-    package var mutuallyExclusive: [[String]] = []
+    package var mutuallyExclusiveKeys: [[String]] = []
 
     package subscript(key: String) -> KeyShape? { keys.first { $0.key == key } }
 
@@ -79,7 +79,7 @@ package struct ConstructShape: Hashable, Sendable {
     }
 
     /// Returns a copy of the shape in which the key is required.
-    func requiring(_ key: String) -> ConstructShape {
+    func requiringKey(_ key: String) -> ConstructShape {
         let keys = keys.map { shape in
             var shape = shape
             shape.isRequired = shape.isRequired || shape.key == key
@@ -98,11 +98,11 @@ package struct KeyShape: Hashable, Sendable {
     /// Whether the key is allowed in contracts for backends and in contracts for apps.
     package var isSupportedByAllTargets = false
     /// Whether the key alone makes its mapping a complete expectation.
-    package var isSufficientAlone = false
+    package var definesExpectation = false
     /// The default value as shown to readers; nil: the key has no default value.
     package var fallback: String?
     /// The first version of Assay that accepts the key.
-    package var since = Self.firstVersion
+    package var sinceVersion = Self.firstVersion
 
     package static let firstVersion = "0.1"
 
@@ -134,7 +134,7 @@ extension Shape {
         case .json: "any value"
         case .null: "`null`"
         case .pointer: "a JSON pointer"
-        case .list: isSteps ? "a list of steps" : "a list: \(elementKind)"
+        case .list: isStepList ? "a list of steps" : "a list: \(elementKind)"
         case .map(let key, let value, _): "a mapping from \(key.kind) to \(value.kind)"
         case .construct(let construct): construct.owner
         case .either(let shapes): shapes.map(\.kind).joined(separator: "; or ")

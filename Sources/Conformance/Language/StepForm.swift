@@ -63,7 +63,7 @@ package struct StepForm: Sendable {
 extension Step {
     /// The YAML forms of all steps, in the order in which help texts list them.
     package static let yamlForms: [StepForm] = [
-        .register, .deliver, .probe, .waitForEnd, .call, .request, .together, .restart,
+        .register, .deliver, .probe, .waitForEnd, .call, .request, .concurrentCalls, .restart,
         .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
         .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
     ]

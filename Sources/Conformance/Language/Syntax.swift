@@ -30,7 +30,8 @@ package struct Syntax<Value: Sendable>: Sendable {
         Syntax(.templated(shape, .profile(slot)), read: read, write: write)
     }
 
-    /// Returns a syntax with the same notation for another Swift type, using these two conversions.
+    /// Returns a syntax with the same notation for another Swift type, which two functions convert
+    /// to and from the type of this syntax.
     package func mapped<Other: Sendable>(
         to embed: @escaping @Sendable (Value) -> Other,
         from extract: @escaping @Sendable (Other) -> Value
@@ -186,7 +187,7 @@ extension Syntax {
                 }
                 if nodes.count < countMin {
                     reader.fail(
-                        .wrongKind(
+                        .wrongValueKind(
                             expected: "a list with \(countMin) or more values",
                             found: nodes.isEmpty ? "an empty list" : "a list with \(nodes.count)"
                         ),

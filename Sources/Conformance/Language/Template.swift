@@ -6,7 +6,8 @@
 /// - A name is enclosed in `{{` and the next `}}`. Blanks around the name are ignored, and the name
 ///   contains no brace.
 /// - `{{{{` is an escape for two literal braces: `{{{{user}}` is the string `{{user}}`.
-/// - `{{` without a name is literal here, but an error when a file is read.
+/// - `{{` without a name is literal text in a `Template`, but `TemplateChecks` reports it as an
+///   error in a contract or profile.
 package struct Template: Hashable, Sendable, CustomStringConvertible {
     package enum Piece: Hashable, Sendable {
         case text(String)
@@ -27,7 +28,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
             switch token.kind {
             case .text(let text): append(text)
             case .name(let name): pieces.append(.name(name))
-            case .unclosed: append("{{")
+            case .unclosedBraces: append("{{")
             }
         }
     }
@@ -145,7 +146,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
             case text(String)
             case name(String)
             /// `{{` that opens a name without a closing `}}`.
-            case unclosed
+            case unclosedBraces
         }
 
         let kind: Kind
@@ -161,7 +162,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         var tokens: [Token] = []
         let bytes = text.utf8
         var position = bytes.startIndex
-        func add(_ kind: Token.Kind, until end: String.Index) {
+        func addToken(_ kind: Token.Kind, until end: String.Index) {
             if position < end { tokens.append(Token(kind: kind, range: position..<end)) }
             position = end
         }
@@ -171,21 +172,21 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
             let literal = String(repeating: "{", count: count / 4 * 2 + count % 2)
             let opensName = count % 4 >= 2
             let nameStart = bytes.index(runEnd, offsetBy: opensName ? -2 : 0)
-            add(.text(text[position..<brace] + literal), until: nameStart)
+            addToken(.text(text[position..<brace] + literal), until: nameStart)
             guard opensName else { continue }
             guard let close = closingBraces(bytes, after: runEnd) else {
-                add(.unclosed, until: runEnd)
+                addToken(.unclosedBraces, until: runEnd)
                 continue
             }
             let name = text[runEnd..<close].trimmingBlanks
-            add(.name(name), until: bytes.index(close, offsetBy: 2))
+            addToken(.name(name), until: bytes.index(close, offsetBy: 2))
         }
-        add(.text(String(text[position...])), until: bytes.endIndex)
+        addToken(.text(String(text[position...])), until: bytes.endIndex)
         return tokens
     }
 
-    /// Returns the position of the `}}` that closes a name; nil when no brace follows, or a
-    /// different brace comes first.
+    /// Returns the position of the `}}` that closes a name; nil when there is no closing `}}`, or
+    /// another brace comes before it.
     private static func closingBraces(
         _ bytes: String.UTF8View,
         after start: String.Index

@@ -43,7 +43,7 @@ package struct TemplateChecks {
             check(shapedNode.node, scope)
             for axis in names.axes
             where Template(shapedNode.node.scalar ?? "").names.contains(where: axis.allows) {
-                // The value of an axis cannot contain an axis.
+                // The values of one `variants` key cannot contain templates of another key.
                 var names = names
                 names.axes = []
                 for value in axisNodes[axis.name] ?? [] {
@@ -87,7 +87,7 @@ struct TemplateErrorFinder {
                 )
             }
             return ContractError(
-                .template(problem.name, known: problem.known, nearest: problem.nearest),
+                .template(problem.name, knownNames: problem.knownNames, nearest: problem.nearest),
                 at: place
             )
         }

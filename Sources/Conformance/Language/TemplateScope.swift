@@ -72,8 +72,8 @@ package struct TemplateScope: Hashable, Sendable {
         case start
         /// The path and body of an endpoint.
         case endpoint
-        /// The path and body of the login request with a response value that later requests use
-        /// (key `session`).
+        /// The path and body of the login request under the key `session`; later requests use a
+        /// value from the login response.
         case login
         /// The path, body or command of the action that creates a user.
         case creation
@@ -91,7 +91,8 @@ package struct TemplateScope: Hashable, Sendable {
         case accessPath
         /// The response to the request by which the app asks whether the user has access.
         case accessAnswer
-        /// Every other string of a profile, which is sent unchanged.
+        /// No templates are filled: the string is sent unchanged. This applies to all strings of a
+        /// profile that no other case of this type names.
         case none
 
         package var words: [TemplateWord] {
@@ -128,16 +129,16 @@ package struct TemplateScope: Hashable, Sendable {
             case .name(let text):
                 if allows(text) { return nil }
                 name = text
-            case .unclosed: name = ""
+            case .unclosedBraces: name = ""
             }
-            let known = self.known
+            let knownNames = self.knownNames
             return TemplateProblem(
                 name: name,
                 offset: text[..<token.range.lowerBound].count,
                 length: text[token.range].count,
-                isUnclosed: { if case .unclosed = token.kind { true } else { false } }(),
-                known: known,
-                nearest: nearest(to: name, among: known)
+                isUnclosed: { if case .unclosedBraces = token.kind { true } else { false } }(),
+                knownNames: knownNames,
+                nearest: nearest(to: name, among: knownNames)
             )
         }
     }
@@ -149,13 +150,13 @@ package struct TemplateScope: Hashable, Sendable {
 
     /// All available template names as written in a file; `NAME` is a placeholder for a freely
     /// chosen name.
-    package var known: [String] {
+    package var knownNames: [String] {
         names.axes.map(\.name) + words.flatMap { $0.examples(names) }
     }
 
     /// Returns the available template name that the author probably meant; nil when no name is
     /// similar.
-    private func nearest(to name: String, among known: [String]) -> String? {
+    private func nearest(to name: String, among knownNames: [String]) -> String? {
         // Suggests the same offset for the time word that is available here, for example seconds in
         // place of milliseconds.
         for word in TemplateWord.timeWords where word.allows(name, names) {
@@ -170,7 +171,7 @@ package struct TemplateScope: Hashable, Sendable {
             "+-".contains(characters[$0]) && characters[$0 + 1].isNumber
         }
         let nameWithoutOffset = String(characters[..<(offsetStart ?? characters.endIndex)])
-        let similarName = Suggestion.nearest(to: nameWithoutOffset, among: known).map {
+        let similarName = Suggestion.nearest(to: nameWithoutOffset, among: knownNames).map {
             $0 + name.dropFirst(nameWithoutOffset.count)
         }
         return similarName == name ? nil : similarName
@@ -188,7 +189,7 @@ package struct TemplateProblem: Hashable, Sendable {
     /// Whether the opening braces of the template are never closed.
     package let isUnclosed: Bool
     /// The template names that are available at the place of the string.
-    package let known: [String]
+    package let knownNames: [String]
     /// The available template name that the author probably meant; nil when no name is similar.
     package let nearest: String?
 }

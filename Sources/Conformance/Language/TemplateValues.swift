@@ -168,14 +168,16 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         var found: [Mismatch] = []
         for field in pattern.fields {
             let actual = response[field: field.name]
-            found += match(.string(field.value), .string(actual ?? "")).map { inner in
+            found += match(.string(field.value), .string(actual ?? "")).map { innerMismatch in
                 let responsePointer = JSONPointer(tokens: ["headers", field.name])
                 var mismatch = Mismatch(
                     pointer: responsePointer,
-                    expected: inner.expected,
+                    expected: innerMismatch.expected,
                     actual: actual.map { JSONValue.string($0).text }
                 )
-                (mismatch.pointerInContract, mismatch.names) = (responsePointer, inner.names)
+                (mismatch.pointerInContract, mismatch.names) = (
+                    responsePointer, innerMismatch.names
+                )
                 mismatch.found = actual.map(JSONValue.string)
                 return mismatch
             }
@@ -238,9 +240,13 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
                     )
                 } else {
                     let text = Self.redactedText(member.value, at: responsePointer)
-                    var missing = Mismatch(pointer: responsePointer, expected: text, actual: nil)
-                    missing.pointerInContract = pointerInContract
-                    mismatches.append(missing)
+                    var missingValueMismatch = Mismatch(
+                        pointer: responsePointer,
+                        expected: text,
+                        actual: nil
+                    )
+                    missingValueMismatch.pointerInContract = pointerInContract
+                    mismatches.append(missingValueMismatch)
                 }
             }
             return mismatches
@@ -298,7 +304,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// Path=/`, from a string.
     ///
     /// Returns whether the string matched the template.
-    private mutating func learn(_ template: Template, from actual: String) -> Bool {
+    private mutating func learnValues(_ template: Template, from actual: String) -> Bool {
         let unknownNameIndices = template.pieces.indices.filter {
             valueName(template.pieces[$0]) != nil
         }
@@ -318,7 +324,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// from a string.
     ///
     /// Returns whether the string matched the pattern.
-    private mutating func learn(_ match: TextMatch, from actual: String) -> Bool {
+    private mutating func learnValues(_ match: TextPattern, from actual: String) -> Bool {
         guard let captured = match.captures(in: actual) else { return false }
         for (name, text) in captured {
             guard let some = valueName(.name(name)) else { continue }
@@ -355,9 +361,9 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     private mutating func matches(_ text: String, _ actual: JSONValue) -> Bool {
         let template = Template(text)
         guard let name = template.wholeName else {
-            if let found = actual.string, learn(template, from: found) { return true }
-            if let match = TextMatch(template, known: { piece in known(piece) }) {
-                return actual.string.map { learn(match, from: $0) } ?? false
+            if let found = actual.string, learnValues(template, from: found) { return true }
+            if let match = TextPattern(template, known: { piece in known(piece) }) {
+                return actual.string.map { learnValues(match, from: $0) } ?? false
             }
             return .string(fill(text)) == actual
         }
@@ -379,7 +385,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         if let offset = TemplateWord.offset(in: name, after: TemplateWord.date.word) {
             let timeValue = base + offset
             guard let found = actual.string.flatMap({ Instant(iso8601: $0) }) else { return false }
-            // A string without a fraction was truncated to whole seconds.
+            // The backend may return a time without a fraction of a second; then only the whole
+            // seconds are compared.
             return found == timeValue
                 || found.milliseconds % 1000 == 0 && found.seconds == timeValue.seconds
         }
@@ -401,7 +408,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     ///
     /// The value is hidden when its key is the name of a secret.
     private static func redactedText(_ value: JSONValue, at pointer: JSONPointer) -> String {
-        let names = pointer.tokens.map(SecretNames.normal).compactMap {
+        let names = pointer.tokens.map(SecretNames.normalizedName).compactMap {
             SecretNames.member($0) ?? SecretNames.header($0)
         }
         if let kind = names.last { return "‹\(kind)›" }

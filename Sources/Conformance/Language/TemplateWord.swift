@@ -25,7 +25,7 @@ package struct TemplateWord: Hashable, Sendable {
         case user, delivery, account
         /// The template is the word and a freely chosen name of letters, digits, `-` and `_`:
         /// `some.token1`.
-        case freeName
+        case freelyChosenName
         /// The template is the word and a whole number from 1 to 100,000: `long.101`.
         case count
         /// The template is the name of a call and the word: `first.proof`.
@@ -45,7 +45,7 @@ package struct TemplateWord: Hashable, Sendable {
         /// A string in the format ISO 8601, in UTC.
         case date
         /// Any JSON value of a response or an event.
-        case anything
+        case anyKind
     }
 
     package let word: String
@@ -103,8 +103,8 @@ package struct TemplateWord: Hashable, Sendable {
     )
     static let some = TemplateWord(
         "some",
-        .freeName,
-        .anything,
+        .freelyChosenName,
+        .anyKind,
         "the same value at every use, generated or learned"
     )
     static let long = TemplateWord(
@@ -122,13 +122,13 @@ package struct TemplateWord: Hashable, Sendable {
     static let eventField = TemplateWord(
         "",
         .fieldOfDelivery,
-        .anything,
+        .anyKind,
         "a field of the delivery's event"
     )
 
     /// Template words that match any value of a kind in a response, such as `any.number`.
     static let matchers = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"].map {
-        TemplateWord($0, .exactWord, .anything, "any value of this kind, also inside a string")
+        TemplateWord($0, .exactWord, .anyKind, "any value of this kind, also inside a string")
     }
 
     static let timeWords = [now, date, seconds]
@@ -144,7 +144,7 @@ package struct TemplateWord: Hashable, Sendable {
         case .user: Self.member(of: name, after: word).map(names.users.contains) ?? false
         case .delivery: Self.member(of: name, after: word).map(names.deliveries.contains) ?? false
         case .account: Self.member(of: name, after: word).map(names.accounts.contains) ?? false
-        case .freeName: Self.member(of: name, after: word).map(Self.isName) ?? false
+        case .freelyChosenName: Self.member(of: name, after: word).map(Self.isName) ?? false
         case .count: Self.member(of: name, after: word).flatMap(Self.count) != nil
         case .memberOfCall: names.calls.contains { name == "\($0).\(word)" }
         case .fieldOfDelivery:
@@ -163,7 +163,7 @@ package struct TemplateWord: Hashable, Sendable {
         case .user: memberNames(names.users)
         case .delivery: memberNames(names.deliveries)
         case .account: memberNames(names.accounts)
-        case .freeName: ["\(word).NAME"]
+        case .freelyChosenName: ["\(word).NAME"]
         case .count: ["\(word).101"]
         case .memberOfCall: names.calls.map { "\($0).\(word)" }
         case .fieldOfDelivery: names.deliveries.map { "\($0).expiration_at_ms" }

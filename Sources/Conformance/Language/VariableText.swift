@@ -11,10 +11,10 @@ package enum VariableText {
         var parts: [Part] = []
         var rest = text[...]
         while let open = rest.firstRange(of: "${"),
-            let close = rest[open.upperBound...].firstIndex(of: "}")
+            let closingBrace = rest[open.upperBound...].firstIndex(of: "}")
         {
             parts.append(.plain(String(rest[..<open.lowerBound])))
-            let variableExpression = rest[open.upperBound..<close]
+            let variableExpression = rest[open.upperBound..<closingBrace]
             let separator = variableExpression.firstRange(of: ":-")
             parts.append(
                 .variable(
@@ -24,7 +24,7 @@ package enum VariableText {
                     fallback: separator.map { String(variableExpression[$0.upperBound...]) }
                 )
             )
-            rest = rest[rest.index(after: close)...]
+            rest = rest[rest.index(after: closingBrace)...]
         }
         return parts + [.plain(String(rest))]
     }

@@ -49,7 +49,7 @@ package indirect enum YAMLNode: Hashable, Sendable {
 
     /// Appends a YAML entry and a line break to the output.
     ///
-    /// A lead, such as a dash, replaces the indentation of the entry's first line.
+    /// `firstLinePrefix`, such as a list dash, replaces the indentation of the entry's first line.
     private static func write(
         _ entry: Entry,
         indent: Int,

@@ -7,7 +7,7 @@ package enum Baseline {
     /// else is changed, such as repetitions or the order.
     package static func steps(
         of contract: Contract,
-        _ relation: Expectation.Relation
+        _ relation: Expectation.BaselineRelation
     ) -> [Step] {
         let given = faultFreeForm(contract.given)
         let steps = faultFreeForm(contract.steps)
@@ -23,7 +23,10 @@ package enum Baseline {
 
     /// Returns the number of steps at the beginning of the baseline run that only prepare the case;
     /// nil when they are mixed with the other steps.
-    static func preparationStepCount(of contract: Contract, _ relation: Expectation.Relation)
+    static func preparationStepCount(
+        of contract: Contract,
+        _ relation: Expectation.BaselineRelation
+    )
         -> Int?
     {
         let given = faultFreeForm(contract.given)
@@ -37,7 +40,7 @@ package enum Baseline {
     private static func direct(_ step: Step) -> Step {
         guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
         else { return step }
-        spec.knownBy = .appUserID
+        spec.userIDLocation = .appUserID
         delivery.subject = .event(spec)
         return .deliver(delivery)
     }

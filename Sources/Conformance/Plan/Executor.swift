@@ -26,7 +26,7 @@ package enum Executor: Hashable, Sendable {
         case .modifier(let modifier, let name): supports(modifier, of: name)
         case .change(let action): supports(action)
         case .kind, .property, .bridge: runsOnDespia
-        case .answer(let answer): supports(answer)
+        case .backendResponse(let backendResponse): supports(backendResponse)
         case .unreportedPurchases: usesBackendModel
         case .storeAction: self == .store
         case .app(let expected): supports(expected)
@@ -74,10 +74,11 @@ package enum Executor: Hashable, Sendable {
         guard modifier.modifies(action), supports(action) else { return false }
         return switch modifier {
         case .account, .anonymous, .product: true
-        // A model of a backend checks no passwords; the contract plans its responses.
+        // A model of a backend does not check passwords: the contract plans the model's responses
+        // to logins.
         case .wrongPassword: self == .accountApp || !usesBackendModel
         // The account app starts each action only after the response to the previous one.
-        case .agrees, .atOnce, .argument, .time, .killPoint: runsOnDespia
+        case .confirmsPrompts, .atOnce, .callbackArgument, .time, .killPoint: runsOnDespia
         case .despia: runsOnDespia
         }
     }
@@ -89,10 +90,11 @@ package enum Executor: Hashable, Sendable {
         }
     }
 
-    private func supports(_ answer: RequiredCapability.BackendResponse) -> Bool {
-        switch answer {
+    private func supports(_ backendResponse: RequiredCapability.BackendResponse) -> Bool {
+        switch backendResponse {
         case .ok, .status, .reset, .never, .slow: runsOnDespia
-        // The response of a real backend cannot be planned.
+        // Only a failure or a delay can be planned for a real backend, because a real backend
+        // determines the content of its responses itself.
         case .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:
             runsOnDespia && self != .liveApp
         }
@@ -102,13 +104,14 @@ package enum Executor: Hashable, Sendable {
         switch capability {
         case .id, .registered: runsOnDespia || self == .accountApp
         case .commands, .screen: runsOnDespia
-        // With a real backend, time does not pass on the phone during the app's own waits.
+        // `start` limits the time from the first launch to the registration. With a real backend,
+        // no time passes on the phone while the app itself waits, so this time cannot be judged.
         case .start: runsOnDespia && self != .liveApp
         }
     }
 
-    private func supports(_ promise: AppInvariant) -> Bool {
-        switch promise {
+    private func supports(_ invariant: AppInvariant) -> Bool {
+        switch invariant {
         // These two invariants are judged by the phone's time between two commands or calls.
         case .vaultReadsNeverOverlap, .registrationPausesGrow: runsOnDespia && self != .liveApp
         case .silent, .usableIDs, .writesLockBeforeRegistering, .writesIDBeforeRegistering,

@@ -14,7 +14,7 @@ package struct Executors: Hashable, Sendable {
         package var note: String { "\(location): \(problem). \(remedy)" }
     }
 
-    /// The name of the command that uses these executors, for messages: `assay verify`.
+    /// The name of the command that uses these executors, such as `assay verify`, for messages.
     package let name: String
     /// The executor of the backend; nil when the case judges an app without a backend.
     package let backend: Executor?
@@ -35,7 +35,7 @@ package struct Executors: Hashable, Sendable {
     }
 
     /// The executors for judging a backend, with apps as its clients.
-    package static let live = Executors(
+    package static let backendAndApps = Executors(
         "assay verify",
         backend: .backend,
         apps: [.accounts: .accountApp, .despia: .liveApp],
@@ -53,7 +53,8 @@ package struct Executors: Hashable, Sendable {
     /// Returns every set of executors that may run the contract.
     package static func executorSets(for contract: Contract) -> [Executors] {
         contract.isDeviceScenario
-            ? [.scripted, .page(hasOwnBackend: false), .page(hasOwnBackend: true)] : [.live]
+            ? [.scripted, .page(hasOwnBackend: false), .page(hasOwnBackend: true)]
+            : [.backendAndApps]
     }
 
     /// Returns the elements of a contract that prevent every set of executors from running it;
@@ -88,7 +89,7 @@ package struct Executors: Hashable, Sendable {
 private struct ContractSupportCheck {
     let executorSet: Executors
     let contract: Contract
-    /// The apps that each phone runs at any time, by phone name.
+    /// All kinds of apps that each phone runs during the case, by phone name.
     let appsByPhone: [String: Set<AppAction.App>]
     /// The app that each phone runs at the current step, by phone name.
     var runningApps: [String: AppAction.App] = [:]
@@ -220,8 +221,8 @@ private struct ContractSupportCheck {
         addUnsupportedElement(problem, remedy(capability, executor), at: location)
     }
 
-    /// Returns the remedy for an unsupported capability: another executor, or another change of the
-    /// contract.
+    /// Returns the change of the contract that removes the problem: another kind of app, another
+    /// kind of backend, or no use of the capability.
     private func remedy(_ capability: RequiredCapability, _ executor: Executor?) -> String {
         if executor == .accountApp, executorSet.apps[.despia]?.supports(capability) == true {
             return "Add 'runs: despia' to the launch, or remove \(capability)."
@@ -264,11 +265,13 @@ private struct ContractSupportCheck {
 extension RequiredCapability {
     /// Whether every app on a phone has to support the capability.
     ///
-    /// An app that ignores it would run another case than the contract describes.
+    /// With an app that ignores such a capability, the run would be another case than the contract
+    /// describes.
     fileprivate var isRequiredOfEveryApp: Bool {
         switch self {
         case .kind, .property: true
-        case .step, .userAction, .modifier, .change, .bridge, .answer, .unreportedPurchases,
+        case .step, .userAction, .modifier, .change, .bridge, .backendResponse,
+            .unreportedPurchases,
             .storeAction, .app,
             .appInvariant, .backend:
             false

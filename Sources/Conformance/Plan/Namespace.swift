@@ -6,7 +6,7 @@ package struct Namespace: Hashable, Codable, Sendable {
     package let idForm: Profile.IDForm
     /// The user IDs that the backend assigned when it created users, keyed by the user's name in
     /// the contract.
-    package private(set) var assigned: [String: String] = [:]
+    package private(set) var assignedIDs: [String: String] = [:]
 
     package init(name: String, idForm: Profile.IDForm) {
         self.name = name
@@ -14,14 +14,14 @@ package struct Namespace: Hashable, Codable, Sendable {
     }
 
     package mutating func assign(_ id: String, to user: String) {
-        assigned[user] = id
+        assignedIDs[user] = id
     }
 
     private static let anonymousPrefix = "$RCAnonymousID:"
 
     /// Returns the ID under which the app registers the user of that name.
     package func id(of user: String) -> String {
-        if let id = assigned[user] { return id }
+        if let id = assignedIDs[user] { return id }
         switch idForm {
         case .string: return "assay-\(name)-\(user)"
         case .uuid: return uuid("user", user).lowercased()

@@ -19,36 +19,37 @@ package enum RequiredCapability: Hashable, Sendable {
     /// The contract contains settings or faults of the phone's native side.
     case bridge
     /// The contract plans a response of this kind from the app's backend.
-    case answer(BackendResponse)
+    case backendResponse(BackendResponse)
     /// The contract requires that the app's backend does not learn about purchases.
     case unreportedPurchases
     /// The contract contains an action of the store without the app, such as a renewal.
     case storeAction
     case app(AppExpectationKind)
     case appInvariant(AppInvariant)
-    /// The contract has the expectation of the backend, or the search, that has this key.
+    /// The contract contains an expectation of the backend, or a search, with this key.
     case backend(String)
 
     /// A modifier of a user action in a contract; the raw value is its key.
     package enum ActionModifier: String, Hashable, Sendable, CaseIterable {
-        case account, anonymous = "as", wrongPassword = "password", product, agrees
-        case atOnce = "at-once", argument = "with", time = "for", killPoint = "killed-at"
-        /// The launch of an app names another kind of app than the default.
+        case account, anonymous = "as", wrongPassword = "password", product, confirmsPrompts =
+            "agrees"
+        case atOnce = "at-once", callbackArgument = "with", time = "for", killPoint = "killed-at"
+        /// A launch names a kind of app that is not the default.
         case despia = "runs"
 
         /// Whether the modifier has a meaning for an action.
         package func modifies(_ action: AppAction.Name) -> Bool {
             switch self {
-            // The same scenario may run with several sign-in methods, of which one needs an
-            // account.
+            // A scenario may run with several sign-in methods, so these actions accept an account
+            // even if only one of the methods needs it.
             case .account:
                 [.launch, .login, .logout, .restore].contains(action) || action.needsAccounts
             case .wrongPassword: action == .login || action.needsAccounts
             case .anonymous: ![.kill, .wait].contains(action)
             case .product: action == .purchase
-            case .agrees: [.login, .logout, .restore].contains(action)
+            case .confirmsPrompts: [.login, .logout, .restore].contains(action)
             case .atOnce: !action.needsAccounts
-            case .argument: action == .callback
+            case .callbackArgument: action == .callback
             case .time: action == .wait
             case .killPoint: ![.kill, .wait].contains(action) && !action.needsAccounts
             case .despia: action == .launch
@@ -66,9 +67,9 @@ package enum RequiredCapability: Hashable, Sendable {
         case ok, status, reset, never, slow, otherID = "other-id", claimed, recovered
         case noID = "no-id", nullID = "null-id", undefinedID = "undefined-id"
 
-        init(_ answer: AppBackendPlan.PlannedResponse) {
+        init(_ backendResponse: AppBackendPlan.PlannedResponse) {
             self =
-                switch answer {
+                switch backendResponse {
                 case .ok: .ok
                 case .status: .status
                 case .reset: .reset
@@ -99,7 +100,7 @@ package enum RequiredCapability: Hashable, Sendable {
         + PhoneChange.OwnerAction.allCases.map(RequiredCapability.change)
         + PhoneChange.Kind.allCases.map(RequiredCapability.kind)
         + PhoneProperty.allCases.map(RequiredCapability.property) + [.bridge]
-        + BackendResponse.allCases.map(RequiredCapability.answer) + [
+        + BackendResponse.allCases.map(RequiredCapability.backendResponse) + [
             .unreportedPurchases, .storeAction,
         ]
         + AppExpectationKind.allCases.map(RequiredCapability.app)
@@ -121,7 +122,8 @@ extension RequiredCapability: CustomStringConvertible {
         case .kind(let kind): "'phone: {kind: \(kind.rawValue)}'"
         case .property(let property): "'phone: {\(property.rawValue): …}'"
         case .bridge: "'bridge'"
-        case .answer(let answer): "the response '\(answer.rawValue)' of 'backend'"
+        case .backendResponse(let backendResponse):
+            "the response '\(backendResponse.rawValue)' of 'backend'"
         case .unreportedPurchases: "'backend: {learns-purchases: false}'"
         case .storeAction: "'store'"
         case .app(let capability): "'expect: app: \(capability.rawValue)'"

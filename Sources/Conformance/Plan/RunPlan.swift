@@ -7,9 +7,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var users: [String]
     /// The number of steps at the beginning that only prepare the case.
     ///
-    /// Nil in older saved runs, and when preparing and other steps are mixed.
+    /// Nil in older saved runs, and when preparatory steps follow other steps.
     package var preparationStepCount: Int?
-    /// Whether, at its end, the run waits until the backend has finished its work, and sends
+    /// Whether the run ends with a wait until the backend has finished its work, and then with
     /// probes.
     package var observesFinalState: Bool
     /// The real time for which further exchanges are recorded after the backend has finished its
@@ -23,9 +23,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// The sentinel is skipped for backends that showed every effect at once. Nil in older saved
     /// runs.
     package var skipsSentinel: Bool?
-    /// The time from the start of the run to the end of a period that the contract calls `soon`;
-    /// nil for the default, `soonest`.
-    package var soon: Duration?
+    /// The time from the start of the run to the end of a period for which the contract writes
+    /// `soon`; nil for the default, `soonPeriodDefault`.
+    package var timeUntilSoonPeriodEnd: Duration?
     /// The durations by which the backend's clock is ahead of the machine's clock during the run.
     ///
     /// The durations apply one after the other and increase; the last one applies to the probes.
@@ -136,7 +136,8 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// Whether the run tries passwords until the backend limits the rate of logins (clause S-25),
     /// so that later logins fail.
     private var exhaustsLoginLimit: Bool {
-        calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusedLoginCountMin
+        calls.count { $0.route == .login && $0.responses == .nonSuccess }
+            >= Self.refusedLoginCountMin
     }
 
     /// Whether the run leaves many calls of the backend without a response, so that the backend may
@@ -151,15 +152,15 @@ package struct RunPlan: Hashable, Codable, Sendable {
     /// waits for its own timeout.
     package var leavesCallsWithoutResponse: Bool {
         steps.contains { step in
-            if case .provider(let plan) = step { plan.answers.contains(.never) } else { false }
+            if case .provider(let plan) = step { plan.responses.contains(.never) } else { false }
         }
     }
 
     /// Whether even a correct backend may serve other cases badly for a while after this run.
     package var degradesBackend: Bool { exhaustsLoginLimit || exhaustsCallCapacity }
 
-    /// Whether the run affects resources that other runs share: the backend's process or Firebase's
-    /// keys.
+    /// Whether the run affects something that other runs share, such as the backend's process,
+    /// Firebase's keys or all users.
     package var mustRunExclusively: Bool {
         hasRestart || countsKeyFetches || affectsAllUsers
             || steps.contains(where: \.traits.affectsConcurrentRuns)

@@ -7,10 +7,10 @@ package struct RunRecord: Hashable, Codable, Sendable {
         case notNeeded
         /// The effect of the sentinel, a last event, was seen; then the journal got no new entry
         /// for this time.
-        case sentinel(quiet: Duration)
+        case sentinel(quietDuration: Duration)
         /// No sentinel was sent, because the backend shows every effect at once; the journal got no
         /// new entry for this time.
-        case effectsVisibleAtOnce(quiet: Duration)
+        case effectsVisibleAtOnce(quietDuration: Duration)
         /// No effect of the sentinel, a last event, was seen; the journal got no new entry for this
         /// time.
         case window(Duration)
@@ -18,12 +18,12 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package var description: String {
             switch self {
             case .notNeeded: "not needed"
-            case .sentinel(let quiet):
-                "sentinel event seen, then no activity for \(quiet.milliseconds) ms"
-            case .effectsVisibleAtOnce(let quiet):
-                "backend applies events at once; no activity for \(quiet.milliseconds) ms"
-            case .window(let quiet):
-                "no sentinel event seen; no activity for \(quiet.milliseconds) ms"
+            case .sentinel(let quietDuration):
+                "sentinel event seen, then no activity for \(quietDuration.milliseconds) ms"
+            case .effectsVisibleAtOnce(let quietDuration):
+                "backend applies events at once; no activity for \(quietDuration.milliseconds) ms"
+            case .window(let quietDuration):
+                "no sentinel event seen; no activity for \(quietDuration.milliseconds) ms"
             }
         }
     }
@@ -61,13 +61,13 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package static let harmlessPauseMax: Duration = .milliseconds(500)
 
         package var longestPause: Duration
-        package var lost: Duration
+        package var lostTime: Duration
         /// Whether a pause used up time of the wait after the last step; nil in older saved runs.
         private var didUseUpWaitTime: Bool?
 
-        package init(longestPause: Duration, lost: Duration, didUseUpWaitTime: Bool? = nil) {
+        package init(longestPause: Duration, lostTime: Duration, didUseUpWaitTime: Bool? = nil) {
             self.longestPause = longestPause
-            self.lost = lost
+            self.lostTime = lostTime
             self.didUseUpWaitTime = didUseUpWaitTime
         }
 
@@ -76,7 +76,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         package var didShortenWait: Bool { didUseUpWaitTime ?? true }
 
         package var description: String {
-            "up to \(longestPause.milliseconds) ms at a time, \(lost.milliseconds) ms in total"
+            "up to \(longestPause.milliseconds) ms at a time, \(lostTime.milliseconds) ms in total"
         }
     }
 
@@ -105,7 +105,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
 
     /// The time spent waiting for an effect or a state that did not come; nil when nothing was
     /// missing.
-    package var waited: Duration?
+    package var unsuccessfulWaitTime: Duration?
 
     /// The reason why the wait after the last step was shortened; nil when it had its full length.
     package var shortened: ShortenedWait?
@@ -159,9 +159,10 @@ package struct RunRecord: Hashable, Codable, Sendable {
         self.backendExitReason = backendExitReason
     }
 
-    /// The results of a purchase that can be observed with this backend.
+    /// The results of a purchase that Assay can observe with this backend, such as pushes.
     ///
-    /// Two plain purchases before the first case find them out.
+    /// Assay determines them before the first case with two plain purchases (purchases without
+    /// faults).
     package struct Observability: Hashable, Codable, Sendable {
         /// Whether a plain purchase made the backend send a request to RevenueCat's REST API.
         package var readsSubscribersOverREST = false
@@ -172,7 +173,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
         /// The JSON paths in each probe's responses after the plain purchases, by probe name.
         ///
         /// Nil when no plain purchase was made before the first case.
-        package var places: [String: [JSONPointer]]?
+        package var valuePaths: [String: [JSONPointer]]?
         /// The time from a plain purchase until its push and the changed state were both seen.
         package var latency: Duration
         /// Whether a purchase takes effect only some time after the response, because the backend

@@ -23,11 +23,11 @@ extension CasePlan {
         in faultFreeRun: RunRecord,
         faults: [CrashFault]
     ) -> [CrashPoint] {
-        var counts: [Exchange.Party: Int] = [:]
+        var callCounts: [Exchange.Party: Int] = [:]
         return faultFreeRun.exchanges.filter { $0.from == .backend }.flatMap {
             call -> [CrashPoint] in
-            counts[call.to, default: 0] += 1
-            let position = counts[call.to] ?? 1
+            callCounts[call.to, default: 0] += 1
+            let position = callCounts[call.to] ?? 1
             return faults.map { CrashPoint(party: call.to, position: position, fault: $0) }
         }
     }
@@ -35,23 +35,23 @@ extension CasePlan {
     /// Returns the plan of the case with a fault at one call of the backend.
     ///
     /// After a kill of the backend, the events of the case are delivered again.
-    package func injectingFault(at point: CrashPoint) -> CasePlan {
+    package func injectingFault(at crashPoint: CrashPoint) -> CasePlan {
         var contract = contract
-        contract.variant = [contract.variant, point.name].filter { !$0.isEmpty }
+        contract.variant = [contract.variant, crashPoint.name].filter { !$0.isEmpty }
             .joined(separator: ",")
         contract.search = nil
         let usualResponses = [ProviderPlan.PlannedResponse](
             repeating: .asUsual,
-            count: point.position - 1
+            count: crashPoint.position - 1
         )
         let plan = ProviderPlan(
-            provider: point.party,
-            answers: usualResponses + [point.fault.answer],
+            provider: crashPoint.party,
+            responses: usualResponses + [crashPoint.fault.plannedResponse],
             includesReads: true
         )
         var steps = contract.steps
-        if point.fault.isKill {
-            steps.append(.killAtCall(party: point.party, position: point.position))
+        if crashPoint.fault.isKill {
+            steps.append(.killAtCall(party: crashPoint.party, position: crashPoint.position))
             for case .deliver(let delivery) in contract.steps {
                 var repeatedDelivery = Delivery(
                     name: delivery.name + "Again",
@@ -103,7 +103,7 @@ extension Step {
 }
 
 extension Delivery.Edit {
-    /// Whether the edit changes the identity of a subscription: two stores may use the same
-    /// transaction ID.
+    /// Whether the edit changes the store, which is part of a subscription's identity: two stores
+    /// may use the same transaction ID.
     fileprivate var changesSubscriptionIdentity: Bool { pointer.tokens.last == "store" }
 }

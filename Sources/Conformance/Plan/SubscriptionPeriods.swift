@@ -1,6 +1,6 @@
 /// The subscription periods that a contract's purchases and renewals begin.
 ///
-/// Later events get the dates that they leave out from these periods.
+/// If a later event omits the dates of its period, the dates are filled in from these periods.
 ///
 /// Source: the event flows in the RevenueCat fact sheet. A cancellation, its reversal and the end
 /// of a period contain the dates of the period that they concern.
@@ -10,8 +10,8 @@ struct SubscriptionPeriods: Sendable {
         var product: String
         var store: String
         var environment: String
-        /// The time at which the event that begins the period was generated, relative to the start
-        /// of the run.
+        /// The time at which the event that begins the period was generated, relative to the run's
+        /// base time (`RunRecord.base`).
         var generatedAt: Duration
         var startTime: Duration
         var endTime: Duration?
@@ -52,7 +52,7 @@ struct SubscriptionPeriods: Sendable {
         }
     }
 
-    /// Returns the steps, with the dates filled in that their events leave out.
+    /// Returns the steps after filling in the dates that their events omit.
     func applied(to steps: [Step]) -> [Step] {
         steps.map { step in
             guard case .deliver(var delivery) = step, case .event(let spec) = delivery.subject
@@ -62,8 +62,7 @@ struct SubscriptionPeriods: Sendable {
         }
     }
 
-    /// Fills in the dates that an event leaves out, from the last period that began before the
-    /// event.
+    /// Fills in the dates that an event omits, from the last period that began before the event.
     private func fillingDates(_ spec: EventSpec) -> EventSpec {
         guard spec.purchased == nil, Self.eventTypesWithinPeriod.contains(spec.type),
             let period = period(of: spec)
@@ -71,7 +70,8 @@ struct SubscriptionPeriods: Sendable {
         var spec = spec
         spec.purchased = period.startTime
         // An expiration or a refund ends the period at the event's own time.
-        if spec.expires == nil, spec.periodEndsSoon == nil, !spec.isLifetime, !spec.isOver {
+        if spec.expires == nil, spec.periodEndsSoon == nil, !spec.isLifetime, !spec.endsSubscription
+        {
             spec.expires = period.endTime
             spec.periodEndsSoon = period.periodEndsSoon
             spec.isLifetime = period.isLifetime

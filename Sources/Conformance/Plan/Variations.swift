@@ -21,7 +21,7 @@ package struct VariationGenerator: Sendable {
     /// Returns the edits for the next variation of the event, and whether its keys are reordered.
     package mutating func next() -> (edits: [Delivery.Edit], shufflesKeys: Bool) {
         switch variation {
-        case .unknownTypes: ([edit(typeKey, .string(unknownType()))], false)
+        case .unknownTypes: ([edit(typeKey, .string(unknownTypeName()))], false)
         case .unknownFields: (unknownFields(), false)
         case .enumValues:
             (randomEdits(of: enumKeys, 1...3) { .string($0.unknownEnumValue()) }, false)
@@ -88,11 +88,13 @@ package struct VariationGenerator: Sendable {
 
     // MARK: Values
 
-    private mutating func unknownType() -> String {
-        let words = ["FUTURE", "LOYALTY", "GIFT", "HOUSEHOLD", "TRIAL", "SEAT", "WIN_BACK"]
+    private mutating func unknownTypeName() -> String {
+        let candidateWords = [
+            "FUTURE", "LOYALTY", "GIFT", "HOUSEHOLD", "TRIAL", "SEAT", "WIN_BACK",
+        ]
         let suffixes = ["_GRANTED", "_STARTED", "_ENDED", "_CHANGED", "_V2", ""]
         let name =
-            (words.randomElement(using: &random) ?? "FUTURE")
+            (candidateWords.randomElement(using: &random) ?? "FUTURE")
             + (suffixes.randomElement(using: &random) ?? "")
         return switch Int.random(in: 0..<5, using: &random) {
         case 0: name.lowercased()
@@ -103,8 +105,8 @@ package struct VariationGenerator: Sendable {
     }
 
     private mutating func unknownEnumValue() -> String {
-        let words = ["FUTURE", "NEW_KIND", "future-kind", "Zukunft", "X"]
-        return words.randomElement(using: &random) ?? "FUTURE"
+        let candidateWords = ["FUTURE", "NEW_KIND", "future-kind", "Zukunft", "X"]
+        return candidateWords.randomElement(using: &random) ?? "FUTURE"
     }
 
     private mutating func unknownFields() -> [Delivery.Edit] {
@@ -146,21 +148,21 @@ package struct VariationGenerator: Sendable {
     }
 
     private mutating func boundaryNumber() -> JSONValue {
-        let texts = [
+        let candidateTexts = [
             "0", "-0.0", "0.1", "1e-7", "-9.99", "9007199254740993", "2147483648", "1e300",
             "0.30000000000000004", "99999999.99", "12.50",
         ]
-        let text = texts.randomElement(using: &random) ?? "0"
+        let text = candidateTexts.randomElement(using: &random) ?? "0"
         return (try? JSONValue(parsing: text)) ?? 0
     }
 
     private mutating func unusualText() -> String {
-        let texts = [
+        let candidateTexts = [
             "Zoë 🦊👩‍👩‍👧‍👦", "שלום עולם", "مرحبا", "日本語テスト", "e\u{301}\u{301}", "\u{202e}desrever",
             "'; DROP TABLE users; --", "\"quoted\" \\ back", "line\nbreak\ttab", "<b>bold</b>",
             "%00%0a{{user}}", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "\u{feff}bom", "NaN",
         ]
-        return Template.escaped(texts.randomElement(using: &random) ?? "x")
+        return Template.escaped(candidateTexts.randomElement(using: &random) ?? "x")
     }
 
     private mutating func sizes() -> [Delivery.Edit] {
@@ -203,9 +205,9 @@ package struct VariationGenerator: Sendable {
         if edits.count > 1 {
             candidates += edits.map { [$0] }
             candidates += edits.indices.map { index in
-                var rest = edits
-                rest.remove(at: index)
-                return rest
+                var remainingEdits = edits
+                remainingEdits.remove(at: index)
+                return remainingEdits
             }
         }
         for index in edits.indices {

@@ -18,7 +18,7 @@ struct CommandSecrets {
         var text: [UInt8] = []
         /// The position in the command line of each byte of `text`.
         var byteOffsets: [Int] = []
-        var end = 0
+        var endOffset = 0
     }
 
     /// The depth to which command lines inside command lines are searched.
@@ -28,51 +28,59 @@ struct CommandSecrets {
 
     /// Creates a search with a function that recognizes the names of secrets.
     ///
-    /// - Parameter kind: Returns the kind of secret that a variable or option of a name contains;
-    ///   nil when the name is not that of a secret.
+    /// - Parameter kind: Returns the kind of secret that the variable or option with a given name
+    ///   contains; nil when it contains no secret.
     init(kind: @escaping (String) -> String?) {
         self.kind = kind
     }
 
-    func all(in command: String) -> [Match] {
+    func matches(in command: String) -> [Match] {
         let bytes = Array(command.utf8)
-        return found(Self.words(bytes), depth: 0)
+        return secretMatches(Self.words(bytes), depth: 0)
     }
 
-    private func found(_ words: [Word], depth: Int) -> [Match] {
-        var found: [Match] = []
+    private func secretMatches(_ words: [Word], depth: Int) -> [Match] {
+        var secretMatches: [Match] = []
         var pendingOption: (name: String, kind: String)?
         for word in words {
             let text = String(decoding: word.text, as: UTF8.self)
             if let (name, kind) = pendingOption, !text.hasPrefix("-") {
-                found += self.found(name, kind, word, from: 0)
+                secretMatches += self.secretMatches(name, kind, word, from: 0)
             }
             pendingOption = nil
-            let name = String(decoding: word.text.prefix { Self.isName($0) }, as: UTF8.self)
+            let name = String(decoding: word.text.prefix { Self.isNameByte($0) }, as: UTF8.self)
             let nameWithoutDashes = String(name.utf8.drop { $0 == UInt8(ascii: "-") }) ?? ""
             if let kind = kind(nameWithoutDashes) {
                 if word.text.count == name.utf8.count {
                     if name.hasPrefix("-") { pendingOption = (nameWithoutDashes, kind) }
                 } else if word.text[name.utf8.count] == UInt8(ascii: "=") {
-                    found += self.found(nameWithoutDashes, kind, word, from: name.utf8.count + 1)
+                    secretMatches += self.secretMatches(
+                        nameWithoutDashes,
+                        kind,
+                        word,
+                        from: name.utf8.count + 1
+                    )
                 }
             }
-            found += urlPasswords(word)
+            secretMatches += urlPasswords(word)
             if depth < Self.quotingDepthMax, word.text.contains(where: Self.isBlank) {
                 let inner = Self.words(word.text).map { inner in
                     Word(
                         text: inner.text,
                         byteOffsets: inner.byteOffsets.map { word.byteOffsets[$0] },
-                        end: inner.byteOffsets.last.map { word.byteOffsets[$0] + 1 } ?? word.end
+                        endOffset: inner.byteOffsets.last.map { word.byteOffsets[$0] + 1 }
+                            ?? word.endOffset
                     )
                 }
-                found += self.found(inner, depth: depth + 1)
+                secretMatches += self.secretMatches(inner, depth: depth + 1)
             }
         }
-        return found
+        return secretMatches
     }
 
-    private func found(_ name: String, _ kind: String, _ word: Word, from start: Int) -> [Match] {
+    private func secretMatches(_ name: String, _ kind: String, _ word: Word, from start: Int)
+        -> [Match]
+    {
         let value = String(decoding: word.text[start...], as: UTF8.self)
         guard let first = word.byteOffsets.dropFirst(start).first, let last = word.byteOffsets.last,
             SecretDeclaration.isLiteral(value)
@@ -85,12 +93,12 @@ struct CommandSecrets {
         guard let range = SecretDeclaration.passwordRange(in: word.text) else { return [] }
         let value = String(decoding: word.text[range], as: UTF8.self)
         guard SecretDeclaration.isLiteral(value) else { return [] }
-        let place =
+        let position =
             word.byteOffsets[range.lowerBound]..<(word.byteOffsets[range.upperBound - 1] + 1)
-        return [Match(name: "password", kind: "password", value: value, range: place)]
+        return [Match(name: "password", kind: "password", value: value, range: position)]
     }
 
-    private static func isName(_ byte: UInt8) -> Bool {
+    private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true
         default: false
@@ -110,15 +118,15 @@ struct CommandSecrets {
         var index = 0
         func endWord() {
             if var finishedWord = word {
-                finishedWord.end = index
+                finishedWord.endOffset = index
                 words.append(finishedWord)
             }
             word = nil
         }
-        func appendByte(_ place: Int) {
+        func appendByte(_ position: Int) {
             if word == nil { word = Word() }
-            word?.text.append(bytes[place])
-            word?.byteOffsets.append(place)
+            word?.text.append(bytes[position])
+            word?.byteOffsets.append(position)
         }
         while index < bytes.count {
             let byte = bytes[index]
@@ -149,12 +157,12 @@ struct CommandSecrets {
 extension Redaction {
     /// Returns a command line in which all secrets are masked.
     package func command(_ text: String) -> String {
-        let found = CommandSecrets(kind: kind(ofVariable:)).all(in: text)
+        let secretMatches = CommandSecrets(kind: kind(ofVariable:)).matches(in: text)
             .sorted { $0.range.lowerBound < $1.range.lowerBound }
         let bytes = Array(text.utf8)
         var output: [UInt8] = []
         var copiedByteCount = 0
-        for secret in found where secret.range.lowerBound >= copiedByteCount {
+        for secret in secretMatches where secret.range.lowerBound >= copiedByteCount {
             output += bytes[copiedByteCount..<secret.range.lowerBound]
             output += masked(secret.kind, secret.value).utf8
             copiedByteCount = secret.range.upperBound
@@ -167,19 +175,19 @@ extension Redaction {
         var redactedWords: [String] = []
         var pendingOption: String?
         for word in words {
-            let isValue = pendingOption != nil && !word.hasPrefix("-") && !word.isEmpty
-            let kind = isValue ? pendingOption.flatMap(kind(ofVariable:)) : nil
+            let isOptionValue = pendingOption != nil && !word.hasPrefix("-") && !word.isEmpty
+            let kind = isOptionValue ? pendingOption.flatMap(kind(ofVariable:)) : nil
             redactedWords.append(kind.map { masked($0, word) } ?? command(word))
             pendingOption = word.hasPrefix("-") ? String(word.drop { $0 == "-" }) : nil
         }
         return redactedWords
     }
 
-    /// Returns the kind of credential that an environment variable or option of that name contains;
-    /// nil when it contains none.
+    /// Returns the kind of credential that the environment variable or option with a given name
+    /// contains; nil when it contains none.
     func kind(ofVariable name: String) -> String? {
-        let found =
-            kind(name, .leaves) ?? (SecretNames.isKeyVariable(name) ? "key" : nil)
-        return found.flatMap { SecretNames.credentials.contains($0) ? $0 : nil }
+        let secretKind =
+            kind(name, .stringMembers) ?? (SecretNames.isKeyVariable(name) ? "key" : nil)
+        return secretKind.flatMap { SecretNames.credentialKinds.contains($0) ? $0 : nil }
     }
 }

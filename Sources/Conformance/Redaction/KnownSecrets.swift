@@ -6,7 +6,7 @@ package struct KnownSecrets: Sendable {
     private struct Entry: Sendable {
         let bytes: [UInt8]
         let mark: [UInt8]
-        let isKept: Bool
+        let isPermanent: Bool
     }
 
     /// The minimum length in bytes of a known value; shorter values would also occur inside
@@ -14,45 +14,46 @@ package struct KnownSecrets: Sendable {
     package static let lengthMin = 4
 
     /// The known values, keyed by their first four bytes.
-    private var entries: [UInt32: [Entry]] = [:]
+    private var entriesByLeadingBytes: [UInt32: [Entry]] = [:]
     /// The first four bytes of each known value that may be dropped, oldest value first.
-    private var insertionOrder: [UInt32] = []
+    private var leadingBytesInInsertionOrder: [UInt32] = []
     /// A table that contains, for each pair of bytes, whether a known value begins with it; empty
     /// until the first value is added.
     ///
     /// With this table, the search skips almost every position of a message quickly.
     private var entryStartsByBytePair: [Bool] = []
-    private let countMax: Int
+    private let removableValueCountMax: Int
 
     /// Creates an empty set of known secret values.
     ///
-    /// - Parameter countMax: The maximum number of values that are added without `isKept`; when
+    /// - Parameter removableValueCountMax: The maximum number of values that are added without `isPermanent`; when
     ///   there are more, the oldest of these values is dropped.
-    package init(countMax: Int = 256) {
-        self.countMax = countMax
+    package init(removableValueCountMax: Int = 256) {
+        self.removableValueCountMax = removableValueCountMax
     }
 
     /// Creates a set of all declared secret values, and of the credential inside values such as
     /// `Bearer …`.
     package init(_ declared: [String: Secret], mark: (String) -> String) {
-        self.init(countMax: .max)
+        self.init(removableValueCountMax: .max)
         for (name, secret) in declared.sorted(by: { $0.key < $1.key }) {
             let value = secret.exposed
             let words = value.split(separator: " ").map(String.init)
             // A response may contain the credential of a value such as `Bearer abc` without the
             // word `Bearer`.
             for text in [value] + (words.count == 2 ? [words[1]] : []) {
-                add(text, mark(name), isKept: true)
+                add(text, mark(name), isPermanent: true)
             }
         }
     }
 
-    package var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { entriesByLeadingBytes.isEmpty }
 
     /// Adds a secret value to the set.
     ///
-    /// It is searched for as it is, in its JSON spelling, and percent-encoded.
-    package mutating func add(_ text: String, _ mark: String, isKept: Bool) {
+    /// Messages are searched for the value itself, for its JSON spelling and for its
+    /// percent-encoded spelling.
+    package mutating func add(_ text: String, _ mark: String, isPermanent: Bool) {
         var spellings = [Array(text.utf8)]
         let jsonSpelling = Array(JSONValue.string(text).bytes.dropFirst().dropLast())
         let percentEncodedSpelling = Array(text.percentEncoded.utf8)
@@ -63,16 +64,18 @@ package struct KnownSecrets: Sendable {
             entryStartsByBytePair = [Bool](repeating: false, count: 65_536)
         }
         for bytes in spellings where bytes.count >= Self.lengthMin {
-            if !isKept {
-                if insertionOrder.count >= countMax {
-                    let oldest = insertionOrder.removeFirst()
-                    let permanentEntries = entries[oldest, default: []].filter(\.isKept)
-                    entries[oldest] = permanentEntries.isEmpty ? nil : permanentEntries
+            if !isPermanent {
+                if leadingBytesInInsertionOrder.count >= removableValueCountMax {
+                    let oldestLeadingBytes = leadingBytesInInsertionOrder.removeFirst()
+                    let permanentEntries = entriesByLeadingBytes[oldestLeadingBytes, default: []]
+                        .filter(\.isPermanent)
+                    entriesByLeadingBytes[oldestLeadingBytes] =
+                        permanentEntries.isEmpty ? nil : permanentEntries
                 }
-                insertionOrder.append(Self.leadingBytes(bytes, at: 0))
+                leadingBytesInInsertionOrder.append(Self.leadingBytes(bytes, at: 0))
             }
-            entries[Self.leadingBytes(bytes, at: 0), default: []].append(
-                Entry(bytes: bytes, mark: Array(mark.utf8), isKept: isKept)
+            entriesByLeadingBytes[Self.leadingBytes(bytes, at: 0), default: []].append(
+                Entry(bytes: bytes, mark: Array(mark.utf8), isPermanent: isPermanent)
             )
             entryStartsByBytePair[Int(bytes[0]) << 8 | Int(bytes[1])] = true
         }
@@ -83,7 +86,7 @@ package struct KnownSecrets: Sendable {
     }
 
     /// Returns the bytes with every known secret value replaced by its mark.
-    package func replaced(in bytes: [UInt8]) -> [UInt8] {
+    package func maskingSecrets(in bytes: [UInt8]) -> [UInt8] {
         if isEmpty { return bytes }
         var output: [UInt8] = []
         var copiedByteCount = 0
@@ -102,12 +105,12 @@ package struct KnownSecrets: Sendable {
         return copiedByteCount == 0 ? bytes : output + bytes[copiedByteCount...]
     }
 
-    package func replaced(in text: String) -> String {
+    package func maskingSecrets(in text: String) -> String {
         if isEmpty { return text }
         let bytes = Array(text.utf8)
-        let clean = replaced(in: bytes)
-        return clean.count == bytes.count && clean == bytes
-            ? text : String(decoding: clean, as: UTF8.self)
+        let maskedBytes = maskingSecrets(in: bytes)
+        return maskedBytes.count == bytes.count && maskedBytes == bytes
+            ? text : String(decoding: maskedBytes, as: UTF8.self)
     }
 
     /// Whether a known secret value occurs in the bytes.
@@ -132,10 +135,10 @@ package struct KnownSecrets: Sendable {
         guard !isEmpty, start + Self.lengthMin <= bytes.count else { return nil }
         return entryStartsByBytePair.withUnsafeBufferPointer { entryStartsByBytePair in
             bytes.withUnsafeBufferPointer { bytes in
-                var pair = Int(bytes[start])
+                var bytePair = Int(bytes[start])
                 for index in start..<(bytes.count - Self.lengthMin + 1) {
-                    pair = (pair & 0xff) << 8 | Int(bytes[index + 1])
-                    if entryStartsByBytePair[pair] { return index }
+                    bytePair = (bytePair & 0xff) << 8 | Int(bytes[index + 1])
+                    if entryStartsByBytePair[bytePair] { return index }
                 }
                 return nil
             }
@@ -145,8 +148,10 @@ package struct KnownSecrets: Sendable {
     /// Returns the longest known value that begins at that position in the bytes; nil when none
     /// does.
     private func entry(in bytes: [UInt8], at start: Int) -> Entry? {
-        guard let found = entries[Self.leadingBytes(bytes, at: start)] else { return nil }
-        return found.filter { bytes[start...].starts(with: $0.bytes) }
+        guard let candidates = entriesByLeadingBytes[Self.leadingBytes(bytes, at: start)] else {
+            return nil
+        }
+        return candidates.filter { bytes[start...].starts(with: $0.bytes) }
             .max { $0.bytes.count < $1.bytes.count }
     }
 }

@@ -1,8 +1,7 @@
 /// A value from which all secrets were removed.
 ///
-/// Reports can be generated only from such values.
-///
-/// Only `redacted(_:)` can create one, so no report can contain a value that was not redacted.
+/// Reports are generated only from such values, and only `redacted(_:)` creates them. Therefore no
+/// report can contain a value that was not redacted.
 @dynamicMemberLookup
 package struct Redacted<Value: Redactable>: Sendable {
     package let value: Value

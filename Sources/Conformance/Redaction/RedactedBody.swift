@@ -19,7 +19,7 @@ extension Redaction {
     ///     format.
     /// - Returns: The body without its secrets.
     package func redacted(_ bytes: [UInt8], contentType: String?) -> RedactedBody {
-        if let value = Self.parsed(bytes) { return jsonBody(value) }
+        if let value = Self.parsedJSON(bytes) { return jsonBody(value) }
         let mediaType = contentType?.lowercased() ?? ""
         if let text = Self.utf16Text(bytes, mediaType), self.text(text) != text {
             return .hidden(masked("body", text))
@@ -32,10 +32,10 @@ extension Redaction {
             }
             return .bytes
         }
-        if let lines = jsonLines(text) { return .text(lines) }
-        if mediaType.hasPrefix("text/event-stream") { return .text(events(text)) }
+        if let lines = redactedJSONLines(text) { return .text(lines) }
+        if mediaType.hasPrefix("text/event-stream") { return .text(redactedEvents(text)) }
         let isTable = mediaType.hasPrefix("text/csv") || mediaType.hasPrefix("text/tab-separated")
-        if isTable, let table = table(text) { return .text(table) }
+        if isTable, let redactedTable = redactedTable(text) { return .text(redactedTable) }
         if claimsJSON(bytes, mediaType) {
             return SecretMark.isMark(text) ? .text(text) : .hidden(masked("body", text))
         }
@@ -81,7 +81,7 @@ extension Redaction {
     }
 
     /// Redacts a body with one JSON object per line; returns nil when a line is not a JSON object.
-    private func jsonLines(_ text: String) -> String? {
+    private func redactedJSONLines(_ text: String) -> String? {
         let lines = text.parts(between: "\n")
         guard lines.count > 1 else { return nil }
         var clean: [String] = []
@@ -90,7 +90,9 @@ extension Redaction {
                 clean.append(line)
                 continue
             }
-            guard let value = Self.parsed(Array(line.utf8)), value.object != nil else { return nil }
+            guard let value = Self.parsedJSON(Array(line.utf8)), value.object != nil else {
+                return nil
+            }
             switch jsonBody(value) {
             case .json(let value): clean.append(value.text + (line.utf8.last == 13 ? "\r" : ""))
             case .unchangedJSON, .text, .bytes, .hidden: clean.append(line)
@@ -101,20 +103,20 @@ extension Redaction {
 
     /// Redacts a stream of server-sent events; the value after each `data:` is redacted as a
     /// separate string.
-    private func events(_ text: String) -> String {
+    private func redactedEvents(_ text: String) -> String {
         text.parts(between: "\n").map { line in
             guard let (name, value) = line.cut(at: ":"), !name.isEmpty else {
                 return self.text(line)
             }
-            let blanks = value.prefix { $0 == " " }
-            return name + ":" + blanks + string(String(value.dropFirst(blanks.count)))
+            let leadingBlanks = value.prefix { $0 == " " }
+            return name + ":" + leadingBlanks + string(String(value.dropFirst(leadingBlanks.count)))
         }.joined(separator: "\n")
     }
 
     /// Redacts comma-separated values by masking the columns whose header is the name of a secret.
     ///
     /// - Returns: The redacted table; nil when no column contains secrets.
-    private func table(_ text: String) -> String? {
+    private func redactedTable(_ text: String) -> String? {
         let lines = text.parts(between: "\n")
         let separatorBytes: [UInt8] = [0x2c, 0x3b, 0x09]
         let separator = separatorBytes.first { lines[0].utf8.contains($0) } ?? 0x2c
@@ -130,9 +132,9 @@ extension Redaction {
                 return masked("body", line)
             }
             return zip(cells, kinds).map { cell, kind in
-                let plain = cell.trimmed(of: "\" \r")
-                guard let kind, !plain.isEmpty else { return self.text(cell) }
-                return masked(kind, plain) + (cell.utf8.last == 13 ? "\r" : "")
+                let trimmedCell = cell.trimmed(of: "\" \r")
+                guard let kind, !trimmedCell.isEmpty else { return self.text(cell) }
+                return masked(kind, trimmedCell) + (cell.utf8.last == 13 ? "\r" : "")
             }.joined(separator: String(UnicodeScalar(separator)))
         }
         return ([lines[0]] + rows).joined(separator: "\n")
@@ -166,19 +168,19 @@ extension Redaction {
             guard let headerEnd = part.firstRange(of: "\n\n") else {
                 return self.text(String(part))
             }
-            let head = String(part[..<headerEnd.lowerBound])
+            let partHeader = String(part[..<headerEnd.lowerBound])
             let content = part[headerEnd.upperBound...]
             let value = content.hasSuffix("\n") ? content.dropLast() : content
-            let name = head.firstRange(of: "name=").map { place in
-                let rest = head[place.upperBound...]
-                return rest.hasPrefix("\"")
-                    ? String(rest.dropFirst().prefix { $0 != "\"" })
-                    : String(rest.prefix { !"; \n".contains($0) })
+            let name = partHeader.firstRange(of: "name=").map { nameRange in
+                let remainingText = partHeader[nameRange.upperBound...]
+                return remainingText.hasPrefix("\"")
+                    ? String(remainingText.dropFirst().prefix { $0 != "\"" })
+                    : String(remainingText.prefix { !"; \n".contains($0) })
             }
             let clean =
                 name.flatMap(kind(ofMember:)).map { masked($0, String(value)) }
                 ?? self.text(String(value))
-            return self.text(head) + "\n\n" + clean + (content.hasSuffix("\n") ? "\n" : "")
+            return self.text(partHeader) + "\n\n" + clean + (content.hasSuffix("\n") ? "\n" : "")
         }.joined(separator: String(boundary))
     }
 }
@@ -186,9 +188,11 @@ extension Redaction {
 extension String {
     fileprivate func trimmed(of characters: String) -> String {
         let trimmedStart = drop { characters.contains($0) }
-        var rest = trimmedStart
-        while let last = rest.last, characters.contains(last) { rest.removeLast() }
-        return String(rest)
+        var remainingText = trimmedStart
+        while let last = remainingText.last, characters.contains(last) {
+            remainingText.removeLast()
+        }
+        return String(remainingText)
     }
 
     /// The string with `\r\n` replaced by `\n`.

@@ -29,7 +29,7 @@ extension Redaction {
         switch outcome {
         case .answered(let response): .answered(self.response(response))
         case .answerLost(let response): .answerLost(response.map(self.response))
-        case .failed(let failure, let words): .failed(failure, text(words))
+        case .failed(let failure, let reasonText): .failed(failure, text(reasonText))
         case .pending, .requestCut: outcome
         }
     }
@@ -55,7 +55,7 @@ extension Redaction {
 
     private func purpose(_ purpose: Exchange.Purpose) -> Exchange.Purpose {
         switch purpose {
-        case .restart(let words): .restart(text(words))
+        case .restart(let reasonText): .restart(text(reasonText))
         case .delivery, .registration, .appCall, .probe, .call, .sentinel, .userAction, .screen:
             purpose
         }
@@ -65,8 +65,11 @@ extension Redaction {
 extension HTTPMessage.Response {
     /// The response body on one line for reports, without secrets and cut to 200 characters.
     package var bodyLine: String {
-        let clean = Redaction.forReports().body(body, contentType: self[field: "content-type"])
-        guard let text = String(validating: clean, as: UTF8.self) else {
+        let redactedBytes = Redaction.forReports().body(
+            body,
+            contentType: self[field: "content-type"]
+        )
+        guard let text = String(validating: redactedBytes, as: UTF8.self) else {
             return "\(body.count) bytes that are not text"
         }
         let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")

@@ -23,8 +23,8 @@ extension Profile: Redactable {
     }
 }
 
-extension Profile.Start {
-    fileprivate func redacted(by redaction: Redaction) -> Profile.Start {
+extension Profile.StartSettings {
+    fileprivate func redacted(by redaction: Redaction) -> Profile.StartSettings {
         var copy = self
         copy.command = redaction.command(command)
         copy.environment = [:]
@@ -47,8 +47,8 @@ extension Profile.Endpoint {
     }
 }
 
-extension Profile.UserCreation {
-    fileprivate func redacted(by redaction: Redaction) -> Profile.UserCreation {
+extension Profile.SetupAction {
+    fileprivate func redacted(by redaction: Redaction) -> Profile.SetupAction {
         switch self {
         case .register: self
         case .request(let endpoint): .request(endpoint.redacted(by: redaction))
@@ -73,8 +73,8 @@ extension JSONValue {
                                 value: .string(redaction.masked(kind, text))
                             )
                         }
-                        let clean = member.value.redactedAroundTemplates(by: redaction)
-                        return .init(key: member.key, value: clean)
+                        let redactedValue = member.value.redactedAroundTemplates(by: redaction)
+                        return .init(key: member.key, value: redactedValue)
                     }
                 )
             )

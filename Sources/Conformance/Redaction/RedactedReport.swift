@@ -50,8 +50,14 @@ extension SourceLocation {
     /// An author wrote this line, so a name such as `password` in it does not make the value after
     /// it a secret.
     func redacted(by redaction: Redaction) -> SourceLocation {
-        let clean = redaction.words(text)
-        guard clean != text else { return self }
-        return SourceLocation(path: path, line: line, column: column, text: clean, length: length)
+        let redactedText = redaction.words(text)
+        guard redactedText != text else { return self }
+        return SourceLocation(
+            path: path,
+            line: line,
+            column: column,
+            text: redactedText,
+            length: length
+        )
     }
 }

@@ -11,7 +11,7 @@
 /// earlier values.
 package struct Redaction {
     /// A function that returns the mark which replaces a secret value of a kind.
-    package typealias Mask = (_ kind: String, _ value: String) -> String
+    package typealias MarkMaker = (_ kind: String, _ value: String) -> String
     /// A function that returns the kind of secret that a name indicates in a position of a message;
     /// nil for any other name.
     package typealias KindLookup = (_ name: String, SecretNames.Position) -> String?
@@ -20,7 +20,7 @@ package struct Redaction {
     private static let depthMax = 128
 
     let known: KnownSecrets
-    private let mask: Mask
+    private let mask: MarkMaker
     let kind: KindLookup
     private let isHarmless: (String) -> Bool
 
@@ -33,9 +33,9 @@ package struct Redaction {
     ///   - mask: Returns the mark that replaces a secret value.
     package init(
         known: KnownSecrets = KnownSecrets(),
-        kind: @escaping KindLookup = Redaction.lookup([]),
+        kind: @escaping KindLookup = Redaction.kindLookup([]),
         isHarmless: @escaping (String) -> Bool = { _ in false },
-        mask: @escaping Mask
+        mask: @escaping MarkMaker
     ) {
         self.known = known
         self.kind = kind
@@ -49,21 +49,21 @@ package struct Redaction {
     /// equal secrets can be recognized.
     package static func forReports(_ declared: SecretDeclaration = SecretDeclaration()) -> Redaction
     {
-        let mask: Mask = { kind, value in "‹\(kind) \(Secret(value).fingerprint)›" }
+        let mask: MarkMaker = { kind, value in "‹\(kind) \(Secret(value).fingerprint)›" }
         return Redaction(
             known: KnownSecrets(declared.values) { "‹secret:\($0)›" },
-            kind: lookup(declared.names),
+            kind: kindLookup(declared.names),
             mask: mask
         )
     }
 
     /// Returns a lookup of names in the built-in tables and in a list of further names.
-    package static func lookup(_ names: [String]) -> KindLookup {
-        let declared = Set(names.map(SecretNames.normal))
-        return { name, place in
-            let normal = SecretNames.normal(name)
-            return SecretNames.kind(of: normal, in: place)
-                ?? (declared.contains(normal) ? "secret" : nil)
+    package static func kindLookup(_ names: [String]) -> KindLookup {
+        let declared = Set(names.map(SecretNames.normalizedName))
+        return { name, position in
+            let normalizedName = SecretNames.normalizedName(name)
+            return SecretNames.kind(of: normalizedName, in: position)
+                ?? (declared.contains(normalizedName) ? "secret" : nil)
         }
     }
 
@@ -80,9 +80,9 @@ package struct Redaction {
         guard !known.isEmpty else { return mask(kind, value) }
         // A declared secret inside the value keeps its own mark, by which `SecretRule` recognizes
         // it in a response.
-        let clean = known.replaced(in: value)
-        if clean == value { return mask(kind, value) }
-        if SecretMark.isMark(clean) { return clean }
+        let redactedValue = known.maskingSecrets(in: value)
+        if redactedValue == value { return mask(kind, value) }
+        if SecretMark.isMark(redactedValue) { return redactedValue }
         return (known.mark(in: Array(value.utf8)) ?? "") + mask(kind, value)
     }
 
@@ -99,7 +99,7 @@ package struct Redaction {
 
     /// Returns the kind of secret that a name indicates in `name=value` within text; nil for any
     /// other name.
-    func kind(ofAssigned name: String) -> String? { kind(name, .leaves) }
+    func kind(ofAssigned name: String) -> String? { kind(name, .stringMembers) }
 
     /// Returns the kind of secret in a query or form parameter of that name; nil when its value is
     /// not a secret.
@@ -108,28 +108,34 @@ package struct Redaction {
     /// look like a credential.
     func kind(ofParameter name: String, _ value: String) -> String? {
         guard let found = kind(name, .parameters) else { return nil }
-        // Google's clients send their API key as a parameter named `key`.
-        let isPlain =
-            found == "key" || kind(name, .leaves) != nil || SecretPatterns.mayBeCredential(value)
-        return isPlain ? found : nil
+        // Google's clients send their API key as a parameter named `key`, so every value of a
+        // parameter with this kind of secret is masked.
+        let isSecret =
+            found == "key" || kind(name, .stringMembers) != nil
+            || SecretPatterns.mayBeCredential(value)
+        return isSecret ? found : nil
     }
 
     /// Redacts free text: declared values, words with the format of a secret, and the value in
     /// `name=value` when the name is that of a secret.
     package func text(_ text: String) -> String {
         guard text.utf8.contains(0x0a), Self.hasJSONLine(text) else {
-            return scanned(text, findsPairs: true)
+            return redactedText(text, findsNameValuePairs: true)
         }
-        // In a printed HTTP message, as logs and reports contain it, lines of JSON are parsed.
+        // Logs and reports contain printed HTTP messages, whose lines of JSON are parsed before
+        // they are redacted.
         var isChanged = false
         let lines = text.parts(between: "\n").map { line in
-            guard Self.isJSONLine(line.utf8), let value = Self.parsed(Array(line.utf8)) else {
+            guard Self.isJSONLine(line.utf8), let value = Self.parsedJSON(Array(line.utf8)) else {
                 return line
             }
-            let clean = json(value, MemberContext(), &isChanged)
-            return isChanged ? clean.text + (line.utf8.last == 13 ? "\r" : "") : line
+            let redactedValue = json(value, MemberContext(), &isChanged)
+            return isChanged ? redactedValue.text + (line.utf8.last == 13 ? "\r" : "") : line
         }
-        return scanned(isChanged ? lines.joined(separator: "\n") : text, findsPairs: true)
+        return redactedText(
+            isChanged ? lines.joined(separator: "\n") : text,
+            findsNameValuePairs: true
+        )
     }
 
     private static func hasJSONLine(_ text: String) -> Bool {
@@ -143,12 +149,13 @@ package struct Redaction {
 
     /// Redacts text that a contract's author wrote, in which a name such as `password` does not
     /// make the value after it a secret.
-    package func words(_ text: String) -> String { scanned(text, findsPairs: false) }
+    package func words(_ text: String) -> String { redactedText(text, findsNameValuePairs: false) }
 
-    private func scanned(_ text: String, findsPairs: Bool) -> String {
-        let clean = known.replaced(in: text)
-        guard SecretPatterns.mayContainSecret(clean) else { return clean }
-        return TextScan(self, clean, findsPairs: findsPairs).result() ?? clean
+    private func redactedText(_ text: String, findsNameValuePairs: Bool) -> String {
+        let redactedValue = known.maskingSecrets(in: text)
+        guard SecretPatterns.mayContainSecret(redactedValue) else { return redactedValue }
+        return TextScan(self, redactedValue, findsNameValuePairs: findsNameValuePairs)
+            .redactedText() ?? redactedValue
     }
 
     // MARK: Targets and forms
@@ -166,24 +173,25 @@ package struct Redaction {
             guard let (encodedName, value) = pair.cut(at: "=") else { return self.text(pair) }
             let plain = FormText.decoded(value)
             let secret = kind(ofParameter: FormText.decoded(encodedName), plain)
-            let shown = self.text(encodedName) + "="
-            if let secret { return shown + masked(secret, plain) }
-            return shown + encoded(value, decodesPlusAsSpace: true)
+            let redactedNameAndEqualsSign = self.text(encodedName) + "="
+            if let secret { return redactedNameAndEqualsSign + masked(secret, plain) }
+            return redactedNameAndEqualsSign + redactedEncodedText(value, decodesPlusAsSpace: true)
         }.joined(separator: "&")
     }
 
     /// Redacts a percent-encoded string by decoding it first.
     ///
     /// A string whose decoded form contains no secret is returned unchanged.
-    func encoded(_ text: String, decodesPlusAsSpace: Bool) -> String {
+    func redactedEncodedText(_ text: String, decodesPlusAsSpace: Bool) -> String {
         let plain = FormText.decoded(text, decodesPlusAsSpace: decodesPlusAsSpace)
-        let clean = string(plain)
-        guard clean != plain else { return known.replaced(in: text) }
-        return SecretMark.isMark(clean) ? clean : Self.encodedAroundMarks(clean)
+        let redactedValue = string(plain)
+        guard redactedValue != plain else { return known.maskingSecrets(in: text) }
+        return SecretMark.isMark(redactedValue)
+            ? redactedValue : Self.percentEncodedAroundMarks(redactedValue)
     }
 
     /// Percent-encodes a string except for the marks of secrets in it, which stay readable.
-    private static func encodedAroundMarks(_ text: String) -> String {
+    private static func percentEncodedAroundMarks(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var output = ""
         var start = 0
@@ -206,13 +214,13 @@ package struct Redaction {
     // MARK: Headers
 
     package func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
-        fields.map { HTTPMessage.Field($0.name, fieldValue($0)) }
+        fields.map { HTTPMessage.Field($0.name, redactedFieldValue($0)) }
     }
 
-    private func fieldValue(_ field: HTTPMessage.Field) -> String {
+    private func redactedFieldValue(_ field: HTTPMessage.Field) -> String {
         guard let kind = kind(field.name, .headers) else {
             return Self.isDigest(field.name)
-                ? known.replaced(in: field.value) : string(field.value)
+                ? known.maskingSecrets(in: field.value) : string(field.value)
         }
         if SecretMark.isMark(field.value) { return field.value }
         switch kind {
@@ -223,8 +231,8 @@ package struct Redaction {
             guard words.count == 2 else { return masked(kind, field.value) }
             return words[0] + " " + masked(kind, words[1])
         case "cookie":
-            let isSetCookieField = SecretNames.normal(field.name) == "setcookie"
-            return cookies(field.value, hasAttributes: isSetCookieField)
+            let isSetCookieField = SecretNames.normalizedName(field.name) == "setcookie"
+            return redactedCookies(field.value, hasAttributes: isSetCookieField)
         default: return masked(kind, field.value)
         }
     }
@@ -234,8 +242,8 @@ package struct Redaction {
     /// A digest looks random but only identifies content, and a version such as `1.2.3.4` looks
     /// like an IP address.
     private static func isDigest(_ name: String) -> Bool {
-        let normal = SecretNames.normal(name)
-        return digestFieldNames.contains { normal.hasSuffix($0) }
+        let normalizedName = SecretNames.normalizedName(name)
+        return digestFieldNames.contains { normalizedName.hasSuffix($0) }
     }
 
     private static let digestFieldNames = [
@@ -251,7 +259,7 @@ package struct Redaction {
     /// Redacts the value of a cookie header such as `sid=secret; Path=/`.
     ///
     /// All values are masked except those of attributes in a response, such as `Path`.
-    private func cookies(_ text: String, hasAttributes: Bool) -> String {
+    private func redactedCookies(_ text: String, hasAttributes: Bool) -> String {
         text.parts(between: ";").enumerated().map { index, part in
             let pair = part.cut(at: "=")
             let name = (pair?.before ?? part).filter { !$0.isWhitespace }
@@ -279,9 +287,9 @@ package struct Redaction {
         /// Whether the value describes errors in other fields, as in `{"errors": {"password": "too
         /// short"}}`.
         var isErrorDescription = false
-        /// Whether the value is the number of a purchase, an order or a user, by the ending `id` of
-        /// its name.
-        var isNumber = false
+        /// Whether the value is the number of a purchase, an order or a user, which is assumed when
+        /// its name ends in `id`.
+        var isIDNumber = false
         /// Whether the value is a digest or a version, which is not masked although it may look
         /// like a secret.
         var isDigest = false
@@ -306,31 +314,31 @@ package struct Redaction {
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
-            var redacted: [JSONValue] = []
-            redacted.reserveCapacity(elements.count)
+            var redactedElements: [JSONValue] = []
+            redactedElements.reserveCapacity(elements.count)
             var childContext = context
             for element in elements {
-                redacted.append(json(element, childContext, &isChanged))
+                redactedElements.append(json(element, childContext, &isChanged))
                 // In a JSON list of headers, each header may be an array such as `["Authorization",
                 // "…"]`.
                 if elements.count == 2, childContext.kind == nil, let name = element.string {
                     childContext.kind = kind(name, .headers)
                 }
             }
-            return .array(redacted)
+            return .array(redactedElements)
         case .string(let text):
             let isProse = context.isErrorDescription && text.utf8.contains(0x20)
             let kind = isProse ? nil : context.kind
-            let clean =
+            let redactedValue =
                 kind.map { masked($0, text) }
-                ?? (context.isDigest ? known.replaced(in: text) : string(text))
-            isChanged = isChanged || clean != text
-            return .string(clean)
+                ?? (context.isDigest ? known.maskingSecrets(in: text) : string(text))
+            isChanged = isChanged || redactedValue != text
+            return .string(redactedValue)
         case .number(let number):
             let text = number.description
             let known = ["password", "key", "phone", "card", "account"].first { $0 == context.kind }
             let isCardNumber =
-                !context.isNumber
+                !context.isIDNumber
                 && SecretPatterns.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
             guard let kind = known ?? (isCardNumber ? "card" : nil) else { return value }
             isChanged = true
@@ -340,18 +348,18 @@ package struct Redaction {
     }
 
     private func context(_ member: JSONObject.Member, _ context: MemberContext) -> MemberContext {
-        let isText = if case .string = member.value { true } else { false }
+        let isString = if case .string = member.value { true } else { false }
         let key = member.key
         let isCredential = ["password", "key", "token", "secret"].contains(context.kind)
         // RevenueCat's attributes have their value in a member `value`. Everything inside a member
         // that is a credential is secret.
         let inheritedKind = isCredential || key == "value" ? context.kind : nil
         return MemberContext(
-            kind: kind(key, isText ? .leaves : .members) ?? inheritedKind,
+            kind: kind(key, isString ? .stringMembers : .members) ?? inheritedKind,
             isErrorDescription: context.isErrorDescription
-                || SecretNames.errorMemberNames.contains(SecretNames.normal(key)),
-            isNumber: ["id", "Id", "ID"].contains { key.hasSuffix($0) },
-            isDigest: isText && Self.isDigest(key)
+                || SecretNames.errorMemberNames.contains(SecretNames.normalizedName(key)),
+            isIDNumber: ["id", "Id", "ID"].contains { key.hasSuffix($0) },
+            isDigest: isString && Self.isDigest(key)
         )
     }
 
@@ -379,7 +387,7 @@ package struct Redaction {
         else { return nil }
         for member in object.members where Self.nameMemberNames.contains(member.key) {
             guard let name = member.value.string?.parts(between: "/").last else { continue }
-            if let kind = kind(name, .leaves) ?? kind(name, .headers) { return kind }
+            if let kind = kind(name, .stringMembers) ?? kind(name, .headers) { return kind }
         }
         return nil
     }
@@ -389,21 +397,21 @@ package struct Redaction {
         if SecretPatterns.isIPAddress(text) { return masked("address", text) }
         guard let first = text.utf8.first(where: { $0 > 0x20 }),
             first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
-            let value = Self.parsed(Array(text.utf8))
+            let value = Self.parsedJSON(Array(text.utf8))
         else { return self.text(text) }
         var isChanged = false
-        let clean = json(value, MemberContext(), &isChanged)
-        return isChanged ? clean.text : text
+        let redactedValue = json(value, MemberContext(), &isChanged)
+        return isChanged ? redactedValue.text : text
     }
 
-    static func parsed(_ bytes: [UInt8]) -> JSONValue? {
+    static func parsedJSON(_ bytes: [UInt8]) -> JSONValue? {
         try? JSONValue(parsing: bytes, options: .init(depthMax: depthMax, duplicateKeys: .keep))
     }
 
     func jsonBody(_ value: JSONValue) -> RedactedBody {
         var isChanged = false
-        let clean = json(value, MemberContext(), &isChanged)
-        return isChanged ? .json(clean) : .unchangedJSON(value)
+        let redactedValue = json(value, MemberContext(), &isChanged)
+        return isChanged ? .json(redactedValue) : .unchangedJSON(value)
     }
 }
 

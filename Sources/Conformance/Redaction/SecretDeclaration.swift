@@ -60,9 +60,9 @@ package struct SecretDeclaration: Hashable, Sendable {
     /// positions.
     ///
     /// A short value or a plain word, such as `true`, `dev` or `localhost`, occurs in many
-    /// unrelated places, so it is masked only under its name. A value is distinct when it has at
-    /// least 6 bytes with letters and digits. It is also distinct with at least 8 bytes and a digit
-    /// or a capital letter, or with at least 16 bytes.
+    /// unrelated places, so it is masked only under its name. A value is distinctive when it has at
+    /// least 6 bytes with letters and digits. It is also distinctive with at least 8 bytes and a
+    /// digit or a capital letter, or with at least 16 bytes.
     package static func isDistinctive(_ value: String) -> Bool {
         let bytes = value.utf8
         let hasDigit = bytes.contains { (48...57).contains($0) }
@@ -85,8 +85,8 @@ package struct SecretDeclaration: Hashable, Sendable {
     /// Returns the range of the password in the first URL of the bytes; nil when no URL contains a
     /// password.
     static func passwordRange(in bytes: [UInt8]) -> Range<Int>? {
-        guard let scheme = bytes.position(of: Array("://".utf8)) else { return nil }
-        let start = scheme + 3
+        guard let schemeSeparatorIndex = bytes.position(of: Array("://".utf8)) else { return nil }
+        let start = schemeSeparatorIndex + 3
         let authorityEndBytes = Set("/?#\"'<> \t\r\n".utf8)
         let end = bytes[start...].firstIndex(where: authorityEndBytes.contains) ?? bytes.count
         guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")),
@@ -95,7 +95,7 @@ package struct SecretDeclaration: Hashable, Sendable {
         return (colon + 1)..<at
     }
 
-    private mutating func addEnvironment(of start: Profile.Start, _ redaction: Redaction) {
+    private mutating func addEnvironment(of start: Profile.StartSettings, _ redaction: Redaction) {
         for (name, text) in start.environment.sorted(by: { $0.key < $1.key }) {
             let value = start.expanded(text)
             if redaction.kind(ofVariable: name) != nil {
@@ -111,7 +111,7 @@ package struct SecretDeclaration: Hashable, Sendable {
     }
 
     private mutating func addCommand(_ command: String, _ redaction: Redaction) {
-        for found in CommandSecrets(kind: redaction.kind(ofVariable:)).all(in: command) {
+        for found in CommandSecrets(kind: redaction.kind(ofVariable:)).matches(in: command) {
             addFoundSecret(found.name, found.value)
         }
         // A word of the command may contain a URL with a password.
@@ -130,7 +130,8 @@ package struct SecretDeclaration: Hashable, Sendable {
         }
         guard let query = url.cut(at: "?")?.after else { return }
         for (name, value) in FormText.pairs(query.cut(at: "#")?.before ?? query)
-        where redaction.kind(ofParameter: name, value).map(SecretNames.credentials.contains) == true
+        where redaction.kind(ofParameter: name, value).map(SecretNames.credentialKinds.contains)
+            == true
         {
             addFoundSecret(name, value)
         }
@@ -151,8 +152,8 @@ package struct SecretDeclaration: Hashable, Sendable {
         }
     }
 
-    /// Adds a value that was found under the name of a secret, unless it is already known or not
-    /// distinct enough to search for.
+    /// Adds a value that was found under the name of a secret, unless the value is already known or
+    /// not distinctive.
     private mutating func addFoundSecret(_ name: String, _ value: String) {
         guard Self.isLiteral(value), Self.isDistinctive(value),
             !values.values.contains(where: { $0.exposed.contains(value) })
@@ -165,7 +166,7 @@ package struct SecretDeclaration: Hashable, Sendable {
 }
 
 extension Profile {
-    private var allUserCreations: [UserCreation] {
+    private var allSetupActions: [SetupAction] {
         [creation, accountCreation, fault?.breakAction, fault?.repairAction, clock].compactMap(
             \.self
         )
@@ -177,21 +178,21 @@ extension Profile {
         let probes: [[String]] = probes.compactMap {
             if case .command(let words) = $0.source { words } else { nil }
         }
-        let creations: [[String]] = allUserCreations.compactMap {
+        let creations: [[String]] = allSetupActions.compactMap {
             if case .command(let words, _) = $0 { words } else { nil }
         }
-        return [start?.command].compactMap(\.self) + (probes + creations).map(Self.line)
+        return [start?.command].compactMap(\.self) + (probes + creations).map(Self.shellCommandLine)
     }
 
     /// Joins the words of a command into one shell command line with quoted words.
-    private static func line(_ words: [String]) -> String {
+    private static func shellCommandLine(_ words: [String]) -> String {
         words.map { "'" + $0.parts(between: "'").joined(separator: "'\\''") + "'" }
             .joined(separator: " ")
     }
 
     /// All requests that the profile defines.
     fileprivate var allEndpoints: [Endpoint] {
-        let creations: [Endpoint] = allUserCreations.compactMap {
+        let creations: [Endpoint] = allSetupActions.compactMap {
             if case .request(let endpoint) = $0 { endpoint } else { nil }
         }
         return endpoints.values.sorted { $0.path < $1.path } + creations

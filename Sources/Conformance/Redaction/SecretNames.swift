@@ -10,7 +10,7 @@ package enum SecretNames {
         /// The name of a member in JSON, XML or a table, with any kind of value.
         case members
         /// The name of a JSON member whose value is a string.
-        case leaves
+        case stringMembers
         /// The name of a parameter in a query or a form.
         case parameters
     }
@@ -23,7 +23,7 @@ package enum SecretNames {
 
     /// The kinds of secrets that give access to something; the other kinds describe a user, a
     /// device or an address.
-    static let credentials: Set<String> = [
+    static let credentialKinds: Set<String> = [
         "authorization", "cookie", "key", "password", "receipt", "secret", "signature", "token",
     ]
 
@@ -33,9 +33,9 @@ package enum SecretNames {
         name.hasSuffix("_KEY") || name.hasSuffix("_PASS")
     }
 
-    /// The names of headers whose value is a credential, proves a credential, or contains a user's
-    /// IP address, by kind.
-    private static let headers = table([
+    /// The names of headers whose value is secret, by kind of secret: a credential, a proof made
+    /// with a credential (such as a signature), or a user's IP address.
+    private static let headers = kindsByName([
         "authorization": ["proxyauthorization", "authenticationinfo"],
         "cookie": ["cookie", "setcookie", "setcookie2"],
         "key": [
@@ -61,13 +61,13 @@ package enum SecretNames {
     /// The names of query and form parameters whose value is a credential, by kind.
     ///
     /// As JSON members, these names mean something else: `code` is often the number of an error.
-    private static let parameters = table([
+    private static let parameters = kindsByName([
         "token": ["code", "ticket", "relaystate", "magic"], "key": ["key"],
     ])
 
     /// The names of members whose value is a credential when it is a string, but not when it is an
     /// object, by kind.
-    private static let leaves = table([
+    private static let stringMembers = kindsByName([
         "token": ["auth", "bearer", "session", "sess"], "password": ["pass"],
         "cookie": ["cookie", "cookies"],
     ])
@@ -77,7 +77,7 @@ package enum SecretNames {
     ///
     /// The list contains RevenueCat's device attributes (`$email`, `$idfa`), Firebase's tokens, the
     /// receipts of stores, and common names in backends.
-    private static let members = table([
+    private static let members = kindsByName([
         "password": [
             "passwordhash", "pw", "otp", "otpcode", "totp", "pin", "pincode", "onetimecode",
             "verificationcode", "activationcode", "mfacode", "smscode", "securitycode", "cvv",
@@ -126,7 +126,7 @@ package enum SecretNames {
     ///
     /// Examples of such names are `claimToken`, `client_secret`, `oldPassword`, `user[email]` and
     /// the header `X-Csrf-Token`.
-    private static let endings: [(ending: String, kind: String)] = [
+    private static let kindsByNameEnding: [(ending: String, kind: String)] = [
         ("fetchtoken", "receipt"), ("purchasetoken", "receipt"), ("tokens", "token"),
         ("token", "token"), ("sessionid", "token"), ("sessionkey", "token"), ("jwt", "token"),
         ("assertion", "token"), ("credentials", "secret"), ("credential", "secret"),
@@ -142,10 +142,10 @@ package enum SecretNames {
         ("phone", "phone"), ("authorization", "authorization"),
     ]
 
-    private static func table(_ byKind: [String: [String]]) -> [String: String] {
-        var table: [String: String] = [:]
-        for (kind, names) in byKind { for name in names { table[name] = kind } }
-        return table
+    private static func kindsByName(_ namesByKind: [String: [String]]) -> [String: String] {
+        var kindsByName: [String: String] = [:]
+        for (kind, names) in namesByKind { for name in names { kindsByName[name] = kind } }
+        return kindsByName
     }
 
     /// The names of members, such as `errors`, that describe errors in other members and contain
@@ -155,7 +155,7 @@ package enum SecretNames {
     ]
 
     /// Returns a name in the form that the tables use: in lower case and without punctuation.
-    package static func normal(_ name: String) -> String {
+    package static func normalizedName(_ name: String) -> String {
         String(
             decoding: name.utf8.compactMap { byte -> UInt8? in
                 switch byte {
@@ -169,32 +169,33 @@ package enum SecretNames {
     }
 
     /// Returns the kind of secret in a header of that normalized name; nil when it contains none.
-    package static func header(_ normal: String) -> String? {
-        if let kind = headers[normal] ?? ending(of: normal) { return kind }
-        guard normal.hasPrefix("x") else { return nil }
-        let nameWithoutFirstLetter = String(normal.dropFirst())
-        return members[nameWithoutFirstLetter] ?? leaves[nameWithoutFirstLetter]
+    package static func header(_ normalizedName: String) -> String? {
+        if let kind = headers[normalizedName] ?? ending(of: normalizedName) { return kind }
+        guard normalizedName.hasPrefix("x") else { return nil }
+        let nameWithoutFirstLetter = String(normalizedName.dropFirst())
+        return members[nameWithoutFirstLetter] ?? stringMembers[nameWithoutFirstLetter]
             ?? parameters[nameWithoutFirstLetter]
     }
 
     /// Returns the kind of secret in a member or a parameter of that normalized name; nil when it
     /// contains none.
-    package static func member(_ normal: String) -> String? {
-        members[normal] ?? ending(of: normal)
+    package static func member(_ normalizedName: String) -> String? {
+        members[normalizedName] ?? ending(of: normalizedName)
     }
 
     /// Returns the kind of secret that a normalized name indicates in that position of a message;
     /// nil when it indicates none.
-    package static func kind(of normal: String, in position: Position) -> String? {
+    package static func kind(of normalizedName: String, in position: Position) -> String? {
         switch position {
-        case .headers: header(normal)
-        case .members: member(normal)
-        case .leaves: leaves[normal] ?? member(normal)
-        case .parameters: parameters[normal] ?? leaves[normal] ?? member(normal)
+        case .headers: header(normalizedName)
+        case .members: member(normalizedName)
+        case .stringMembers: stringMembers[normalizedName] ?? member(normalizedName)
+        case .parameters:
+            parameters[normalizedName] ?? stringMembers[normalizedName] ?? member(normalizedName)
         }
     }
 
-    private static func ending(of normal: String) -> String? {
-        endings.first { normal.hasSuffix($0.ending) }?.kind
+    private static func ending(of normalizedName: String) -> String? {
+        kindsByNameEnding.first { normalizedName.hasSuffix($0.ending) }?.kind
     }
 }

@@ -93,13 +93,13 @@ package enum SecretPatterns {
     /// The maximum length of a random key; longer words are public keys, certificates and images.
     private static let randomKeyLengthMax = 256
     /// The minimum number of digits in a card or phone number, not counting spaces and hyphens.
-    private static let numberDigitMin = 10
+    private static let numberDigitCountMin = 10
 
     /// Whether the string may contain a secret and must be scanned; false for almost every string.
     package static func mayContainSecret(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
-            var (run, digits, dots) = (0, 0, 0)
+            var (keyCharacterCount, digits, dots) = (0, 0, 0)
             for index in bytes.indices {
                 let byte = bytes[index]
                 switch byte {
@@ -109,23 +109,26 @@ package enum SecretPatterns {
                 case UInt8(ascii: "\""):
                     // Two quoted strings follow each other, as in JSON with a missing colon.
                     if bytes[(index + 1)...].prefix(2).elementsEqual(" \"".utf8) { return true }
-                    (run, digits) = (0, 0)
+                    (keyCharacterCount, digits) = (0, 0)
                 case 48...57:
-                    (run, digits) = (run + 1, digits + 1)
+                    (keyCharacterCount, digits) = (keyCharacterCount + 1, digits + 1)
                     if mayStartIBAN(bytes, index) { return true }
-                case 65...90, 97...122, UInt8(ascii: "_"): (run, digits) = (run + 1, 0)
-                case UInt8(ascii: "-"), UInt8(ascii: "/"): run += 1
-                case UInt8(ascii: " "): run = 0
+                case 65...90, 97...122, UInt8(ascii: "_"):
+                    (keyCharacterCount, digits) = (keyCharacterCount + 1, 0)
+                case UInt8(ascii: "-"), UInt8(ascii: "/"): keyCharacterCount += 1
+                case UInt8(ascii: " "): keyCharacterCount = 0
                 case UInt8(ascii: "+"):
                     if index + 1 < bytes.count, (49...57).contains(bytes[index + 1]) { return true }
                 case UInt8(ascii: "."):
                     dots = digits > 0 ? dots + 1 : 0
-                    (run, digits) = (0, 0)
-                    // Numbers with three dots may be an IP address.
+                    (keyCharacterCount, digits) = (0, 0)
+                    // Four numbers separated by three dots may be an IP address.
                     if dots == 3 { return true }
-                default: (run, digits) = (0, 0)
+                default: (keyCharacterCount, digits) = (0, 0)
                 }
-                if run >= randomKeyLengthMin || digits >= numberDigitMin { return true }
+                if keyCharacterCount >= randomKeyLengthMin || digits >= numberDigitCountMin {
+                    return true
+                }
                 for beginning in secretStartsByLastByte[Int(byte)] {
                     let start = index + 1 - beginning.count
                     if start >= 0, bytes[start...index].elementsEqual(beginning) { return true }
@@ -164,13 +167,17 @@ package enum SecretPatterns {
     package static func prefix(of value: String) -> String? {
         let bytes = Array(value.utf8)
         guard bytes.count >= keyLengthMin,
-            let known = prefixes.filter({ bytes.starts(with: $0) }).max(by: { $0.count < $1.count })
+            let longestPrefix = prefixes.filter({ bytes.starts(with: $0) }).max(by: {
+                $0.count < $1.count
+            })
         else { return nil }
-        // In `os_v2_app_` and `sk-proj-`, the service adds a second prefix in lower-case letters.
-        var end = known.count
+        // Some keys have a second prefix after the first, such as `app_` in `os_v2_app_` and
+        // `proj-` in `sk-proj-`.
+        var end = longestPrefix.count
         let prefixExtensions = ["live_", "test_", "app_", "org_", "proj-", "ant-"]
-        for stage in prefixExtensions where bytes[end...].starts(with: stage.utf8) {
-            end += stage.utf8.count
+        for prefixExtension in prefixExtensions
+        where bytes[end...].starts(with: prefixExtension.utf8) {
+            end += prefixExtension.utf8.count
             break
         }
         let text = String(decoding: bytes[..<end], as: UTF8.self)
@@ -189,14 +196,14 @@ package enum SecretPatterns {
     /// RevenueCat's `$email` and similar names are not addresses.
     private static func isEmail(_ word: ArraySlice<UInt8>) -> Bool {
         let at = UInt8(ascii: "@")
-        guard let place = word.firstIndex(of: at), place > word.startIndex,
+        guard let atSignIndex = word.firstIndex(of: at), atSignIndex > word.startIndex,
             word.first != UInt8(ascii: "$")
         else { return false }
-        let host = word[(place + 1)...]
+        let host = word[(atSignIndex + 1)...]
         guard let dot = host.lastIndex(of: UInt8(ascii: ".")), !host.contains(at) else {
             return false
         }
-        // `logo@2x.png` is an image and `pkg@1.2.3` a version.
+        // `logo@2x.png` is an image and `pkg@1.2.3` is a version; neither is an email address.
         let last = host[(dot + 1)...]
         return dot > host.startIndex && (2...24).contains(last.count)
             && last.allSatisfy { (97...122).contains($0 | 0x20) || $0 >= 0x80 || $0 == 0x25 }
@@ -327,7 +334,7 @@ package enum SecretPatterns {
     static func cardEnd(in bytes: [UInt8], at start: Int) -> Int? {
         guard (UInt8(ascii: "2")...UInt8(ascii: "6")).contains(bytes[start]) else { return nil }
         var digits: [Int] = []
-        var found: Int?
+        var matchEnd: Int?
         var index = start
         var isGrouped = false
         while digits.count < 20 {
@@ -340,14 +347,14 @@ package enum SecretPatterns {
             // the card number. Without groups, 16 digits are required, because purchase numbers
             // have 15 digits.
             let isLong = isGrouped || digits.count == 16
-            if isLong, hasCardIssuerPrefix(digits), hasCheckDigit(digits) { found = index }
+            if isLong, hasCardIssuerPrefix(digits), hasCheckDigit(digits) { matchEnd = index }
             guard index + 1 < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x2d,
                 (48...57).contains(bytes[index + 1])
             else { break }
             isGrouped = true
             index += 1
         }
-        return found
+        return matchEnd
     }
 
     /// Returns the end of an IBAN in groups of four characters that begins at `start`, such as
@@ -358,21 +365,21 @@ package enum SecretPatterns {
             (48...57).contains(bytes[start + 2]), (48...57).contains(bytes[start + 3])
         else { return nil }
         var ibanBytes: [UInt8] = []
-        var found: Int?
+        var matchEnd: Int?
         var index = start
         while index < bytes.count, ibanBytes.count <= 34 {
             if (48...57).contains(bytes[index]) || (65...90).contains(bytes[index]) {
                 ibanBytes.append(bytes[index])
                 index += 1
-                let isEnd = index == bytes.count || !isKeyByte(bytes[index])
-                if isEnd, isIBAN(ibanBytes[...]) { found = index }
+                let isWordEnd = index == bytes.count || !isKeyByte(bytes[index])
+                if isWordEnd, isIBAN(ibanBytes[...]) { matchEnd = index }
             } else if bytes[index] == 0x20 {
                 index += 1
             } else {
                 break
             }
         }
-        return found
+        return matchEnd
     }
 
     private static func hasCardIssuerPrefix(_ digits: [Int]) -> Bool {
@@ -437,30 +444,34 @@ package enum SecretPatterns {
         else {
             return false
         }
-        var counts = [Int](repeating: 0, count: 128)
-        var (upper, lower, digits, other, characterKindChanges) = (0, 0, 0, 0, 0)
-        var previous: UInt8 = 0
+        var countsByCharacter = [Int](repeating: 0, count: 128)
+        var (uppercaseCount, lowercaseCount, digits, otherCharacterCount, characterKindChanges) = (
+            0, 0, 0, 0, 0
+        )
+        var previousKind: UInt8 = 0
         for byte in word {
-            counts[Int(byte & 0x7f)] += 1
+            countsByCharacter[Int(byte & 0x7f)] += 1
             let kind: UInt8
             switch byte {
             case 48...57: (digits, kind) = (digits + 1, 1)
-            case 65...90: (upper, kind) = (upper + 1, 2)
-            case 97...122: (lower, kind) = (lower + 1, 3)
-            default: (other, kind) = (other + 1, 4)
+            case 65...90: (uppercaseCount, kind) = (uppercaseCount + 1, 2)
+            case 97...122: (lowercaseCount, kind) = (lowercaseCount + 1, 3)
+            default: (otherCharacterCount, kind) = (otherCharacterCount + 1, 4)
             }
-            if kind != previous { characterKindChanges += 1 }
-            previous = kind
+            if kind != previousKind { characterKindChanges += 1 }
+            previousKind = kind
         }
         let isHex = word.allSatisfy {
             (48...57).contains($0) || (65...70).contains($0) || (97...102).contains($0)
         }
-        let distinct = counts.count { $0 > 0 }
+        let distinctCharacterCount = countsByCharacter.count { $0 > 0 }
         if isHex {
-            return word.count >= 64 && distinct >= 10 && digits > 8 && upper + lower > 8
-                && (upper == 0 || lower == 0)
+            return word.count >= 64 && distinctCharacterCount >= 10 && digits > 8
+                && uppercaseCount + lowercaseCount > 8
+                && (uppercaseCount == 0 || lowercaseCount == 0)
         }
-        return upper >= 4 && lower >= 4 && digits >= 3 && other <= word.count / 8 && distinct >= 16
+        return uppercaseCount >= 4 && lowercaseCount >= 4 && digits >= 3
+            && otherCharacterCount <= word.count / 8 && distinctCharacterCount >= 16
             && characterKindChanges >= word.count / 4
     }
 
@@ -471,15 +482,15 @@ package enum SecretPatterns {
     /// ordinary word, as in a path.
     static func base64End(in bytes: [UInt8], at start: Int) -> Int? {
         var end = start
-        var slashes = 0
+        var slashOrPlusCount = 0
         while end < bytes.count, isKeyByte(bytes[end]) || bytes[end] == 0x2f || bytes[end] == 0x2b {
-            if bytes[end] == 0x2f || bytes[end] == 0x2b { slashes += 1 }
+            if bytes[end] == 0x2f || bytes[end] == 0x2b { slashOrPlusCount += 1 }
             end += 1
         }
         let word = bytes[start..<end]
         // A word after a slash is a part of a path.
-        let isInside = start > 0 && bytes[start - 1] == 0x2f
-        guard slashes > 0, !isInside, bytes[start] != 0x2f,
+        let isPrecededBySlash = start > 0 && bytes[start - 1] == 0x2f
+        guard slashOrPlusCount > 0, !isPrecededBySlash, bytes[start] != 0x2f,
             isRandomKey(word.filter { $0 != 0x2f }[...])
         else {
             return nil

@@ -6,7 +6,7 @@
 struct TextScan {
     private let redaction: Redaction
     private let bytes: [UInt8]
-    private let findsPairs: Bool
+    private let findsNameValuePairs: Bool
     private var output: [UInt8] = []
     private var copiedByteCount = 0
     private var index = 0
@@ -18,23 +18,23 @@ struct TextScan {
 
     /// Creates a scan of one string.
     ///
-    /// With `findsPairs`, the value after the name of a secret in the text, as in `name=value`, is
-    /// a secret.
-    init(_ redaction: Redaction, _ text: String, findsPairs: Bool) {
+    /// If `findsNameValuePairs` is true, the scan also masks the value after the name of a secret,
+    /// as in `password=value`.
+    init(_ redaction: Redaction, _ text: String, findsNameValuePairs: Bool) {
         self.redaction = redaction
-        self.findsPairs = findsPairs
+        self.findsNameValuePairs = findsNameValuePairs
         bytes = Array(text.utf8)
     }
 
     /// Returns the text with its secrets masked; nil when it contains none.
-    func result() -> String? {
+    func redactedText() -> String? {
         var scan = self
-        scan.run()
+        scan.scanBytes()
         guard scan.copiedByteCount > 0 else { return nil }
         return String(decoding: scan.output + bytes[scan.copiedByteCount...], as: UTF8.self)
     }
 
-    private mutating func run() {
+    private mutating func scanBytes() {
         while index < bytes.count {
             if let (range, kind) = secretElements.first, index >= range.lowerBound {
                 secretElements.removeFirst()
@@ -46,7 +46,7 @@ struct TextScan {
             } else if isWordByte(at: index) {
                 word()
             } else {
-                if findsPairs { secretElements += markupSecrets() }
+                if findsNameValuePairs { secretElements += markupSecrets() }
                 maskURLCredentials()
                 index += 1
             }
@@ -62,7 +62,8 @@ struct TextScan {
     private func isWordByte(at index: Int) -> Bool {
         switch bytes[index] {
         case 48...57, 65...90, 97...122: true
-        // General punctuation is not part of a word, such as quotation marks and the end of a mark.
+        // General punctuation, such as the quotation mark `“` and the `›` at the end of a mark, is
+        // not part of a word.
         case 0xe2: index + 1 >= bytes.count || bytes[index + 1] != 0x80
         case 0x80...0xff: true
         case let byte: Self.wordPunctuation.contains(byte)
@@ -71,9 +72,9 @@ struct TextScan {
 
     private func byte(_ index: Int) -> UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    private func end(from start: Int, while belongs: (UInt8) -> Bool) -> Int {
+    private func end(from start: Int, while isIncluded: (UInt8) -> Bool) -> Int {
         var end = start
-        while end < bytes.count, belongs(bytes[end]) { end += 1 }
+        while end < bytes.count, isIncluded(bytes[end]) { end += 1 }
         return end
     }
 
@@ -101,14 +102,16 @@ struct TextScan {
         }
         var end = start
         while end < bytes.count, isWordByte(at: end) { end += 1 }
-        if let range = privateKey(at: start) { return replace(range, mask("key", range)) }
-        if let range = credential(at: start) { return replace(range, mask("authorization", range)) }
+        if let range = privateKeyRange(at: start) { return replace(range, mask("key", range)) }
+        if let range = credentialRange(at: start) {
+            return replace(range, mask("authorization", range))
+        }
         // A full stop at the end of a word ends the sentence and is not part of the word.
         while end > start + 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
         let word = bytes[start..<end]
         if let kind = SecretPatterns.kind(of: word), !isDigest(at: start) {
-            // A token `ExponentPushToken[…]` or a hash `$argon2id$v=19$m=65536,t=3,p=4$…` continues
-            // after the word.
+            // The secret continues after the word in a token such as `ExponentPushToken[…]` and in
+            // a hash such as `$argon2id$v=19$m=65536,t=3,p=4$…`.
             let isHash = bytes[start] == UInt8(ascii: "$")
             let hasBracketedIndex = byte(end) == UInt8(ascii: "[")
             let secretEnd =
@@ -130,17 +133,19 @@ struct TextScan {
         if word.contains(UInt8(ascii: "%")), let clean = decoded(start..<end) {
             return replace(start..<end, clean)
         }
-        if findsPairs, let pair = TextPair(redaction, bytes, nameEnd: end, nameStart: start) {
+        if findsNameValuePairs,
+            let pair = NameValuePair(redaction, bytes, nameEnd: end, nameStart: start)
+        {
             let value = string(pair.value)
-            let plain = pair.isEncoded ? FormText.decoded(value) : value
+            let plain = pair.isPercentEncoded ? FormText.decoded(value) : value
             return replace(pair.value, redaction.masked(pair.kind, plain))
         }
-        if findsPairs, let (kind, range) = announcedSecret(by: start..<end) {
+        if findsNameValuePairs, let (kind, range) = announcedSecret(by: start..<end) {
             return replace(range, mask(kind, range))
         }
         let isScheme =
             (5...6).contains(end - start)
-            && Self.schemes.contains(string(start..<end).lowercased())
+            && Self.authorizationSchemes.contains(string(start..<end).lowercased())
         schemeEnd = isScheme ? end : nil
         index = max(end, start + 1)
     }
@@ -162,8 +167,8 @@ struct TextScan {
         return found.flatMap { $0.0 == bytes.count || !isWordByte(at: $0.0) ? $0 : nil }
     }
 
-    /// Returns the secret that follows a word which announces it, without `=` or `:` between the
-    /// two.
+    /// Returns the secret that follows a word such as `token` or `--password` without `=` or `:`
+    /// between word and secret.
     ///
     /// Examples: `--password x`, `token x`, `the password is x`, `-u name:x`, `the code is 123456`.
     private func announcedSecret(by name: Range<Int>) -> (kind: String, value: Range<Int>)? {
@@ -203,18 +208,18 @@ struct TextScan {
     private func decoded(_ range: Range<Int>) -> String? {
         let text = string(range)
         guard FormText.decoded(text, decodesPlusAsSpace: false) != text else { return nil }
-        let clean = redaction.encoded(text, decodesPlusAsSpace: false)
+        let clean = redaction.redactedEncodedText(text, decodesPlusAsSpace: false)
         return clean == text ? nil : clean
     }
 
-    private static let schemes: Set<String> = ["bearer", "basic"]
+    private static let authorizationSchemes: Set<String> = ["bearer", "basic"]
     /// The minimum length of a credential after `Bearer` or `Basic`; shorter words there are
     /// ordinary text.
     private static let credentialLengthMin = 8
 
     /// Returns the range of a credential that begins at this position after `Bearer` or `Basic`;
     /// nil without one.
-    private func credential(at start: Int) -> Range<Int>? {
+    private func credentialRange(at start: Int) -> Range<Int>? {
         guard let schemeEnd, schemeEnd < start, bytes[schemeEnd..<start].allSatisfy(Self.isBlank)
         else { return nil }
         let end = end(from: start) { byte in
@@ -231,12 +236,12 @@ struct TextScan {
 
     /// Returns the range of a PEM private key that begins at this position, up to its last line or
     /// to the end of the text.
-    private func privateKey(at start: Int) -> Range<Int>? {
+    private func privateKeyRange(at start: Int) -> Range<Int>? {
         guard bytes[start...].starts(with: "-----BEGIN ".utf8) else { return nil }
-        let rest = bytes[start...]
+        let remainingBytes = bytes[start...]
         let head = string(start..<min(bytes.count, start + 60))
         guard head.contains("PRIVATE KEY") else { return nil }
-        guard let footerRange = rest.firstRange(of: Array("-----END ".utf8)) else {
+        guard let footerRange = remainingBytes.firstRange(of: Array("-----END ".utf8)) else {
             return start..<bytes.count
         }
         let closingDashes = bytes[footerRange.upperBound...].firstRange(of: Array("-----".utf8))
@@ -249,10 +254,10 @@ struct TextScan {
     private func markupSecrets() -> [(range: Range<Int>, kind: String)] {
         guard bytes[index] == UInt8(ascii: "<") else { return [] }
         var nameStart = index + 1
-        var nameEnd = end(from: nameStart, while: Self.isName)
+        var nameEnd = end(from: nameStart, while: Self.isNameByte)
         if byte(nameEnd) == UInt8(ascii: ":") {
             nameStart = nameEnd + 1
-            nameEnd = end(from: nameStart, while: Self.isName)
+            nameEnd = end(from: nameStart, while: Self.isNameByte)
         }
         guard nameEnd > nameStart else { return [] }
         let (head, attributes) = attributes(from: nameEnd)
@@ -300,26 +305,26 @@ struct TextScan {
         from start: Int
     ) -> (head: Int, found: [(name: String, value: Range<Int>)]) {
         var found: [(name: String, value: Range<Int>)] = []
-        var place = start
-        while place < bytes.count, bytes[place] != UInt8(ascii: ">") {
-            let nameStart = place
-            place = end(from: place, while: Self.isName)
-            guard place > nameStart, byte(place) == UInt8(ascii: "=") else {
-                place += place == nameStart ? 1 : 0
+        var position = start
+        while position < bytes.count, bytes[position] != UInt8(ascii: ">") {
+            let nameStart = position
+            position = end(from: position, while: Self.isNameByte)
+            guard position > nameStart, byte(position) == UInt8(ascii: "=") else {
+                position += position == nameStart ? 1 : 0
                 continue
             }
-            let name = string(nameStart..<place).lowercased()
-            place += 1
-            guard let quote = byte(place) else { break }
+            let name = string(nameStart..<position).lowercased()
+            position += 1
+            guard let quote = byte(position) else { break }
             let isQuoted = quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
-            let valueStart = isQuoted ? place + 1 : place
-            place = end(from: valueStart) {
+            let valueStart = isQuoted ? position + 1 : position
+            position = end(from: valueStart) {
                 isQuoted ? $0 != quote : $0 > 0x20 && $0 != UInt8(ascii: ">")
             }
-            found.append((name, valueStart..<place))
-            if isQuoted { place += 1 }
+            found.append((name, valueStart..<position))
+            if isQuoted { position += 1 }
         }
-        return (min(place, bytes.count), found)
+        return (min(position, bytes.count), found)
     }
 
     /// Returns the secret in an entry of an XML property list, such as
@@ -329,13 +334,13 @@ struct TextScan {
         guard nameEnd < bytes.count, let kind = redaction.kind(inText: string(start..<nameEnd)),
             bytes[nameEnd...].starts(with: "</key>".utf8)
         else { return nil }
-        let open = end(from: nameEnd + 6) { $0 <= 0x20 }
-        guard bytes[open...].starts(with: "<string>".utf8) else { return nil }
-        let value = open + 8
+        let stringTagStart = end(from: nameEnd + 6) { $0 <= 0x20 }
+        guard bytes[stringTagStart...].starts(with: "<string>".utf8) else { return nil }
+        let value = stringTagStart + 8
         return (value..<end(from: value) { $0 != UInt8(ascii: "<") }, kind)
     }
 
-    private static func isName(_ byte: UInt8) -> Bool {
+    private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
             true
@@ -343,15 +348,15 @@ struct TextScan {
         }
     }
 
-    /// Masks the credentials in front of a URL's host, as in `https://maskURLCredentials:password@host`, when the
+    /// Masks the credentials in front of a URL's host, as in `https://user:password@host`, when the
     /// scan reaches the colon after the scheme.
     private mutating func maskURLCredentials() {
         guard bytes[index] == UInt8(ascii: ":"), bytes[index...].starts(with: "://".utf8) else {
             return
         }
         let start = index + 3
-        let ends = Set("/?#\"'<> \t\r\n".utf8)
-        let end = end(from: start) { !ends.contains($0) }
+        let endBytes = Set("/?#\"'<> \t\r\n".utf8)
+        let end = end(from: start) { !endBytes.contains($0) }
         guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")), at > start else {
             return
         }
@@ -362,12 +367,12 @@ struct TextScan {
 
 /// A pair in text whose name marks the value as secret: `name=value`, `name: value` or
 /// `"name": "value"`.
-private struct TextPair {
+private struct NameValuePair {
     let kind: String
     /// The range of the pair's value, without quotation marks.
     let value: Range<Int>
     /// Whether the value is percent-encoded, as in a query.
-    let isEncoded: Bool
+    let isPercentEncoded: Bool
 
     /// Words, such as `null` or `missing`, that documents and reports contain in place of a secret
     /// value.
@@ -391,15 +396,15 @@ private struct TextPair {
         var reader = PairReader(bytes: bytes, index: nameEnd)
         // The name may have escaped quotation marks or brackets around it: {\"token\": …},
         // user[token]=…
-        reader.skip { "]\\\"'".utf8.contains($0) }
+        reader.skipBytes { "]\\\"'".utf8.contains($0) }
         let isQuoted = reader.index > nameEnd
-        reader.skip { $0 == 0x20 || $0 == 9 }
-        let isFollowedByEqualsSign = reader.next == UInt8(ascii: "=")
-        let isFollowedByColon = reader.next == UInt8(ascii: ":")
+        reader.skipBytes { $0 == 0x20 || $0 == 9 }
+        let isFollowedByEqualsSign = reader.nextByte == UInt8(ascii: "=")
+        let isFollowedByColon = reader.nextByte == UInt8(ascii: ":")
         // In invalid JSON, the colon between name and value may be missing.
         guard
             isFollowedByEqualsSign || isFollowedByColon
-                || isQuoted && reader.next == UInt8(ascii: "\"")
+                || isQuoted && reader.nextByte == UInt8(ascii: "\"")
         else {
             return nil
         }
@@ -409,8 +414,8 @@ private struct TextPair {
         if let kind = kindOfAssigned ?? Self.kind(redaction, bytes, name, nameStart, nameEnd) {
             self.kind = kind
             if isFollowedByEqualsSign || isFollowedByColon { reader.index += 1 }
-            if reader.next == UInt8(ascii: ">") { reader.index += 1 }
-            reader.skip { $0 == 0x20 || $0 == 9 }
+            if reader.nextByte == UInt8(ascii: ">") { reader.index += 1 }
+            reader.skipBytes { $0 == 0x20 || $0 == 9 }
             range = reader.value(kind, isFollowedByEqualsSign: isFollowedByEqualsSign)
         } else if isFollowedByEqualsSign, name == "name", let field = reader.formField(redaction) {
             (kind, range) = field
@@ -418,8 +423,8 @@ private struct TextPair {
             return nil
         }
         let text = String(decoding: bytes[range], as: UTF8.self)
-        // The value is not a secret when it is the message of a form, or when a program prints the
-        // name of a variable.
+        // The value is not a secret when it is prose, such as the error message of a form. It is
+        // also not a secret when it repeats the name, as a program prints the name of a variable.
         let isNameRepeated =
             text.utf8.starts(with: name.utf8)
             && text.utf8.dropFirst(name.utf8.count).first.map { ")}],;".utf8.contains($0) } != false
@@ -430,7 +435,7 @@ private struct TextPair {
             !Self.placeholderValues.contains(text.lowercased())
         else { return nil }
         value = range
-        isEncoded = isFollowedByEqualsSign && text.contains { $0 == "%" || $0 == "+" }
+        isPercentEncoded = isFollowedByEqualsSign && text.contains { $0 == "%" || $0 == "+" }
     }
 
     private static func kind(
@@ -443,8 +448,8 @@ private struct TextPair {
         if let kind = redaction.kind(inText: name) { return kind }
         if SecretNames.isKeyVariable(name) { return "key" }
         guard isWebQuery(bytes, nameStart) else { return nil }
-        let rest = bytes[min(nameEnd + 1, bytes.count)...]
-        let value = rest.prefix { !"&;#\"'<> \t\r\n".utf8.contains($0) }
+        let remainingBytes = bytes[min(nameEnd + 1, bytes.count)...]
+        let value = remainingBytes.prefix { !"&;#\"'<> \t\r\n".utf8.contains($0) }
         return redaction.kind(ofParameter: name, String(decoding: value, as: UTF8.self))
     }
 
@@ -455,55 +460,58 @@ private struct TextPair {
     /// entry and not a credential.
     private static func isWebQuery(_ bytes: [UInt8], _ nameStart: Int) -> Bool {
         guard nameStart > 0, "?&#;".utf8.contains(bytes[nameStart - 1]) else { return false }
-        let ends = Set("\"'<>() \t\r\n".utf8)
-        let before = bytes[..<nameStart]
-        let start = before.lastIndex(where: ends.contains).map { $0 + 1 } ?? 0
-        return before[start...].starts(with: "/".utf8)
-            || before[start...].firstRange(of: Array(":/".utf8)) != nil
-                && before[start...].firstRange(of: Array("://?".utf8)) == nil
-            || before[start...].starts(with: "?".utf8)
+        let endBytes = Set("\"'<>() \t\r\n".utf8)
+        let bytesBeforeName = bytes[..<nameStart]
+        let start = bytesBeforeName.lastIndex(where: endBytes.contains).map { $0 + 1 } ?? 0
+        return bytesBeforeName[start...].starts(with: "/".utf8)
+            || bytesBeforeName[start...].firstRange(of: Array(":/".utf8)) != nil
+                && bytesBeforeName[start...].firstRange(of: Array("://?".utf8)) == nil
+            || bytesBeforeName[start...].starts(with: "?".utf8)
     }
 
-    /// A reader of the value that begins at a position of the text.
+    /// Reads the value of a name-value pair, starting at a byte position of the text.
     private struct PairReader {
         let bytes: [UInt8]
         var index: Int
 
-        var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+        var nextByte: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-        mutating func skip(while belongs: (UInt8) -> Bool) {
-            while let byte = next, belongs(byte) { index += 1 }
+        mutating func skipBytes(while isIncluded: (UInt8) -> Bool) {
+            while let byte = nextByte, isIncluded(byte) { index += 1 }
         }
 
         /// Returns the range of the value that begins at the current position; an empty range when
         /// there is none.
         mutating func value(_ kind: String, isFollowedByEqualsSign: Bool) -> Range<Int> {
-            guard let first = next else { return index..<index }
+            guard let first = nextByte else { return index..<index }
             if let end = SecretMark.end(in: bytes, at: index) { return index..<end }
-            if bytes[index...].starts(with: "{{".utf8) { return template() }
+            if bytes[index...].starts(with: "{{".utf8) { return templateRange() }
             switch first {
-            case UInt8(ascii: "{"): return object()
-            case UInt8(ascii: "["): return valueThrough(UInt8(ascii: "]"))
-            case UInt8(ascii: "\""), UInt8(ascii: "'"): return quoted(by: first, isEscaped: false)
+            case UInt8(ascii: "{"): return objectRange()
+            case UInt8(ascii: "["): return valueRangeThrough(UInt8(ascii: "]"))
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                return quotedRange(by: first, isEscaped: false)
             case UInt8(ascii: "\\"):
                 index += 1
-                guard let quote = next, quote == UInt8(ascii: "\"") else { return index..<index }
-                return quoted(by: quote, isEscaped: true)
-            default: return unquotedValue(kind, isFollowedByEqualsSign: isFollowedByEqualsSign)
+                guard let quote = nextByte, quote == UInt8(ascii: "\"") else {
+                    return index..<index
+                }
+                return quotedRange(by: quote, isEscaped: true)
+            default: return unquotedValueRange(kind, isFollowedByEqualsSign: isFollowedByEqualsSign)
             }
         }
 
-        private mutating func template() -> Range<Int> {
+        private mutating func templateRange() -> Range<Int> {
             let start = index
             let end = bytes[start...].firstRange(of: Array("}}".utf8))?.upperBound
             return start..<(end ?? start)
         }
 
         /// Returns the range up to the matching closing brace, or to the end of a truncated text.
-        private mutating func object() -> Range<Int> {
+        private mutating func objectRange() -> Range<Int> {
             let start = index
             var depth = 0
-            while let byte = next {
+            while let byte = nextByte {
                 index += 1
                 if byte == UInt8(ascii: "{") { depth += 1 }
                 if byte == UInt8(ascii: "}") { depth -= 1 }
@@ -513,47 +521,52 @@ private struct TextPair {
         }
 
         /// Reads `name="password"` in a multipart header or an HTML element, and returns the range
-        /// of the value that belongs to it.
+        /// of the value of the field with this name.
         mutating func formField(_ redaction: Redaction) -> (kind: String, value: Range<Int>)? {
             index += 1
             let name: String
-            if next == UInt8(ascii: "\"") {
-                name = String(decoding: bytes[quoted(by: 0x22, isEscaped: false)], as: UTF8.self)
+            if nextByte == UInt8(ascii: "\"") {
+                name = String(
+                    decoding: bytes[quotedRange(by: 0x22, isEscaped: false)],
+                    as: UTF8.self
+                )
                 index += 1
             } else {
                 name = String(
-                    decoding: bytes[unquotedValue("", isFollowedByEqualsSign: true)],
+                    decoding: bytes[unquotedValueRange("", isFollowedByEqualsSign: true)],
                     as: UTF8.self
                 )
             }
             guard let kind = redaction.kind(inText: name) else { return nil }
-            skip { $0 == 0x20 || $0 == 9 }
+            skipBytes { $0 == 0x20 || $0 == 9 }
             if index < bytes.count, bytes[index...].starts(with: "value=\"".utf8) {
                 index += 6
-                return (kind, quoted(by: 0x22, isEscaped: false))
+                return (kind, quotedRange(by: 0x22, isEscaped: false))
             }
             let lineStart = index
-            skip { $0 == 13 || $0 == 10 }
+            skipBytes { $0 == 13 || $0 == 10 }
             guard bytes[lineStart..<index].count(where: { $0 == 10 }) >= 2 else { return nil }
             let start = index
-            skip { $0 != 13 && $0 != 10 }
+            skipBytes { $0 != 13 && $0 != 10 }
             return (kind, start..<index)
         }
 
-        private mutating func valueThrough(_ last: UInt8) -> Range<Int> {
+        private mutating func valueRangeThrough(_ last: UInt8) -> Range<Int> {
             let start = index
-            skip { $0 != last }
+            skipBytes { $0 != last }
             return start..<min(index + 1, bytes.count)
         }
 
         /// Returns the range up to the closing quotation mark, or to the end of a truncated text.
-        private mutating func quoted(by quote: UInt8, isEscaped: Bool) -> Range<Int> {
+        private mutating func quotedRange(by quote: UInt8, isEscaped: Bool) -> Range<Int> {
             index += 1
             let start = index
-            while let byte = next, byte != quote {
-                let escapes = byte == UInt8(ascii: "\\")
-                if escapes, isEscaped, index + 1 < bytes.count, bytes[index + 1] == quote { break }
-                index += escapes ? 2 : 1
+            while let byte = nextByte, byte != quote {
+                let isBackslash = byte == UInt8(ascii: "\\")
+                if isBackslash, isEscaped, index + 1 < bytes.count, bytes[index + 1] == quote {
+                    break
+                }
+                index += isBackslash ? 2 : 1
             }
             return start..<min(index, bytes.count)
         }
@@ -564,11 +577,13 @@ private struct TextPair {
         private static let phraseEndBytes = Set(";,\"'\r\n".utf8)
         private static let listEndBytes = Set("\"' \t\r\n".utf8)
 
-        private mutating func unquotedValue(_ kind: String, isFollowedByEqualsSign: Bool) -> Range<
-            Int
-        > {
+        private mutating func unquotedValueRange(_ kind: String, isFollowedByEqualsSign: Bool)
+            -> Range<
+                Int
+            >
+        {
             let start = index
-            let ends: Set<UInt8> =
+            let endBytes: Set<UInt8> =
                 switch kind {
                 case "cookie": Self.lineEndBytes
                 case "password" where !isFollowedByEqualsSign: Self.phraseEndBytes
@@ -577,18 +592,18 @@ private struct TextPair {
                     isFollowedByEqualsSign
                         ? Self.valueEndBytesAfterEqualsSign : Self.valueEndBytesAfterColon
                 }
-            skip { !ends.contains($0) }
+            skipBytes { !endBytes.contains($0) }
             // A comma at the end belongs to the sentence and not to the signature.
             if kind == "signature", index > start, bytes[index - 1] == UInt8(ascii: ",") {
                 index -= 1
             }
             let word = String(decoding: bytes[start..<index], as: UTF8.self).lowercased()
             // The first word is the authorization scheme, and the credential follows.
-            if ["bearer", "basic", "key", "token"].contains(word), next == 0x20 {
+            if ["bearer", "basic", "key", "token"].contains(word), nextByte == 0x20 {
                 index += 1
-                let second = index
-                skip { !ends.contains($0) }
-                return second..<index
+                let credentialStart = index
+                skipBytes { !endBytes.contains($0) }
+                return credentialStart..<index
             }
             return start..<index
         }

@@ -3,11 +3,11 @@ internal import Conformance
 /// One expectation about the state after a phone's history, in the form that contracts use.
 struct PhoneExpectation {
     let clause: String
-    let apply: (inout AppExpectation) -> Void
+    let addToExpectation: (inout AppExpectation) -> Void
 }
 
 extension PhoneModel {
-    /// Returns everything that a correct app must fulfill after this history.
+    /// Returns all expectations that a correct app meets after this history.
     func expectations(at sourceLocation: SourceLocation) -> [PhoneExpectation] {
         var expectations = requiredInvariants.map { name in
             PhoneExpectation(clause: clause(of: name)) {
@@ -18,14 +18,14 @@ extension PhoneModel {
         }
         func expectScreen(
             _ clause: String,
-            _ wanted: [(AppExpectation.Screen.Element, JSONValue, Bool)]
+            _ expectedValue: [(AppExpectation.Screen.Element, JSONValue, Bool)]
         ) {
             expectations.append(
                 PhoneExpectation(clause: clause) { app in
-                    for (element, value, isNegated) in wanted {
+                    for (element, value, isNegated) in expectedValue {
                         var screen = AppExpectation.Screen(
                             element: element,
-                            wanted: value,
+                            expectedValue: value,
                             location: sourceLocation
                         )
                         screen.isNegated = isNegated
@@ -37,22 +37,25 @@ extension PhoneModel {
         func expectCommand(_ clause: String, _ command: AppExpectation.Command) {
             expectations.append(PhoneExpectation(clause: clause) { $0.commands.append(command) })
         }
-        if let wanted = identity {
+        if let expectedValue = identity {
             let identity = AppExpectation.Identity(
                 phone: NameUses.defaultPhoneName,
-                wanted: wanted,
+                expectedValue: expectedValue,
                 location: sourceLocation
             )
             expectations.append(
-                PhoneExpectation(clause: identityClause(wanted)) { $0.identities.append(identity) }
+                PhoneExpectation(clause: identityClause(expectedValue)) {
+                    $0.identities.append(identity)
+                }
             )
         }
-        // An app that waits for a response must give up at some time, so the page does not stay
-        // loading.
+        // An app must stop waiting for a missing response after some time, so that its page does
+        // not stay in the loading state.
         expectScreen("C-20", [(.loading, false, false)])
         switch access {
         case .no: expectScreen(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
-        // In another form, such as without decoding, a user ID is another user for RevenueCat.
+        // RevenueCat treats a user ID in another form, such as an ID that was not decoded, as
+        // another user.
         case .yes where areVaultValuesKeptRaw && hasSpecialCharacterIDs: break
         case .yes: expectScreen("C-23", [(.access, true, false)])
         case .undetermined: break
@@ -112,9 +115,11 @@ extension PhoneModel {
         invariant == .unchanged && ineffectiveUserAction == .login ? "C-27" : invariant.clause
     }
 
-    private func identityClause(_ wanted: AppExpectation.Identity.IdentityCondition) -> String {
-        if wanted == .changed { return hasLostIDAfterLogout ? "C-31" : "C-30" }
-        if case .notUser = wanted { return "C-06" }
+    private func identityClause(_ expectedValue: AppExpectation.Identity.IdentityCondition)
+        -> String
+    {
+        if expectedValue == .changed { return hasLostIDAfterLogout ? "C-31" : "C-30" }
+        if case .notUser = expectedValue { return "C-06" }
         if hasRestoredHistoryID || hasAdoptedHistoryID { return "C-06" }
         return hasLoggedIn ? "C-28" : "C-05"
     }
@@ -148,7 +153,7 @@ extension PhoneModel {
 
     /// The invariants that a correct app keeps when the vault and the OneSignal alias contain IDs
     /// in another form than the backend.
-    private static let rawValueInvariants: [AppInvariant] = [
+    private static let undecodedVaultInvariants: [AppInvariant] = [
         .usableIDs, .retriesFailedRegistrations, .completeRegistrations, .usesInstallIDAsDeviceID,
         .registeredBeforePaywall,
         .gated, .singlePaywall, .encoded, .vaultHoldsNoPrivateValues, .unbroken,
@@ -163,10 +168,11 @@ extension PhoneModel {
             return Self.failedRegistrationInvariants
                 + (hadTimeForRetry ? [.registrationPausesGrow] : [])
         }
-        let areIDsStoredInAnotherForm = areVaultValuesKeptRaw && hasSpecialCharacterIDs
+        let storedIDsDifferFromSetIDs = areVaultValuesKeptRaw && hasSpecialCharacterIDs
         var requiredInvariants =
-            areIDsStoredInAnotherForm ? Self.rawValueInvariants : Self.requiredInvariants
-        // The device ID is the install ID of the phone, which has changed.
+            storedIDsDifferFromSetIDs ? Self.undecodedVaultInvariants : Self.requiredInvariants
+        // The invariant compares the device ID with the phone's install ID, which changed during
+        // the history.
         if isNewInstall { requiredInvariants.removeAll { $0 == .usesInstallIDAsDeviceID } }
         // Each of the two pages may register.
         if hadTwoPages { requiredInvariants.removeAll { $0 == .repeatsNoRegistration } }
@@ -180,7 +186,7 @@ extension PhoneModel {
         if hadPurchaseCallback, !mayEffectsBeMissing {
             requiredInvariants.append(.definesNativeCallbacks)
         }
-        if areIDsStoredInAnotherForm { return requiredInvariants }
+        if storedIDsDifferFromSetIDs { return requiredInvariants }
         if hasAdoptedHistoryID { requiredInvariants.append(.writesLockBeforeRegistering) }
         // Right after the first launch, no late response of the native side may change the user ID.
         if userActionCount == 1 { requiredInvariants.append(.delayedRepliesKeepUserID) }

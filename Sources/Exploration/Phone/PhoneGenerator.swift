@@ -68,9 +68,9 @@ package struct PhoneGenerator: Sendable {
         var steps: [PhoneStep] = []
         var model = PhoneModel()
         func add(_ step: PhoneStep) {
-            var after = model
-            guard after.perform(step) else { return }
-            model = after
+            var modelAfterStep = model
+            guard modelAfterStep.perform(step) else { return }
+            model = modelAfterStep
             steps.append(step)
         }
         var idByUser = occursOncePer(4, &random) ? idByUser(&random) : [:]
@@ -100,7 +100,7 @@ package struct PhoneGenerator: Sendable {
             } else if model.hasPaymentSheet {
                 let endings: [PhoneChange.OwnerAction] = [.complete, .cancel, .fail]
                 var change = PhoneChange()
-                change.act = endings.randomElement(using: &random)
+                change.ownerAction = endings.randomElement(using: &random)
                 add(.phone(change))
             } else if model.isPageOpen {
                 for step in userActionSteps(&random) { add(step) }
@@ -108,7 +108,7 @@ package struct PhoneGenerator: Sendable {
                 let isFirstLaunch = !steps.contains(where: \.isLaunch)
                 if !isFirstLaunch, occursOncePer(6, &random) {
                     var change = PhoneChange()
-                    change.act = occursOncePer(2, &random) ? .reinstall : .loseID
+                    change.ownerAction = occursOncePer(2, &random) ? .reinstall : .loseID
                     add(.phone(change))
                 }
                 add(.app(AppAction(.launch)))
@@ -130,7 +130,7 @@ package struct PhoneGenerator: Sendable {
     private func restoreSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         if occursOncePer(2, &random) { change.vault[.id] = "{{user.ada}}" }
-        var entry = HistoryEntry()
+        var entry = PurchaseHistoryEntry()
         entry.user = "cleo"
         change.history = [entry]
         return [.phone(change), .app(AppAction(.launch))] + signIn(&random)
@@ -143,7 +143,7 @@ package struct PhoneGenerator: Sendable {
         var plan = BridgePlan()
         plan.switches["vaultDecode"] = "raw"
         var change = PhoneChange()
-        var entry = HistoryEntry()
+        var entry = PurchaseHistoryEntry()
         entry.user = "ben"
         change.history = [entry]
         return [
@@ -153,7 +153,7 @@ package struct PhoneGenerator: Sendable {
 
     private func signIn(_ random: inout SeededGenerator) -> [PhoneStep] {
         var plan = AppBackendPlan()
-        plan.answers["login"] = [occursOncePer(2, &random) ? .claimed : .recovered(user: "ben")]
+        plan.responses["login"] = [occursOncePer(2, &random) ? .claimed : .recovered(user: "ben")]
         var login = AppAction(.login)
         login.account = "acc"
         return [.backend(plan), .app(login)]
@@ -163,11 +163,11 @@ package struct PhoneGenerator: Sendable {
     /// contains no user, and the vault then loses the ID (C-31).
     private func logoutSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
-        var entry = HistoryEntry()
+        var entry = PurchaseHistoryEntry()
         entry.isActive = occursOncePer(2, &random)
         change.history = occursOncePer(2, &random) ? [] : [entry]
         var vaultLoss = PhoneChange()
-        vaultLoss.act = .loseID
+        vaultLoss.ownerAction = .loseID
         return [.phone(change), .app(AppAction(.launch))] + signIn(&random)
             + [
                 .app(AppAction(.logout)), .app(AppAction(.kill)), .phone(vaultLoss),
@@ -210,7 +210,7 @@ package struct PhoneGenerator: Sendable {
         }
         if occursOncePer(3, &random) {
             change.history = (0..<Int.random(in: 0...2, using: &random)).map { _ in
-                var entry = HistoryEntry()
+                var entry = PurchaseHistoryEntry()
                 entry.user =
                     occursOncePer(3, &random) ? nil : ["ada", "ben"].randomElement(using: &random)
                 entry.isAnonymous = entry.user == nil && occursOncePer(2, &random)
@@ -271,19 +271,20 @@ package struct PhoneGenerator: Sendable {
         return plan
     }
 
-    /// Returns random failures of the registrations at the app's backend, followed by a success or
-    /// permanent.
+    /// Returns random failures of the registrations at the app's backend.
+    ///
+    /// Either a success follows the failures, or the failures are permanent.
     private func failingRegistrationPlan(_ random: inout SeededGenerator) -> AppBackendPlan {
         var plan = AppBackendPlan()
         let failedResponses: [AppBackendPlan.PlannedResponse] = [
             .status(500), .status(503), .reset, .slow(.seconds(1)), .slow(.seconds(3)), .otherID,
         ]
         let count = Int.random(in: 1...2, using: &random)
-        plan.answers["register"] =
+        plan.responses["register"] =
             (0..<count).compactMap { _ in failedResponses.randomElement(using: &random) } + [.ok]
         if occursOncePer(4, &random) {
             let endings: [AppBackendPlan.PlannedResponse] = [.status(500), .reset, .never]
-            plan.answers["register"] = endings.randomElement(using: &random).map { [$0] }
+            plan.responses["register"] = endings.randomElement(using: &random).map { [$0] }
             plan.repeatsLastResponse = true
         }
         return plan
@@ -301,12 +302,12 @@ package struct PhoneGenerator: Sendable {
         case .login:
             action.account = "acc"
             var plan = AppBackendPlan()
-            let answers: [AppBackendPlan.PlannedResponse] = [
+            let responses: [AppBackendPlan.PlannedResponse] = [
                 .claimed, .claimed, .recovered(user: "ben"), .recovered(user: "ben"),
                 .recovered(user: "cleo"), .status(401), .status(500), .reset, .noID, .nullID,
                 .undefinedID,
             ]
-            plan.answers["login"] = [answers.randomElement(using: &random) ?? .claimed]
+            plan.responses["login"] = [responses.randomElement(using: &random) ?? .claimed]
             if occursOncePer(8, &random) {
                 return steps + stepsBuyingDuringSlowChange(action, plan)
             }
@@ -334,7 +335,7 @@ package struct PhoneGenerator: Sendable {
                 nil, .object(JSONObject()), .string("premium_monthly"),
                 ["ok": true, "cancelled": false, "restored": false, "source": "paywall"],
             ]
-            action.argument = arguments.randomElement(using: &random) ?? nil
+            action.callbackArgument = arguments.randomElement(using: &random) ?? nil
         case .wait: action = waitAction(&random)
         case .launch, .launchTwice, .reload, .kill, .upgradeTwice, .status, .signUp, .signIn,
             .google, .forgotPassword, .deleteAccount, .refresh:
@@ -356,7 +357,7 @@ package struct PhoneGenerator: Sendable {
     {
         var (action, plan) = (action, plan)
         action.isNextStepImmediate = true
-        plan.answers["register"] = [.slow(.seconds(2))]
+        plan.responses["register"] = [.slow(.seconds(2))]
         return [.backend(plan), .app(action), .app(AppAction(.upgrade))]
     }
 }

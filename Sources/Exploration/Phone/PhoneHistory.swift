@@ -51,8 +51,8 @@ package struct PhoneHistory: Hashable, Sendable {
 
     // MARK: Smaller variants
 
-    /// Smaller variants of a failed history, the smallest first: without the end, without single
-    /// steps, or without parts of a step.
+    /// Smaller variants of a failed history, the smallest first: without the last steps, without
+    /// single steps, or without parts of a step.
     ///
     /// A variant may be an impossible history; the caller must check this.
     package var shorterVariants: [PhoneHistory] {
@@ -92,7 +92,7 @@ extension PhoneStep {
             let kill = action.killPoint.map { ", killed after it has \($0.words)" } ?? ""
             return action.name.words + (action.isNextStepImmediate ? " without waiting" : "") + kill
         case .phone(let change):
-            return change.act?.words ?? "on a phone with " + change.contentsText
+            return change.ownerAction?.words ?? "on a phone with " + change.contentsText
         case .bridge(let plan): return plan.words
         case .backend(let plan): return plan.words
         case .store: return "store event"
@@ -105,12 +105,12 @@ extension PhoneStep {
         case .app(let action):
             action.name.rawValue + (action.isNextStepImmediate ? " at once" : "")
                 + (action.killPoint?.rawValue ?? "")
-        case .phone(let change): change.act?.rawValue ?? "phone"
+        case .phone(let change): change.ownerAction?.rawValue ?? "phone"
         case .bridge(let plan):
             "bridge " + plan.faults.map(\.kind.rawValue).joined()
                 + plan.switches.keys.sorted().joined()
         case .backend(let plan):
-            "backend " + plan.answers.keys.sorted().joined()
+            "backend " + plan.responses.keys.sorted().joined()
                 + (plan.repeatsLastResponse ? " for ever" : "")
                 + (plan.isNotifiedOfPurchases ? "" : " deaf")
         case .store: "store"
@@ -126,21 +126,21 @@ extension PhoneStep {
             return [.app(action)]
         case .phone(let change):
             var variants: [PhoneStep] = []
-            func add(_ edit: (inout PhoneChange) -> Void) {
+            func addVariant(_ edit: (inout PhoneChange) -> Void) {
                 var copy = change
                 edit(&copy)
                 if copy != change { variants.append(.phone(copy)) }
             }
-            guard change.act == nil else { return [] }
-            add { $0.kind = nil }
-            add { $0.history = nil }
+            guard change.ownerAction == nil else { return [] }
+            addVariant { $0.kind = nil }
+            addVariant { $0.history = nil }
             for index in (change.history ?? []).indices {
-                add { $0.history?.remove(at: index) }
-                add { $0.history?[index].product = HistoryEntry().product }
+                addVariant { $0.history?.remove(at: index) }
+                addVariant { $0.history?[index].product = PurchaseHistoryEntry().product }
             }
-            add { $0.installID = nil }
-            add { $0.vault[.lock] = nil }
-            add { $0.vault[.id] = nil }
+            addVariant { $0.installID = nil }
+            addVariant { $0.vault[.lock] = nil }
+            addVariant { $0.vault[.id] = nil }
             return variants
         case .bridge(let plan):
             var variants: [PhoneStep] = []
@@ -164,10 +164,10 @@ extension PhoneStep {
             return variants
         case .backend(let plan):
             var variants: [PhoneStep] = []
-            for (route, answers) in plan.answers.sorted(by: { $0.key < $1.key })
-            where answers.count > 2 {
+            for (route, responses) in plan.responses.sorted(by: { $0.key < $1.key })
+            where responses.count > 2 {
                 var copy = plan
-                copy.answers[route] = Array(answers.suffix(2))
+                copy.responses[route] = Array(responses.suffix(2))
                 variants.append(.backend(copy))
             }
             if !plan.isNotifiedOfPurchases {
@@ -233,32 +233,38 @@ extension PhoneChange.OwnerAction {
 
 extension PhoneChange {
     fileprivate var contentsText: String {
-        var parts: [String] = vault.keys.map(\.rawValue).sorted().map { "the vault entry '\($0)'" }
+        var contentDescriptions: [String] = vault.keys.map(\.rawValue).sorted().map {
+            "the vault entry '\($0)'"
+        }
         if let history {
-            parts.append(history.isEmpty ? "an empty purchase history" : "a purchase history")
+            contentDescriptions.append(
+                history.isEmpty ? "an empty purchase history" : "a purchase history"
+            )
         }
         switch installID {
-        case .late: parts.append("a delayed install ID")
-        case .missing: parts.append("no install ID")
+        case .late: contentDescriptions.append("a delayed install ID")
+        case .missing: contentDescriptions.append("no install ID")
         case nil: break
         }
-        if let kind { parts.append("the user agent of '\(kind.rawValue)'") }
-        return parts.isEmpty ? "no data" : parts.joined(separator: " and ")
+        if let kind { contentDescriptions.append("the user agent of '\(kind.rawValue)'") }
+        return contentDescriptions.isEmpty
+            ? "no data" : contentDescriptions.joined(separator: " and ")
     }
 }
 
 extension BridgePlan {
     fileprivate var words: String {
         let faults = faults.map { "\($0.kind.rawValue) \($0.scheme)" }
-        let all = faults + (switches.isEmpty ? [] : ["unusual but documented responses"])
-        return "bridge: " + all.joined(separator: ", ")
+        let bridgeDescriptions =
+            faults + (switches.isEmpty ? [] : ["unusual but documented responses"])
+        return "bridge: " + bridgeDescriptions.joined(separator: ", ")
     }
 }
 
 extension AppBackendPlan {
     fileprivate var words: String {
-        let routes = answers.keys.sorted().map { route in
-            "\(route) " + (answers[route] ?? []).map(\.phrase).joined(separator: ", then ")
+        let routes = responses.keys.sorted().map { route in
+            "\(route) " + (responses[route] ?? []).map(\.phrase).joined(separator: ", then ")
         }
         let rest = [
             repeatsLastResponse ? "permanently" : nil,

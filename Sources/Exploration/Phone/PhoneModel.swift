@@ -12,8 +12,8 @@ struct PhoneModel: Sendable {
         case user(String)
         /// The phone has a new ID that a logout created.
         case otherUser
-        /// The phone has any ID except this user's ID. A purchase in the store's history belongs to
-        /// this user, who must not become the app's user.
+        /// The phone may have any user ID except this one. The store's history contains a purchase
+        /// of this other user, who must not become the app's user.
         case anyUserExcept(String)
         /// The identity rules do not determine the ID.
         case undetermined
@@ -56,7 +56,7 @@ struct PhoneModel: Sendable {
     private(set) var isPaymentSheetUncertain = false
     /// Whether the page receives the result of a payment sheet from the native side.
     private var receivesSheetResults = true
-    /// Whether the page may assume that a payment sheet is open that was already closed.
+    /// Whether the page may still treat a payment sheet as open that was already closed.
     private var mayAssumeOpenSheet = false
     private(set) var hasLoggedOut = false
     private(set) var hasLoggedIn = false
@@ -76,7 +76,7 @@ struct PhoneModel: Sendable {
     ///
     /// A login may lock the ID, and a lost ID may be unlocked.
     private var isIdentityLockUndetermined = false
-    /// Whether no page of the app can be open.
+    /// Whether it is certain that no page of the app is open when `isPageOpen` is false.
     ///
     /// The value is false after a page was killed during an operation.
     private var areAllPagesClosed = true
@@ -89,7 +89,7 @@ struct PhoneModel: Sendable {
     /// The last user action, if that action must change nothing, such as a restore or a login that
     /// finds no user; nil for other actions.
     private(set) var ineffectiveUserAction: AppAction.Name?
-    private var history: [HistoryEntry]?
+    private var history: [PurchaseHistoryEntry]?
     /// The form of the native side's response to a history request; nil for the usual form.
     private var historyResponseForm: String?
     private(set) var vaultUser: String?
@@ -152,7 +152,7 @@ struct PhoneModel: Sendable {
             return true
         case .backend(let plan):
             self.plan.add(plan)
-            if plan.answers["register"] != nil {
+            if plan.responses["register"] != nil {
                 hasFailedRegistration = true
                 if plan.repeatsLastResponse { areAllRegistrationsFailing = true }
             }
@@ -231,7 +231,7 @@ struct PhoneModel: Sendable {
             guard isPageOpen, !isBrowser else { return false }
             hadPurchaseCallback = true
         case .wait:
-            if let first = plan.answers["register"]?.first, areAllRegistrationsFailing,
+            if let first = plan.responses["register"]?.first, areAllRegistrationsFailing,
                 userActionCount == 1,
                 (action.time ?? .zero) >= Self.retryTimeMin
             {
@@ -259,7 +259,7 @@ struct PhoneModel: Sendable {
         case .user(let user):
             phoneUser = .user(user)
             (hasAdoptedHistoryID, isIdentityLocked) = (true, true)
-        // If the app takes an ID from the store's history, it locks the ID.
+        // The app may take an ID from the store's history, and it locks such an ID.
         case .undetermined: isIdentityLockUndetermined = true
         case .noUser:
             let unknownUsers = (history ?? []).filter { !$0.isAnonymous }.compactMap(\.user)
@@ -401,7 +401,7 @@ struct PhoneModel: Sendable {
     // MARK: Phones
 
     private mutating func applyChange(_ change: PhoneChange) -> Bool {
-        guard let act = change.act else {
+        guard let act = change.ownerAction else {
             guard !hasLaunched else { return false }
             history = change.history ?? history
             if let text = change.vault[.id] {
@@ -457,7 +457,7 @@ enum StoreHistoryUser: Hashable, Sendable {
     /// The latest purchases are at the same time and belong to different users.
     case undetermined
 
-    init(_ history: [HistoryEntry]) {
+    init(_ history: [PurchaseHistoryEntry]) {
         let namedEntries = history.filter {
             $0.user != nil && !$0.isAnonymous && $0.environment == "production"
         }

@@ -38,7 +38,7 @@ package struct PhoneScript: Sendable {
         guard model.isPageOpen else { return nil }
         let sourceLocation = SourceLocation(path: id, line: 1, column: 1)
         func contract(_ clause: String, _ edit: (inout AppExpectation) -> Void) -> Contract {
-            var expectation = Expectation(answers: .statuses([200]))
+            var expectation = Expectation(responses: .statuses([200]))
             var app = AppExpectation(location: sourceLocation)
             edit(&app)
             expectation.app = app
@@ -61,10 +61,10 @@ package struct PhoneScript: Sendable {
         let expectations = model.expectations(at: sourceLocation)
         self.history = history
         self.contract = contract("C-11") { app in
-            for phoneExpectation in expectations { phoneExpectation.apply(&app) }
+            for phoneExpectation in expectations { phoneExpectation.addToExpectation(&app) }
         }
         singleExpectationContracts = expectations.map { phoneExpectation in
-            contract(phoneExpectation.clause, phoneExpectation.apply)
+            contract(phoneExpectation.clause, phoneExpectation.addToExpectation)
         }
         self.features = features
     }
@@ -99,7 +99,7 @@ extension PhoneStep {
             action.name.rawValue + (action.isNextStepImmediate ? " at once" : "")
                 + (action.killPoint.map { " killed \($0.rawValue)" } ?? "")
         case .phone(let change):
-            change.act?.rawValue
+            change.ownerAction?.rawValue
                 ?? "phone "
                 + ([change.kind?.rawValue, change.history.map { _ in "history" }].compactMap(\.self)
                 + change.vault.keys.map(\.rawValue).sorted()
@@ -110,8 +110,8 @@ extension PhoneStep {
                 + plan.switches.keys.sorted()).joined(separator: " ")
         case .backend(let plan):
             "backend "
-                + plan.answers.keys.sorted().map { route in
-                    route + " " + (plan.answers[route]?.first?.responseLabel ?? "")
+                + plan.responses.keys.sorted().map { route in
+                    route + " " + (plan.responses[route]?.first?.responseLabel ?? "")
                 }.joined(separator: " ") + (plan.repeatsLastResponse ? " for ever" : "")
                 + (plan.isNotifiedOfPurchases ? "" : " deaf")
         case .store: "store"

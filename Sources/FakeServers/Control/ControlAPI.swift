@@ -20,7 +20,7 @@ package final class ControlAPI: Sendable {
         func hasMember(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
     }
 
-    let world: FakeRegistry
+    let fakes: FakeRegistry
     let dispatcher: WebhookDispatcher
     let version: String
     let allowedHosts: Set<String>
@@ -37,7 +37,7 @@ package final class ControlAPI: Sendable {
     private let token: Secret?
 
     package init(
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         dispatcher: WebhookDispatcher,
         version: String,
         servers: [FakeServer],
@@ -47,12 +47,12 @@ package final class ControlAPI: Sendable {
         token: Secret? = nil,
         declared: SecretDeclaration = SecretDeclaration()
     ) {
-        self.world = world
+        self.fakes = fakes
         self.dispatcher = dispatcher
         self.version = version
         self.servers = servers
         self.allowedHosts = allowedHosts
-        routes = ControlRoute.all(world.providers)
+        routes = ControlRoute.all(fakes.providers)
         profileSecrets = declared
         self.token = token
         self.hostNames = hostNames
@@ -62,7 +62,7 @@ package final class ControlAPI: Sendable {
     /// All secrets to redact: those that the profile declares and those that are configured in the
     /// fakes.
     var declared: SecretDeclaration {
-        var declared = world.declared
+        var declared = fakes.declared
         declared.names += profileSecrets.names
         declared.values.merge(profileSecrets.values) { existingValue, _ in existingValue }
         return declared
@@ -72,11 +72,11 @@ package final class ControlAPI: Sendable {
 
     /// The response to a call of the control API: a complete response or a stream of lines.
     package enum ControlResponse: Sendable {
-        case whole(HTTPMessage.Response)
+        case completeResponse(HTTPMessage.Response)
         case lines(AsyncStream<String>)
     }
 
-    /// Responds to a call of `/health`, without the lock of the namespaces.
+    /// Responds to a call of `/health` without locking the state of the namespaces.
     ///
     /// - Returns: The response; nil for every other call and for a call that must be refused.
     func health(_ request: HTTPMessage.Request) -> HTTPMessage.Response? {
@@ -96,7 +96,7 @@ package final class ControlAPI: Sendable {
     package func respond(to request: HTTPMessage.Request) async -> ControlResponse {
         do throws(Refusal) {
             try checkOrigin(request)
-            if let page = LivePage.response(to: request) { return .whole(page) }
+            if let page = LivePage.response(to: request) { return .completeResponse(page) }
             try checkToken(request)
             return try await response(request)
         } catch {
@@ -110,7 +110,7 @@ package final class ControlAPI: Sendable {
             if error.status == 401 {
                 response.fields.append(HTTPMessage.Field("www-authenticate", "Bearer"))
             }
-            return .whole(response)
+            return .completeResponse(response)
         }
     }
 
@@ -178,7 +178,7 @@ package final class ControlAPI: Sendable {
             throw Refusal(400, "the path is not UTF-8")
         }
         if segments.isEmpty {
-            return .whole(
+            return .completeResponse(
                 HTTPMessage.Response(
                     200,
                     json: ["assay": .string(version), "control": "/assay/v1"]
@@ -189,11 +189,13 @@ package final class ControlAPI: Sendable {
             throw Refusal(404, "the control API is at /assay/v1")
         }
         let (route, value) = try route(request, Array(segments.dropFirst(2)))
-        let call = try read(request, route, value)
+        let call = try parseCall(request, route, value)
         switch route.handler {
         case .lines(let lines): return .lines(try lines(self, call))
         case .response(let response):
-            return .whole(HTTPMessage.Response(200, json: try await response(self, call)))
+            return .completeResponse(
+                HTTPMessage.Response(200, json: try await response(self, call))
+            )
         }
     }
 
@@ -201,7 +203,7 @@ package final class ControlAPI: Sendable {
         _ request: HTTPMessage.Request,
         _ path: [String]
     ) throws(Refusal) -> (route: ControlRoute, value: String) {
-        if let matchedRoute = routes.match(request.method, path) { return matchedRoute }
+        if let matchedRoute = routes.matchPath(request.method, path) { return matchedRoute }
         let methods = routes.methods(of: path)
         guard methods.isEmpty else {
             throw Refusal(405, "\(request.path) accepts only \(methods.joined(separator: ", "))")
@@ -215,30 +217,30 @@ package final class ControlAPI: Sendable {
 
     /// Parses the request for an operation, and refuses unknown parameters and members instead of
     /// ignoring them.
-    private func read(
+    private func parseCall(
         _ request: HTTPMessage.Request,
         _ route: ControlRoute,
         _ value: String
     ) throws(Refusal) -> Call {
         let knownParameterNames = route.parameters.map(\.name) + ["namespace"]
         if let other = request.query.first(where: { !knownParameterNames.contains($0.name) }) {
-            throw .unknown(
+            throw .unknownName(
                 other.name,
                 "parameter",
                 of: route.methodAndPath,
                 among: knownParameterNames
             )
         }
-        // An exported state contains deeply nested bodies.
+        // The limit is high, because an exported state contains deeply nested bodies.
         let (object, problem) = request.jsonObject(depthMax: 256)
         guard var body = object else {
             throw Refusal(400, "the body is not a JSON object: \(problem)")
         }
         let namespace = try namespace(request, route, &body)
-        try route.members.check(body, of: route.methodAndPath) {
+        try route.members.checkMembers(body, of: route.methodAndPath) {
             WebhookURL($0, allowedHosts: allowedHosts) != nil
         }
-        if route.takesNamespace, !world.namespaces.contains(namespace) {
+        if route.takesNamespace, !fakes.namespaces.contains(namespace) {
             throw Refusal(
                 404,
                 "there is no namespace '\(namespace)'",
@@ -264,11 +266,13 @@ package final class ControlAPI: Sendable {
             names.append(name)
         }
         if route.takesNamespace { body["namespace"] = nil }
-        let givenNames = names.compactMap { $0 }
-        if let first = givenNames.first, let other = givenNames.first(where: { $0 != first }) {
+        let requestedNamespaces = names.compactMap { $0 }
+        if let first = requestedNamespaces.first,
+            let other = requestedNamespaces.first(where: { $0 != first })
+        {
             throw Refusal(400, "the call names two namespaces, '\(first)' and '\(other)'")
         }
-        return givenNames.first ?? ""
+        return requestedNamespaces.first ?? ""
     }
 
     // MARK: Providers
@@ -285,7 +289,7 @@ package final class ControlAPI: Sendable {
         let providerCall = ProviderControl.Call(value: call.value, body: call.body, query: query)
         // A GET request changes nothing, so the webhook dispatcher is not notified.
         let isReadOnly = control.method == "GET"
-        let result = world.edit(call.namespace, notifies: !isReadOnly) {
+        let controlResult = fakes.edit(call.namespace, notifies: !isReadOnly) {
             services,
             now -> Result<JSONObject, Refusal> in
             do throws(Refusal) {
@@ -294,7 +298,7 @@ package final class ControlAPI: Sendable {
                 return .failure(error)
             }
         }
-        switch result {
+        switch controlResult {
         case .success(let response):
             guard control.sendsEvents else { return .object(response) }
             return await responseWithDeliveries(call, from: first, response)
@@ -327,7 +331,7 @@ extension ControlRoute {
             return [
                 "assay": .string(api.version), "process": .string(api.process),
                 "fakes": .object(JSONObject(members: fakes)),
-                "namespaces": .strings(api.world.namespaces),
+                "namespaces": .strings(api.fakes.namespaces),
             ]
         }
     )
@@ -347,6 +351,6 @@ extension ControlRoute {
         "/openapi.json",
         "Returns this document.",
         takesNamespace: false,
-        handler: .response { api, _ in api.routes.document(version: api.version) }
+        handler: .response { api, _ in api.routes.openAPIDocument(version: api.version) }
     )
 }

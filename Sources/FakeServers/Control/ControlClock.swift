@@ -46,8 +46,8 @@ extension ControlRoute {
 
 extension ControlAPI {
     fileprivate func clockSummary(_ namespace: String) -> JSONValue {
-        let wallTime = world.now
-        let clock = world.read(namespace) { services, _ in services.clock } ?? VirtualClock()
+        let wallTime = fakes.now
+        let clock = fakes.read(namespace) { services, _ in services.clock } ?? VirtualClock()
         let now = clock.now(at: wallTime)
         return [
             "namespace": .string(namespace), "now": .string(now.preciseText),
@@ -57,14 +57,14 @@ extension ControlAPI {
     }
 
     fileprivate func setClock(_ call: Call) throws(Refusal) -> JSONValue {
-        let wallTime = world.now
+        let wallTime = fakes.now
         let time = ControlMember.timestamp(call.body["now"])
         let frozen = call.body["frozen"]?.bool
         guard time != nil || frozen != nil else {
             throw Refusal(400, "the body needs 'now', 'frozen' or both")
         }
         if let time { try checkRenewalLimit(call.namespace, time) }
-        world.edit(call.namespace) { services, _ in
+        fakes.edit(call.namespace) { services, _ in
             if let frozen { services.clock.setFrozen(frozen, at: wallTime) }
             if let time { services.clock.set(to: time, at: wallTime) }
         }
@@ -72,7 +72,7 @@ extension ControlAPI {
     }
 
     fileprivate func advance(_ call: Call) async throws(Refusal) -> JSONValue {
-        let now = world.read(call.namespace) { $1 } ?? world.now
+        let now = fakes.read(call.namespace) { $1 } ?? fakes.now
         let targetTime = try targetTime(call, now)
         if let targetTime { try checkRenewalLimit(call.namespace, targetTime) }
         let advanceResult = await dispatcher.advance(call.namespace, to: targetTime)
@@ -85,13 +85,13 @@ extension ControlAPI {
     /// Refuses a move of the clock that leaves the allowed range, or that causes more renewals than
     /// one call can carry out in a few seconds.
     private func checkRenewalLimit(_ namespace: String, _ time: Instant) throws(Refusal) {
-        guard Instant.given.contains(time) else {
+        guard Instant.acceptedRange.contains(time) else {
             throw Refusal(
                 400,
                 "the clock cannot move to \(time), only within \(Instant.acceptedRangeText)"
             )
         }
-        let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
+        let count = fakes.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
         guard count <= Services.renewalsMax else {
             throw Refusal(
                 400,

@@ -55,20 +55,20 @@ extension ControlRoute {
 
 extension ControlAPI {
     fileprivate func deliverySummaries(_ call: Call) throws(Refusal) -> JSONValue {
-        let wantedState = call.query("state")
-        if let wantedState, WebhookDelivery.State(rawValue: wantedState) == nil {
+        let requestedState = call.query("state")
+        if let requestedState, WebhookDelivery.State(rawValue: requestedState) == nil {
             throw Refusal(400, "'state' must be waiting, underway, delivered or failed")
         }
-        let all = world.read(call.namespace) { services, _ in services.queue.all } ?? []
+        let all = fakes.read(call.namespace) { services, _ in services.queue.all } ?? []
         let matchingDeliveries = all.filter {
-            wantedState == nil || $0.state.rawValue == wantedState
+            requestedState == nil || $0.state.rawValue == requestedState
         }
         return ["deliveries": .array(matchingDeliveries.suffix(1000).map(Self.deliveryJSON))]
     }
 
     /// Returns the response to an operation, with the webhook deliveries that the operation caused.
     ///
-    /// If the call sets `settle`, it first waits until these deliveries have been made.
+    /// If the call sets `settle`, the response waits until these deliveries have been made.
     func responseWithDeliveries(
         _ call: Call,
         from number: Int,
@@ -76,7 +76,7 @@ extension ControlAPI {
     ) async -> JSONValue {
         if call.body["settle"]?.bool == true { _ = await dispatcher.flush(call.namespace) }
         let addedDeliveries =
-            world.read(call.namespace) { services, _ in services.queue.addedDeliveries(from: number)
+            fakes.read(call.namespace) { services, _ in services.queue.addedDeliveries(from: number)
             } ?? []
         var response = response
         response["deliveries"] = .array(addedDeliveries.map(Self.deliveryJSON))
@@ -84,7 +84,7 @@ extension ControlAPI {
     }
 
     func nextDeliveryNumber(_ namespace: String) -> Int {
-        world.read(namespace) { services, _ in services.queue.nextNumber } ?? 1
+        fakes.read(namespace) { services, _ in services.queue.nextNumber } ?? 1
     }
 
     static func deliveryJSON(_ delivery: WebhookDelivery) -> JSONValue {
@@ -115,8 +115,8 @@ extension ControlAPI {
     }
 
     fileprivate func resend(_ call: Call) async throws(Refusal) -> JSONValue {
-        let first = nextDeliveryNumber(call.namespace)
-        let count = world.edit(call.namespace) { services, now in
+        let firstDeliveryNumber = nextDeliveryNumber(call.namespace)
+        let count = fakes.edit(call.namespace) { services, now in
             let body = call.hasMember("body") ? call.body["body"] : nil
             return services.resend(
                 call.value,
@@ -134,6 +134,6 @@ extension ControlAPI {
             )
         }
         _ = await dispatcher.flush(call.namespace)
-        return await responseWithDeliveries(call, from: first, JSONObject())
+        return await responseWithDeliveries(call, from: firstDeliveryNumber, JSONObject())
     }
 }

@@ -3,15 +3,15 @@ internal import Providers
 
 /// Creates the OpenAPI 3.1 document of the control API.
 extension [ControlRoute] {
-    func document(version: String) -> JSONValue {
-        var paths: [(path: String, operations: JSONObject)] = []
+    func openAPIDocument(version: String) -> JSONValue {
+        var pathItems: [(path: String, operations: JSONObject)] = []
         for route in self {
             let path = "/assay/v1" + route.displayPath
             let method = route.method.lowercased()
-            if let index = paths.firstIndex(where: { $0.path == path }) {
-                paths[index].operations[method] = route.operation
+            if let index = pathItems.firstIndex(where: { $0.path == path }) {
+                pathItems[index].operations[method] = route.operation
             } else {
-                paths.append((path, [method: route.operation]))
+                pathItems.append((path, [method: route.operation]))
             }
         }
         return [
@@ -25,7 +25,7 @@ extension [ControlRoute] {
             ],
             "paths": .object(
                 JSONObject(
-                    members: paths.map { .init(key: $0.path, value: .object($0.operations)) }
+                    members: pathItems.map { .init(key: $0.path, value: .object($0.operations)) }
                 )
             ),
             "components": [
@@ -54,17 +54,18 @@ extension ControlRoute {
             case .lines: true
             case .response: false
             }
-        let media = isStream ? "application/x-ndjson" : "application/json"
-        let content = JSONValue.object([media: ["schema": ["type": "object"]]])
-        let error: JSONValue = [
+        let mediaType = isStream ? "application/x-ndjson" : "application/json"
+        let responseContent = JSONValue.object([mediaType: ["schema": ["type": "object"]]])
+        let errorResponse: JSONValue = [
             "description": "The error, and how to correct the call.",
             "content": [
                 "application/json": ["schema": ["$ref": "#/components/schemas/Error"]]
             ],
         ]
         operation["responses"] = [
-            "200": ["description": .string(summary), "content": content], "400": error,
-            "403": error, "404": error,
+            "200": ["description": .string(summary), "content": responseContent],
+            "400": errorResponse,
+            "403": errorResponse, "404": errorResponse,
         ]
         return .object(operation)
     }
@@ -82,10 +83,10 @@ extension ControlRoute {
     /// of each.
     private var pathSchema: JSONValue {
         guard !pathValues.isEmpty else { return ["type": "string"] }
-        let all = pathValues.map { word -> JSONValue in
+        let pathValueSchemas = pathValues.map { word -> JSONValue in
             ["const": .string(word.name), "description": .string(word.summary)]
         }
-        return ["type": "string", "oneOf": .array(all)]
+        return ["type": "string", "oneOf": .array(pathValueSchemas)]
     }
 
     private var queryParameters: [JSONValue] {

@@ -21,7 +21,8 @@ extension ControlRoute {
                     ControlMember(
                         "responses",
                         .list,
-                        "The response to each of the next calls: " + PlannedResponseJSON.choices
+                        "The response to each of the next calls: "
+                            + PlannedResponseJSON.allowedSpellings
                             + "."
                     ),
                     ControlMember(
@@ -54,8 +55,8 @@ extension ControlRoute {
                 "/faults",
                 "Removes all planned faults; the fakes accept connections again.",
                 handler: .response { (api, call) async throws(ControlRefusal) in
-                    api.world.endFaults(namespace: call.namespace)
-                    api.world.release(call.namespace)
+                    api.fakes.endFaults(namespace: call.namespace)
+                    api.fakes.release(call.namespace)
                     try await api.setRefusing(false, api.servers)
                     return api.faultSummaries(call.namespace)
                 }
@@ -66,8 +67,8 @@ extension ControlRoute {
 
 extension ControlAPI {
     fileprivate func setFault(_ call: Call) async throws(Refusal) {
-        guard let provider = world.providers.named(call.value) else {
-            let names = world.providers.names
+        guard let provider = fakes.providers.named(call.value) else {
+            let names = fakes.providers.names
             let nearestName = Suggestion.nearest(to: call.value, among: names)
             throw Refusal(
                 404,
@@ -78,51 +79,51 @@ extension ControlAPI {
         let hasResponses = call.hasMember("responses")
         let isRefusing = call.body["refused"]?.bool
         // The list is parsed before any change, so that an invalid list changes nothing.
-        let answers = isRefusing != nil && !hasResponses ? nil : try Self.answers(call.body)
-        if answers == nil, let name = ["permanent", "reads"].first(where: call.hasMember) {
+        let responses = isRefusing != nil && !hasResponses ? nil : try Self.responses(call.body)
+        if responses == nil, let name = ["permanent", "reads"].first(where: call.hasMember) {
             throw Refusal(400, "'\(name)' requires 'responses', which is missing")
         }
         if let isRefusing {
             try await setRefusing(isRefusing, servers.filter { $0.party == provider.party })
         }
-        guard let answers else { return }
+        guard let responses else { return }
         let plan = ProviderPlan(
             provider: provider.party,
-            answers: answers,
+            responses: responses,
             repeatsLastResponse: call.body["permanent"]?.bool ?? false,
             includesReads: call.body["reads"]?.bool ?? false
         )
-        world.schedule(plan, namespace: call.namespace)
+        fakes.schedule(plan, namespace: call.namespace)
     }
 
-    private static func answers(_ body: JSONObject) throws(Refusal) -> [ProviderPlan
+    private static func responses(_ body: JSONObject) throws(Refusal) -> [ProviderPlan
         .PlannedResponse]
     {
         guard let list = body["responses"]?.array, !list.isEmpty else {
             throw Refusal(400, "'responses' takes a list, for example [500, \"ok\"]")
         }
-        var answers: [ProviderPlan.PlannedResponse] = []
+        var responses: [ProviderPlan.PlannedResponse] = []
         for item in list {
             guard let response = PlannedResponseJSON.response(item) else {
                 throw Refusal(
                     400,
-                    "\(item.text) is not a response; allowed are \(PlannedResponseJSON.choices)"
+                    "\(item.text) is not a response; allowed are \(PlannedResponseJSON.allowedSpellings)"
                 )
             }
-            answers.append(response)
+            responses.append(response)
         }
-        return answers
+        return responses
     }
 
     fileprivate func faultSummaries(_ namespace: String) -> JSONValue {
-        let plans = world.read(namespace) { services, _ in services.plans } ?? [:]
+        let plans = fakes.read(namespace) { services, _ in services.plans } ?? [:]
         let planSummaries = plans.sorted { $0.key.description < $1.key.description }.map {
             party,
             plan in
             JSONObject.Member(
                 key: party.description,
                 value: [
-                    "responses": .array(plan.answers.map(PlannedResponseJSON.value)),
+                    "responses": .array(plan.responses.map(PlannedResponseJSON.value)),
                     "permanent": .bool(plan.repeatsLastResponse),
                     "reads": .bool(plan.includesReads),
                 ]

@@ -55,11 +55,12 @@ extension ControlAPI {
         if let name = call.query("party") {
             party = Exchange.Party.allCases.first { $0.description == name }
             guard party != nil else {
-                let names = Exchange.Party.allCases.map(\.description)
+                let partyNames = Exchange.Party.allCases.map(\.description)
                 throw Refusal(
                     400,
-                    "'party' is '\(name)', which is not one of " + names.joined(separator: ", "),
-                    hint: Suggestion.nearest(to: name, among: names).map {
+                    "'party' is '\(name)', which is not one of "
+                        + partyNames.joined(separator: ", "),
+                    hint: Suggestion.nearest(to: name, among: partyNames).map {
                         "did you mean '\($0)'?"
                     }
                 )
@@ -115,11 +116,11 @@ extension ControlAPI {
 
     fileprivate func journal(_ call: Call) throws(Refusal) -> JSONValue {
         let (filter, after, limit) = try filter(call)
-        let (page, last, droppedEntryCount, next) = world.journal.read { journal in
+        let (page, last, droppedEntryCount, next) = fakes.journal.read { journal in
             let page = journal.page(after: after, limit: limit ?? 100, where: filter.matches)
             return (page.exchanges, page.last, journal.droppedEntryCount, journal.nextSequence)
         }
-        let lines = JournalLine.RedactionByProvider(declared, world.providers)
+        let lines = JournalLine.RedactionByProvider(declared, fakes.providers)
         return [
             "entries": .array(page.map(lines.value)),
             "after": .integer(Int64(last)),
@@ -127,13 +128,13 @@ extension ControlAPI {
             // A journal that dropped entries cannot prove that something did not happen.
             "forgotten": .integer(Int64(droppedEntryCount)),
             // Errors of Assay itself, which no exchange shows.
-            "notes": .strings(world.journal.notes),
+            "notes": .strings(fakes.journal.notes),
         ]
     }
 
     fileprivate func stream(_ call: Call) throws(Refusal) -> AsyncStream<String> {
         let (filter, after, limit) = try filter(call)
-        let journal = world.journal
+        let journal = fakes.journal
         let follower = JournalFollower(
             journal: journal,
             matches: filter.matches,
@@ -158,7 +159,7 @@ extension ControlAPI {
     /// The redaction is created for each line, because secrets may have been added since the last
     /// line.
     private func line(_ exchange: Exchange) -> String {
-        JournalLine.RedactionByProvider(declared, world.providers).value(exchange).text
+        JournalLine.RedactionByProvider(declared, fakes.providers).value(exchange).text
     }
 }
 
@@ -167,7 +168,7 @@ extension ControlAPI {
 ///
 /// It keeps at most one page of entries in memory. All other entries stay in the journal.
 actor JournalFollower {
-    enum Line: Sendable {
+    enum StreamLine: Sendable {
         case exchange(Exchange)
         /// The reason why the stream ends: its client reads too slowly to receive every entry.
         case interrupted(String)
@@ -206,7 +207,7 @@ actor JournalFollower {
     }
 
     /// Returns the next line of the stream; nil at the end of the stream.
-    func next() async -> Line? {
+    func next() async -> StreamLine? {
         guard !hasEnded else { return nil }
         guard remainingLineCount > 0, let line = await nextMatch() else {
             hasEnded = true
@@ -221,7 +222,7 @@ actor JournalFollower {
 
     /// Returns the next line of the stream: first from the existing entries of the journal, then
     /// from new entries.
-    private func nextMatch() async -> Line? {
+    private func nextMatch() async -> StreamLine? {
         while true {
             if let exchange = page.popLast() { return .exchange(exchange) }
             guard !hasReadExistingEntries else { break }

@@ -11,10 +11,10 @@ extension ControlRoute {
             "Lists the namespaces and their user IDs.",
             takesNamespace: false,
             handler: .response { api, _ in
-                let all = api.world.namespaces.map { name -> JSONValue in
-                    ["namespace": .string(name), "ids": .strings(api.world.ids(of: name))]
+                let namespaceSummaries = api.fakes.namespaces.map { name -> JSONValue in
+                    ["namespace": .string(name), "ids": .strings(api.fakes.ids(of: name))]
                 }
-                return ["namespaces": .array(all)]
+                return ["namespaces": .array(namespaceSummaries)]
             }
         ),
         ControlRoute(
@@ -22,13 +22,13 @@ extension ControlRoute {
             "PUT",
             "/namespaces/{name}",
             "Creates a namespace and assigns user IDs to it.",
-            members: [ControlMember("ids", .texts, "The user IDs of the namespace.")],
+            members: [ControlMember("ids", .stringList, "The user IDs of the namespace.")],
             takesNamespace: false,
             handler: .response { (api, call) async throws(ControlRefusal) in
                 let name = try api.text(call.value, "the name of the namespace")
                 let ids = (call.body["ids"]?.array ?? []).compactMap(\.string)
-                api.world.assignUserIDs(ids, namespace: name)
-                return ["namespace": .string(name), "ids": .strings(api.world.ids(of: name))]
+                api.fakes.assignUserIDs(ids, namespace: name)
+                return ["namespace": .string(name), "ids": .strings(api.fakes.ids(of: name))]
             }
         ),
         ControlRoute(
@@ -38,11 +38,11 @@ extension ControlRoute {
             "Removes a namespace and everything in it.",
             takesNamespace: false,
             handler: .response { (api, call) async throws(ControlRefusal) in
-                guard api.world.namespaces.contains(call.value) else {
+                guard api.fakes.namespaces.contains(call.value) else {
                     throw ControlRefusal(404, "there is no namespace '\(call.value)'")
                 }
-                api.world.remove(call.value)
-                return ["namespaces": .strings(api.world.namespaces)]
+                api.fakes.remove(call.value)
+                return ["namespaces": .strings(api.fakes.namespaces)]
             }
         ),
         ControlRoute(
@@ -51,10 +51,10 @@ extension ControlRoute {
             "/reset",
             "Resets the data of a namespace; its user IDs, webhooks and switches stay.",
             handler: .response { api, call in
-                api.world.reset(call.namespace)
+                api.fakes.reset(call.namespace)
                 return [
                     "namespace": .string(call.namespace),
-                    "journal": .integer(Int64(api.world.journal.read { $0.nextSequence })),
+                    "journal": .integer(Int64(api.fakes.journal.read { $0.nextSequence })),
                 ]
             }
         ),

@@ -103,22 +103,22 @@ struct ControlRoute: Sendable {
     ///
     /// - Returns: The value of the path variable, which is empty if the operation's path has no
     ///   variable; nil if the paths do not match.
-    func match(_ segments: [String]) -> String? {
+    func matchPath(_ segments: [String]) -> String? {
         let pathParts = pathParts
         // An action may have two segments, such as `paywall/complete`.
         let lastPartTakesTwoSegments =
             pathParts.last?.hasSuffix("+}") == true && segments.count == pathParts.count + 1
         guard pathParts.count == segments.count || lastPartTakesTwoSegments else { return nil }
-        var values: [String] = []
+        var pathVariableValues: [String] = []
         for (part, segment) in zip(pathParts, segments) {
             if part.hasPrefix("{") {
-                values.append(segment)
+                pathVariableValues.append(segment)
             } else if part != segment {
                 return nil
             }
         }
-        if lastPartTakesTwoSegments, let last = segments.last { values.append(last) }
-        return values.joined(separator: "/")
+        if lastPartTakesTwoSegments, let last = segments.last { pathVariableValues.append(last) }
+        return pathVariableValues.joined(separator: "/")
     }
 }
 
@@ -126,11 +126,12 @@ extension [ControlRoute] {
     /// Returns the operation that a request calls, and the value of its path variable.
     ///
     /// Paths without a variable are tried first, because they are better matches.
-    func match(_ method: String, _ segments: [String]) -> (route: ControlRoute, value: String)? {
+    func matchPath(_ method: String, _ segments: [String]) -> (route: ControlRoute, value: String)?
+    {
         for hasPathParameter in [false, true] {
             for route in self
             where route.hasPathParameter == hasPathParameter && route.method == method {
-                if let value = route.match(segments) { return (route, value) }
+                if let value = route.matchPath(segments) { return (route, value) }
             }
         }
         return nil
@@ -141,7 +142,7 @@ extension [ControlRoute] {
     func methods(of segments: [String]) -> [String] {
         var allowedMethods: [String] = []
         for route in self
-        where route.match(segments) != nil && !allowedMethods.contains(route.method) {
+        where route.matchPath(segments) != nil && !allowedMethods.contains(route.method) {
             allowedMethods.append(route.method)
         }
         return allowedMethods

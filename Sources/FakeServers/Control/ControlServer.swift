@@ -34,16 +34,18 @@ package final class ControlServer: Sendable {
             host: host,
             port: port,
             threads: Self.eventLoopGroup,
-            report: { fault in api.withLock { $0 }?.world.journal.note(fault.description) }
+            report: { fault in api.withLock { $0 }?.fakes.journal.note(fault.description) }
         ) { request in
             guard let control = api.withLock({ $0 }) else {
-                return .whole(HTTPMessage.Response(503, json: ["error": "assay is still starting"]))
+                return .completeResponse(
+                    HTTPMessage.Response(503, json: ["error": "assay is still starting"])
+                )
             }
             // The health check needs no lock and no thread that other calls use.
-            if let health = control.health(request) { return .whole(health) }
+            if let health = control.health(request) { return .completeResponse(health) }
             return .deferred {
                 switch await control.respond(to: request) {
-                case .whole(let response): .whole(response)
+                case .completeResponse(let response): .completeResponse(response)
                 case .lines(let lines): .lines(lines)
                 }
             }

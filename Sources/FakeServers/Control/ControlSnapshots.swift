@@ -19,7 +19,7 @@ extension ControlRoute {
             "/snapshots/{name}",
             "Saves a snapshot of a namespace.",
             handler: .response { (api, call) async throws(ControlRefusal) in
-                api.world.snapshot(
+                api.fakes.snapshot(
                     call.namespace,
                     as: try api.text(call.value, "a snapshot's name")
                 )
@@ -53,7 +53,7 @@ extension ControlRoute {
             "Returns the state of all namespaces, without keys and secrets.",
             takesNamespace: false,
             handler: .response { (api, _) async throws(ControlRefusal) in
-                guard let savedState = try? api.world.save() else {
+                guard let savedState = try? api.fakes.save() else {
                     throw ControlRefusal(500, "the state cannot be exported")
                 }
                 return savedState
@@ -73,24 +73,24 @@ extension ControlRoute {
             takesNamespace: false,
             handler: .response { (api, call) async throws(ControlRefusal) in
                 do throws(FakeRegistry.StateLoadError) {
-                    try api.world.load(.object(call.body))
+                    try api.fakes.load(.object(call.body))
                 } catch {
                     throw ControlRefusal(400, error.description)
                 }
-                return ["namespaces": .strings(api.world.namespaces)]
+                return ["namespaces": .strings(api.fakes.namespaces)]
             }
         ),
     ]
 }
 
 extension ControlAPI {
-    fileprivate var snapshotNames: JSONValue { ["snapshots": .strings(world.snapshots)] }
+    fileprivate var snapshotNames: JSONValue { ["snapshots": .strings(fakes.snapshots)] }
 
     fileprivate func restore(
         _ name: String,
         into namespace: String
     ) throws(Refusal) -> JSONValue {
-        guard world.restore(name, into: namespace) else {
+        guard fakes.restore(name, into: namespace) else {
             throw Refusal(
                 404,
                 "there is no snapshot '\(name)'",

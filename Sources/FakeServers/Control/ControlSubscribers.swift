@@ -27,8 +27,8 @@ extension ControlAPI {
     fileprivate func subscriberSummaries(_ call: Call) throws(Refusal) -> JSONValue {
         let limit = try limit(call) ?? 100
         let idSubstring = call.query("id") ?? ""
-        let entriesByProvider = world.read(call.namespace) { services, now in
-            services.table.entries.flatMap { provider in
+        let entriesByProvider = fakes.read(call.namespace) { services, now in
+            services.providerTable.entries.flatMap { provider in
                 provider.subscribers(services, now).map { (provider.party, $0) }
             }
         }

@@ -31,8 +31,8 @@ extension ControlRoute {
 
 extension ControlAPI {
     fileprivate func switchSummaries(_ namespace: String) -> JSONValue {
-        let settingsJSON = world.read(namespace) { services, _ in
-            services.table.switches.map {
+        let settingsJSON = fakes.read(namespace) { services, _ in
+            services.providerTable.switches.map {
                 JSONObject.Member(key: $0.name, value: $0.settingsJSON(services))
             }
         }
@@ -46,7 +46,7 @@ extension ControlAPI {
         guard !call.body.members.isEmpty else {
             throw Refusal(400, "the body needs the switches of at least one provider")
         }
-        let problem = world.edit(call.namespace) { services, _ -> Refusal? in
+        let problem = fakes.edit(call.namespace) { services, _ -> Refusal? in
             var changedServices = services
             do throws(Refusal) {
                 for member in call.body.members {
@@ -66,14 +66,14 @@ extension ControlAPI {
         _ name: String,
         _ value: JSONValue
     ) throws(Refusal) {
-        let all = services.table.switches
-        guard let switchGroup = all.first(where: { $0.name == name }) else {
-            let nearestName = Suggestion.nearest(to: name, among: all.map(\.name))
+        let switchGroups = services.providerTable.switches
+        guard let switchGroup = switchGroups.first(where: { $0.name == name }) else {
+            let nearestName = Suggestion.nearest(to: name, among: switchGroups.map(\.name))
             throw Refusal(
                 400,
                 "'\(name)' has no switches",
                 hint: (nearestName.map { "did you mean '\($0)'? " } ?? "")
-                    + "providers with switches: " + all.map(\.name).joined(separator: ", ")
+                    + "providers with switches: " + switchGroups.map(\.name).joined(separator: ", ")
             )
         }
         try switchGroup.change(&services, value)
@@ -86,10 +86,10 @@ extension ControlAPI {
         of provider: String,
         _ name: String,
         to value: JSONValue,
-        in world: FakeRegistry
+        in fakes: FakeRegistry
     ) -> String? {
         let change = JSONValue.object(JSONObject(members: [.init(key: name, value: value)]))
-        let problem = world.edit("") { services, _ -> String? in
+        let problem = fakes.edit("") { services, _ -> String? in
             do throws(Refusal) {
                 try Self.change(&services, provider, change)
                 return nil

@@ -3,7 +3,7 @@
 ///
 /// They are loaded before the code of the backend.
 package enum EgressHook {
-    /// The CommonJS module for `nodeScript --require`.
+    /// The CommonJS module for `node --require`.
     package static let nodeScript = String(decoding: PackageResources.egress_cjs, as: UTF8.self)
     /// The `sitecustomize` module that Python loads from a folder of `PYTHONPATH`.
     package static let pythonScript = String(

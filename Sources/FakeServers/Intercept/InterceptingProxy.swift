@@ -13,7 +13,7 @@ package import Providers
 package final class InterceptingProxy: Sendable {
     package let host: String
     package let port: Int
-    package let refusals: RefusalCounts
+    package let refusals: InterceptionRefusalCounts
     package var baseURL: String { AdvertisedAddress.url(host: host, port: port) }
     private let listener: any Channel
     private let openChannels: Locked<[ObjectIdentifier: any Channel]>
@@ -22,7 +22,7 @@ package final class InterceptingProxy: Sendable {
     ///
     /// - Parameters:
     ///   - servers: The fakes that replace the services.
-    ///   - world: The state of the fakes.
+    ///   - fakes: The state of the fakes.
     ///   - authority: The certificate authority that signs certificates for the host names of the
     ///     services.
     ///   - refusals: Records the refused calls.
@@ -33,9 +33,9 @@ package final class InterceptingProxy: Sendable {
     /// - Throws: `StartError` when the port cannot be opened.
     package init(
         before servers: [FakeServer],
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         authority: CertificateAuthority,
-        refusals: RefusalCounts,
+        refusals: InterceptionRefusalCounts,
         host: String = "127.0.0.1",
         port: Int = 0,
         idleTimeout: Duration = .seconds(60),
@@ -45,14 +45,14 @@ package final class InterceptingProxy: Sendable {
         self.refusals = refusals
         let openChannels = Locked<[ObjectIdentifier: any Channel]>([:])
         self.openChannels = openChannels
-        let report: @Sendable (ConnectionFault) -> Void = { world.journal.note($0.description) }
-        let router = InterceptionRouter(servers, world, authority, refusals)
+        let report: @Sendable (ConnectionFault) -> Void = { fakes.journal.note($0.description) }
+        let router = InterceptionRouter(servers, fakes, authority, refusals)
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelInitializer {
-                    $0.pipeline.addHandler(AcceptErrorHandler(world.shortages))
+                    $0.pipeline.addHandler(AcceptErrorHandler(fakes.shortages))
                 }
                 .childChannelInitializer { channel in
                     let id = ObjectIdentifier(channel)

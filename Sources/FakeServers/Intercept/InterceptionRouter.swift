@@ -18,42 +18,42 @@ final class InterceptionRouter: Sendable {
         case open
         /// The connection is closed, as if the service did not listen.
         case unreachable
-        case refused(Refusal)
+        case refused(InterceptionRefusal)
     }
 
     /// The destination of an intercepted call: the fake of a service, or a refusal.
     private enum CallRoute {
         case fake(FakeServer, target: String)
-        case refused(Refusal.Reason)
+        case refused(InterceptionRefusal.Reason)
     }
 
     private let servers: [FakeServer]
-    private let world: FakeRegistry
+    private let fakes: FakeRegistry
     private let authority: CertificateAuthority
     private let tlsContexts = Locked<[String: NIOSSLContext]>([:])
-    let refusals: RefusalCounts
+    let refusals: InterceptionRefusalCounts
 
     /// The maximum number of hosts whose TLS certificates are cached.
     private static let tlsContextMax = 500
 
     init(
         _ servers: [FakeServer],
-        _ world: FakeRegistry,
+        _ fakes: FakeRegistry,
         _ authority: CertificateAuthority,
-        _ refusals: RefusalCounts
+        _ refusals: InterceptionRefusalCounts
     ) {
         self.servers = servers
-        self.world = world
+        self.fakes = fakes
         self.authority = authority
         self.refusals = refusals
     }
 
-    func tunnel(to host: String, port: Int) -> TunnelDecision {
+    func tunnelDecision(to host: String, port: Int) -> TunnelDecision {
         if server(at: host, port) != nil { return .open }
         guard let (party, _) = ProviderTable.all.host(host),
             let server = servers.first(where: { $0.party == party })
         else {
-            let refusal = Refusal(destination: "\(host):\(port)", reason: .unknownHost)
+            let refusal = InterceptionRefusal(destination: "\(host):\(port)", reason: .unknownHost)
             refusals.note(refusal)
             return .refused(refusal)
         }
@@ -62,22 +62,22 @@ final class InterceptionRouter: Sendable {
 
     func answer(_ request: HTTPMessage.Request, at entryPoint: EntryPoint) -> HTTPHost.HostResponse
     {
-        if let response = SelfCheck.response(to: request) { return .whole(response) }
+        if let response = SelfCheck.response(to: request) { return .completeResponse(response) }
         let (host, port) = destination(of: request, entryPoint)
         switch route(host, port, request) {
         case .fake(let server, let target):
             guard !server.isRefusing else { return .reset }
             var request = request
             request.target = target
-            return FakeServer.answer(request, server.party, world)
+            return FakeServer.answer(request, server.party, fakes)
         case .refused(let reason):
-            let refusal = Refusal(destination: "\(host):\(port)", reason: reason)
+            let refusal = InterceptionRefusal(destination: "\(host):\(port)", reason: reason)
             refusals.note(refusal)
-            return .whole(Self.response(refusal))
+            return .completeResponse(Self.response(refusal))
         }
     }
 
-    static func response(_ refusal: Refusal) -> HTTPMessage.Response {
+    static func response(_ refusal: InterceptionRefusal) -> HTTPMessage.Response {
         HTTPMessage.Response(
             403,
             fields: [HTTPMessage.Field("content-type", "text/plain; charset=utf-8")],
@@ -111,21 +111,22 @@ final class InterceptionRouter: Sendable {
         }
     }
 
-    /// Returns the TLS context with which the proxy acts as a host, with a certificate for its
-    /// name.
+    /// Returns the TLS context with which the proxy acts as a host.
+    ///
+    /// The context has a certificate for the name of the host.
     func context(for host: String) throws -> NIOSSLContext {
         if let context = tlsContexts.withLock({ $0[host] }) { return context }
         let leafCertificate = try NIOSSLCertificate(
             bytes: Array(authority.certificate(of: host).utf8),
             format: .pem
         )
-        let key = try NIOSSLPrivateKey(
+        let leafKey = try NIOSSLPrivateKey(
             bytes: Array(authority.leafPrivateKey.exposed.utf8),
             format: .pem
         )
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(leafCertificate)],
-            privateKey: .privateKey(key)
+            privateKey: .privateKey(leafKey)
         )
         configuration.applicationProtocols = ["http/1.1"]
         let context = try NIOSSLContext(configuration: configuration)
@@ -138,8 +139,8 @@ final class InterceptionRouter: Sendable {
 
     /// A function that returns the time for the `Date` header of responses.
     var now: @Sendable () -> Instant {
-        let world = world
-        return { world.now }
+        let fakes = fakes
+        return { fakes.now }
     }
 }
 

@@ -19,23 +19,24 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
 
     private let router: InterceptionRouter
     private var entryPoint: InterceptionRouter.EntryPoint
-    private var isSecure: Bool
+    private var isInsideTLS: Bool
     private var receivedBytes = ByteBuffer()
     private var isProtocolDetected = false
 
     init(
         _ router: InterceptionRouter,
         _ entryPoint: InterceptionRouter.EntryPoint,
-        isSecure: Bool = false
+        isInsideTLS: Bool = false
     ) {
         self.router = router
         self.entryPoint = entryPoint
-        self.isSecure = isSecure
+        self.isInsideTLS = isInsideTLS
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
-        // Data after the decision is ignored: it comes from a client that is being refused.
+        // Data that arrives after the detection is ignored, because it comes from a client that is
+        // being refused.
         guard !isProtocolDetected else { return }
         receivedBytes.writeBuffer(&buffer)
         detectProtocol(context)
@@ -44,7 +45,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     private func detectProtocol(_ context: ChannelHandlerContext) {
         let bytes = receivedBytes.readableBytesView
         guard let first = bytes.first else { return }
-        if first == Self.tlsHandshakeByte, !isSecure { return startTLS(context) }
+        if first == Self.tlsHandshakeByte, !isInsideTLS { return startTLS(context) }
         if entryPoint == .direct, bytes.startsWithWord(Self.connectPrefix) != false {
             guard bytes.startsWithWord(Self.connectPrefix) == true else { return }
             return openTunnel(context)
@@ -53,7 +54,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         case true?: refuse(.http2, context)
         case nil: return
         case false?:
-            guard first.isLetter else { return refuse(.malformed, context) }
+            guard first.isLetter else { return refuse(.malformedData, context) }
             let (router, entryPoint) = (router, entryPoint)
             installHandlers(on: context) { pipeline in
                 try HTTPHost.addConnection(to: pipeline, now: router.now) { request in
@@ -69,18 +70,18 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         guard let headEnd = receivedBytes.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8))
         else {
             if receivedBytes.readableBytes > Self.connectHeadBytesMax {
-                refuse(.malformed, context)
+                refuse(.malformedData, context)
             }
             return
         }
-        let length = headEnd.upperBound - receivedBytes.readerIndex
-        let head = receivedBytes.readString(length: length) ?? ""
+        let headLength = headEnd.upperBound - receivedBytes.readerIndex
+        let head = receivedBytes.readString(length: headLength) ?? ""
         let requestLineParts = head.prefix { $0 != "\r\n" }.split(separator: " ")
         guard requestLineParts.count == 3, requestLineParts[2].hasPrefix("HTTP/1.") else {
-            return refuse(.malformed, context)
+            return refuse(.malformedData, context)
         }
         let (host, port) = HostAndPort.split(String(requestLineParts[1]), port: 443)
-        switch router.tunnel(to: host, port: port) {
+        switch router.tunnelDecision(to: host, port: port) {
         case .open:
             entryPoint = .host(host, port: port)
             let establishedLine = "HTTP/1.1 200 Connection established\r\n\r\n"
@@ -133,7 +134,10 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
                     guard case .hostname(let name) = result else {
                         let destination = channel.localAddress.map { "\($0)" } ?? "an address"
                         router.refusals.note(
-                            Refusal(destination: destination, reason: .missingServerName)
+                            InterceptionRefusal(
+                                destination: destination,
+                                reason: .missingServerName
+                            )
                         )
                         channel.close(promise: nil)
                         return
@@ -153,7 +157,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
     ) throws {
         try pipeline.addHandler(NIOSSLServerHandler(context: router.context(for: host)))
         try pipeline.addHandler(
-            ProtocolDetector(router, .host(host, port: port), isSecure: true)
+            ProtocolDetector(router, .host(host, port: port), isInsideTLS: true)
         )
     }
 
@@ -169,7 +173,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         do {
             try add(context.pipeline.syncOperations)
         } catch {
-            return refuse(.malformed, context)
+            return refuse(.malformedData, context)
         }
         let bufferedBytes = receivedBytes
         receivedBytes = ByteBuffer()
@@ -178,9 +182,9 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         context.pipeline.syncOperations.removeHandler(self).whenComplete { _ in }
     }
 
-    private func refuse(_ reason: Refusal.Reason, _ context: ChannelHandlerContext) {
+    private func refuse(_ reason: InterceptionRefusal.Reason, _ context: ChannelHandlerContext) {
         isProtocolDetected = true
-        router.refusals.note(Refusal(destination: destination, reason: reason))
+        router.refusals.note(InterceptionRefusal(destination: destination, reason: reason))
         context.close(promise: nil)
     }
 
@@ -191,24 +195,25 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Records a TLS failure that the client caused, and closes the connection.
+    /// Closes the connection after an error, and records a TLS failure that the client caused.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if isSecure, let reason = Self.reason(of: error) {
-            router.refusals.note(Refusal(destination: destination, reason: reason))
+        if isInsideTLS, let reason = Self.reason(of: error) {
+            router.refusals.note(InterceptionRefusal(destination: destination, reason: reason))
         }
         context.close(promise: nil)
     }
 
     /// Returns the reason for a TLS failure; nil when the client only disconnected.
-    private static func reason(of error: any Error) -> Refusal.Reason? {
-        let text = "\(error)"
-        // OpenSSL sends the alert that rejects a certificate unencrypted, while BoringSSL expects
-        // it to be encrypted.
-        if ["ALERT", "BAD_PACKET_LENGTH", "DECRYPTION_FAILED"].contains(where: text.contains) {
+    private static func reason(of error: any Error) -> InterceptionRefusal.Reason? {
+        let errorText = "\(error)"
+        // These errors mean that the client rejected the certificate. OpenSSL sends the alert for a
+        // rejected certificate unencrypted. BoringSSL expects an encrypted alert, so it reports a
+        // damaged packet.
+        if ["ALERT", "BAD_PACKET_LENGTH", "DECRYPTION_FAILED"].contains(where: errorText.contains) {
             return .untrustedCertificate
         }
         guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return nil }
-        return text.contains("EOF") || text.contains("Closed") ? nil : .malformed
+        return errorText.contains("EOF") || errorText.contains("Closed") ? nil : .malformedData
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

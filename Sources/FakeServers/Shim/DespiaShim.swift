@@ -5,7 +5,7 @@ internal import Providers
 /// section 7.1).
 package enum DespiaShim {
     /// The way in which the script in the page calls the fake of the Despia runtime.
-    package enum Channel: Sendable {
+    package enum BridgeChannel: Sendable {
         /// HTTP requests to the address of the fake.
         case http(bridge: String)
         /// The name of a function on `window`, which the program that controls the browser has
@@ -25,7 +25,7 @@ package enum DespiaShim {
     package static func script(
         device: JSONValue,
         load: String,
-        channel: Channel,
+        channel: BridgeChannel,
         faults: JSONValue = .null,
         hasPanel: Bool = false
     ) -> String {
@@ -58,7 +58,7 @@ package enum DespiaShim {
     /// /despia/shim.js?device=main&panel=true`.
     static func response(
         to request: HTTPMessage.Request,
-        _ world: FakeRegistry
+        _ fakes: FakeRegistry
     ) -> HTTPMessage.Response? {
         guard request.method == "GET", request.path == "/despia/shim.js" else { return nil }
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
@@ -67,7 +67,7 @@ package enum DespiaShim {
         let isPanelHidden = FormText.pairs(query).contains {
             $0.name == "panel" && $0.value == "false"
         }
-        let deviceState = world.edit(namespace, notifies: false) {
+        let deviceState = fakes.edit(namespace, notifies: false) {
             services,
             now -> (JSONValue, JSONValue) in
             let request = HTTPMessage.Request("GET", "/device?device=" + device.percentEncoded)

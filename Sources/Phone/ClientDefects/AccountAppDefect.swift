@@ -48,7 +48,7 @@ extension AccountApp {
             case .googleCreatesAnotherUser:
                 let originalBehavior = policy.resultingUserID
                 policy.resultingUserID = { app, requestStep, localID in
-                    [.link, .password].contains(requestStep)
+                    [.linkAccount, .password].contains(requestStep)
                         ? originalBehavior(app, requestStep, localID) : "google-" + app.seed
                 }
             case .resetCreatesNewUser:

@@ -85,15 +85,15 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case waitsForeverForInstallID = "waits-for-install"
 
     /// A one-line description of the defect for reports.
-    package var summary: String { facts.summary }
+    package var summary: String { defectFacts.summary }
 
     /// The IDs of the clauses whose contracts must detect the defect.
-    package var clauses: [String] { facts.clauses }
+    package var clauses: [String] { defectFacts.clauses }
 
     /// The `X-` number of the mistake in the published guide; nil for other defects.
-    package var guide: String? { facts.guide }
+    package var guideID: String? { defectFacts.guideID }
 
-    private var facts: (summary: String, clauses: [String], guide: String?) {
+    private var defectFacts: (summary: String, clauses: [String], guideID: String?) {
         switch self {
         case .commandsInBrowser: ("a browser is treated as a phone with a bridge", ["C-01"], "X-56")
         case .readsHistoryDespiteVault:

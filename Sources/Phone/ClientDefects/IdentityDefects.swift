@@ -45,7 +45,7 @@ extension ClientDefect {
                 originalBehavior(&app, flow, now)
                 guard let account = flow.account else { return }
                 let value = app.policy.encoded(account)
-                app.send("setvault://?key=mail&value=\(value)&locked=false", at: now)
+                app.sendCommand("setvault://?key=mail&value=\(value)&locked=false", at: now)
             }
         },
     ]

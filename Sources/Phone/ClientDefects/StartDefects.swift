@@ -92,9 +92,9 @@ extension ClientDefect {
         .readsVaultKeyConcurrently: {
             let originalBehavior = $0.mayStartPage
             $0.mayStartPage = { app, now in
-                let read = app.read(.id)
-                _ = app.sendAndWait(
-                    read,
+                let readVaultCommand = app.readVaultCommand(.id)
+                _ = app.sendCommandAndWait(
+                    readVaultCommand,
                     app.key(.id),
                     at: now,
                     for: app.policy.vaultReadTimeoutMilliseconds
@@ -106,7 +106,7 @@ extension ClientDefect {
             $0.handleUnexpectedValue = { app, name, value, now in
                 guard name == app.key(.id), let text = value.string,
                     ClientTimeline.isUsable(text), app.hasFinishedStart, text != app.id,
-                    !app.waits(for: name)
+                    !app.isFlowWaiting(for: name)
                 else { return }
                 var flow = ScriptedApp.Flow([.write, .sendAlias, .register, .adoptID], at: now)
                 flow.id = text
@@ -165,7 +165,7 @@ extension ClientDefect {
                 originalBehavior(&app, number, id, now)
                 guard app.registeredID == id else { return }
                 for _ in 0..<pendingCount {
-                    let values = app.policy.registration(app, id, "retry")
+                    let values = app.policy.registrationValues(app, id, "retry")
                     _ = app.call("register", values, at: now)
                 }
             }
@@ -195,8 +195,8 @@ extension ScriptedApp.Policy {
     fileprivate mutating func changeRegistration(
         _ change: @escaping @Sendable (inout [String: String], ScriptedApp) -> Void
     ) {
-        let originalBehavior = registration
-        registration = { app, id, source in
+        let originalBehavior = registrationValues
+        registrationValues = { app, id, source in
             var values = originalBehavior(app, id, source)
             change(&values, app)
             return values

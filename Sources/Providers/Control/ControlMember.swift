@@ -11,13 +11,13 @@ package struct ControlMember: Hashable, Sendable {
         case choice([String])
         /// Any string, which the operation itself checks.
         ///
-        /// The associated values are the usual ones.
-        case open([String])
+        /// The associated values are examples for the description of the API.
+        case openChoice([String])
         case flag
         case integer
         /// A number that may have a fraction.
         case number
-        case texts
+        case stringList
         /// A list whose elements the operation itself checks.
         case list
         case object
@@ -77,7 +77,7 @@ extension ControlMember {
             ("'\(name)' takes \(expectedType), not \(value.kind)", nil)
         }
         switch kind {
-        case .text, .open: return value.string == nil ? typeProblem("a string") : nil
+        case .text, .openChoice: return value.string == nil ? typeProblem("a string") : nil
         case .choice(let words):
             guard let text = value.string else { return typeProblem("a string") }
             if words.contains(text) { return nil }
@@ -90,7 +90,7 @@ extension ControlMember {
         case .number:
             if case .number = value { return nil }
             return typeProblem("a number")
-        case .texts:
+        case .stringList:
             guard let list = value.array else { return typeProblem("a list of strings") }
             let nonStringItem = list.first { $0.string == nil }
             return nonStringItem.map {
@@ -106,7 +106,7 @@ extension ControlMember {
                     nil
                 )
             }
-            if Instant.given.contains(time) { return nil }
+            if Instant.acceptedRange.contains(time) { return nil }
             return (
                 "'\(name)' is \(time.description), which is not within \(Instant.acceptedRangeText)",
                 "a number must be milliseconds since 1970, not seconds or microseconds"
@@ -136,11 +136,11 @@ extension ControlMember {
             switch kind {
             case .text: ["type": "string"]
             case .choice(let words): ["type": "string", "enum": .strings(words)]
-            case .open(let words): ["type": "string", "examples": .strings(words)]
+            case .openChoice(let words): ["type": "string", "examples": .strings(words)]
             case .flag: ["type": "boolean"]
             case .integer: ["type": "integer"]
             case .number: ["type": "number"]
-            case .texts: ["type": "array", "items": ["type": "string"]]
+            case .stringList: ["type": "array", "items": ["type": "string"]]
             case .list: ["type": "array"]
             case .object: ["type": "object"]
             case .timestamp: ["type": ["string", "number"]]
@@ -161,15 +161,20 @@ extension [ControlMember] {
     ///   - operation: The operation's method and path, for the error message.
     ///   - isCallable: Returns whether the fakes may send events to a URL.
     /// - Throws: A refusal that describes the first invalid member of the body.
-    package func check(
+    package func checkMembers(
         _ body: JSONObject,
         of operation: String,
         isCallable: (String) -> Bool
     ) throws(ControlRefusal) {
-        let names = map(\.name)
+        let memberNames = map(\.name)
         for member in body.members {
             guard let known = first(where: { $0.name == member.key }) else {
-                throw ControlRefusal.unknown(member.key, "member", of: operation, among: names)
+                throw ControlRefusal.unknownName(
+                    member.key,
+                    "member",
+                    of: operation,
+                    among: memberNames
+                )
             }
             if let (text, hint) = known.problem(with: member.value, isCallable) {
                 throw ControlRefusal(400, text, hint: hint)
@@ -182,21 +187,21 @@ extension ControlRefusal {
     /// Returns the error response for an unknown name.
     ///
     /// Its hint suggests the nearest known name and lists all known names.
-    package static func unknown(
+    package static func unknownName(
         _ name: String,
         _ kindName: String,
         of owner: String,
         among known: [String]
     ) -> ControlRefusal {
         let suggestion = Suggestion.nearest(to: name, among: known).map { "did you mean '\($0)'? " }
-        let all =
+        let validNamesText =
             known.isEmpty
             ? "the operation takes no \(kindName)s"
             : "the valid names are " + known.joined(separator: ", ")
         return ControlRefusal(
             400,
             "'\(name)' is not a \(kindName) of \(owner)",
-            hint: (suggestion ?? "") + all
+            hint: (suggestion ?? "") + validNamesText
         )
     }
 }

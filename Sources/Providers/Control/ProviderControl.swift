@@ -106,7 +106,7 @@ extension ControlRefusal {
     /// Returns the 404 response for a path value that is not one of `pathValues`.
     ///
     /// Its hint suggests the nearest value and lists all of them.
-    package static func unknown(
+    package static func unknownName(
         _ actionName: String,
         _ owner: String,
         among pathValues: [ControlPathValue]

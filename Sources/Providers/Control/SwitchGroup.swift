@@ -84,11 +84,11 @@ package enum Switches {
         do {
             settings = try JSONValue.object(object).decoded()
         } catch {
-            throw ControlRefusal(400, "\(groupName): \(problem(error, changes))")
+            throw ControlRefusal(400, "\(groupName): \(problemText(error, changes))")
         }
     }
 
-    private static func problem(_ error: any Error, _ changes: JSONObject) -> String {
+    private static func problemText(_ error: any Error, _ changes: JSONObject) -> String {
         guard let error = error as? DecodingError else { return "\(error)" }
         switch error {
         case .dataCorrupted(let context):

@@ -260,7 +260,7 @@ extension DespiaState {
         case .array: return [Self.variable("restoredData", historyJSON, delayMilliseconds)]
         case .string:
             return [Self.variable("restoredData", .string(historyJSON.text), delayMilliseconds)]
-        // Native code that fails writes null (Despia fact sheet, section 1.3).
+        // The native side sends null when its code fails (Despia fact sheet, section 1.3).
         case .null: return [Self.variable("restoredData", .null, delayMilliseconds)]
         case .silent: return []
         }

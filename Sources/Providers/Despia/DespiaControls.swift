@@ -28,14 +28,14 @@ extension DespiaState {
                 ),
                 member(
                     "outcome",
-                    .open(biometricOutcomes),
+                    .openChoice(biometricOutcomes),
                     "the outcome of the next biometric prompt.",
                     of: .biometrics
                 ),
                 member("product", .text, "the product that is bought.", of: .completePaywall),
                 member(
                     "environment",
-                    .open(StoreAction.environments),
+                    .openChoice(StoreAction.environments),
                     "the store environment, PRODUCTION or SANDBOX.",
                     of: .completePaywall
                 ),
@@ -52,10 +52,10 @@ extension DespiaState {
             parameters: [deviceParameter],
             members: [
                 deviceMember,
-                ControlMember("platform", .open(platforms), "The platform, ios or android."),
+                ControlMember("platform", .openChoice(platforms), "The platform, ios or android."),
                 ControlMember(
                     "uaPreset",
-                    .open(userAgentPresets),
+                    .openChoice(userAgentPresets),
                     "The kind of device in the user agent."
                 ),
                 ControlMember("installUuid", .text, "The ID of the app's installation."),
@@ -73,12 +73,12 @@ extension DespiaState {
                 ),
                 ControlMember(
                     "pushPermission",
-                    .open(DespiaDevice.PushPermission.allCases.map(\.rawValue)),
+                    .openChoice(DespiaDevice.PushPermission.allCases.map(\.rawValue)),
                     "Whether the device may receive push notifications."
                 ),
                 ControlMember(
                     "biometrics",
-                    .open(biometricOutcomes),
+                    .openChoice(biometricOutcomes),
                     "The outcome of biometric prompts."
                 ),
             ],
@@ -134,7 +134,7 @@ extension DespiaState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let action = DespiaDevice.Action(rawValue: call.value) else {
-            throw .unknown(call.value, "a device", among: DespiaDevice.Action.pathValues)
+            throw .unknownName(call.value, "a device", among: DespiaDevice.Action.pathValues)
         }
         do throws(Refusal) {
             return try services.despia.performAction(action, call.body, name(call), at: now)
@@ -149,10 +149,14 @@ extension DespiaState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         do throws(Refusal) {
-            let givenMembers = call.body.members.filter { !$0.value.isNull }
-            // Work on a copy: a refused call must not create the device that it names.
+            let nonNullMembers = call.body.members.filter { !$0.value.isNull }
+            // The operation changes a copy, because a refused call must not create the device that
+            // it names.
             var updatedState = services.despia
-            let stateJSON = try updatedState.patch(JSONObject(members: givenMembers), name(call))
+            let stateJSON = try updatedState.updateDevice(
+                JSONObject(members: nonNullMembers),
+                name(call)
+            )
             services.despia = updatedState
             return stateJSON
         } catch {

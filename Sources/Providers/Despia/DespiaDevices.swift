@@ -5,12 +5,12 @@ internal import Conformance
 extension DespiaState {
     mutating func device(_ name: String) -> DespiaDevice {
         if let existingDevice = devices[name] { return existingDevice }
-        let account = "account-" + name
+        let defaultAccount = "account-" + name
         let newDevice = DespiaDevice(
             name: name,
             installUUID: ids.uuid().uppercased(),
-            storeAccount: account,
-            vaultAccount: account,
+            storeAccount: defaultAccount,
+            vaultAccount: defaultAccount,
             playerID: ids.uuid(),
             revenueCatID: "$RCAnonymousID:" + ids.hex(32)
         )
@@ -71,25 +71,25 @@ extension DespiaState {
     /// sheet, section 1.5).
     func pageGlobals(_ device: DespiaDevice) -> JSONObject {
         guard device.uaPreset != "browser" else { return JSONObject() }
-        let flags = settings.hasRuntimeFlags
+        let hasRuntimeFlags = settings.hasRuntimeFlags
         return .present([
             ("uuid", faults.uuidMissing ? nil : device.installUUID.map(JSONValue.string)),
             (
                 "onesignalplayerid",
                 device.pushPermission == .granted ? .string(device.playerID) : nil
             ),
-            ("native_runtime", flags ? "despia" : nil),
+            ("native_runtime", hasRuntimeFlags ? "despia" : nil),
             // The runtime has no name yet for the platform of the preset `unknown`.
             (
                 "native_os",
-                flags && device.uaPreset != "unknown" ? .string(device.platform) : nil
+                hasRuntimeFlags && device.uaPreset != "unknown" ? .string(device.platform) : nil
             ),
         ])
     }
 
     /// Changes the properties of a simulated phone that the request body names, and returns the
     /// phone's new state.
-    mutating func patch(_ body: JSONObject, _ name: String) throws(Refusal) -> JSONObject {
+    mutating func updateDevice(_ body: JSONObject, _ name: String) throws(Refusal) -> JSONObject {
         var device = device(name)
         for member in body.members where member.key != "device" {
             try Self.setProperty(member.key, to: member.value.string, of: &device)
@@ -193,7 +193,7 @@ extension DespiaState {
         return closePaywall(paywall, purchaseOutcome, &device, body, at: now)
     }
 
-    /// Logs the callbacks and returns the device's state with them.
+    /// Logs callbacks, and returns the device's state with these callbacks in the member `replies`.
     ///
     /// A page that is already closed misses these callbacks.
     private mutating func deviceStateWithReplies(

@@ -44,8 +44,8 @@ extension DespiaState: Provider {
         }
     }
 
-    /// Passes the devices' purchases to the store model of the fake RevenueCat, and their
-    /// registrations to the fake OneSignal.
+    /// Passes the purchases on the devices to the store model of the fake RevenueCat, and the
+    /// devices' registrations to the fake OneSignal.
     package static func settle(
         _ services: inout Services,
         at now: Instant
@@ -64,10 +64,10 @@ extension DespiaState: Provider {
 }
 
 extension DespiaState {
-    /// Whether web pages of other origins must not send this request.
+    /// Returns whether web pages of other origins must not send this request.
     ///
-    /// They may send GET, and POST for the bridge and the device's actions. Only tests change a
-    /// device with the other methods.
+    /// Such pages may send GET requests, and POST requests for the bridge and the device's actions.
+    /// Only tests use the other methods, which change a device.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         ["PATCH", "PUT", "DELETE"].contains(request.method)
     }

@@ -11,9 +11,9 @@ extension DespiaState {
         at now: Instant
     ) -> [JSONValue] {
         let product = body["product"]?.string ?? paywall.product ?? "premium_monthly"
-        var transaction = ""
+        var transactionID = ""
         if purchaseOutcome == .complete {
-            transaction = buy(product, paywall, device, body, at: now)
+            transactionID = buy(product, paywall, device, body, at: now)
         }
         device.paywall = nil
         var callbackReplies: [JSONValue] = []
@@ -27,7 +27,7 @@ extension DespiaState {
         let resultEnvelope = Self.resultEnvelope(
             purchaseOutcome,
             source: paywall.source,
-            details: hidesDetails ? nil : (product, transaction),
+            details: hidesDetails ? nil : (product, transactionID),
             device
         )
         return callbackReplies
@@ -45,17 +45,17 @@ extension DespiaState {
     private static func resultEnvelope(
         _ purchaseOutcome: DespiaDevice.Paywall.PurchaseOutcome,
         source: String,
-        details: (product: String, transaction: String)?,
+        details: (product: String, transactionID: String)?,
         _ device: DespiaDevice
     ) -> JSONValue {
         let isPurchaseComplete = purchaseOutcome == .complete
-        let shownDetails = isPurchaseComplete ? details : nil
+        let reportedDetails = isPurchaseComplete ? details : nil
         return [
             "ok": .bool(isPurchaseComplete), "cancelled": .bool(purchaseOutcome == .cancel),
             "restored": false,
             "source": .string(source),
-            "product": shownDetails.map { .string($0.product) } ?? .null,
-            "transaction": shownDetails.map { .string($0.transaction) } ?? .null,
+            "product": reportedDetails.map { .string($0.product) } ?? .null,
+            "transaction": reportedDetails.map { .string($0.transactionID) } ?? .null,
             "entitlements": isPurchaseComplete ? ["premium"] : [],
             "user": .string(device.revenueCatID),
             "platform": .string(device.platform), "runtime": 3, "bridge": 2,
@@ -78,7 +78,7 @@ extension DespiaState {
     ) -> String {
         let buyerID = device.revenueCatID
         let store = device.platform == "android" ? "PLAY_STORE" : "APP_STORE"
-        let transaction =
+        let transactionID =
             store == "PLAY_STORE"
             ? "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
             : "2000000" + ids.digits(9)
@@ -87,17 +87,17 @@ extension DespiaState {
         action.store = store
         action.environment = body["environment"]?.string ?? "SANDBOX"
         action.offering = paywall.offering
-        action.transactionID = transaction
+        action.transactionID = transactionID
         actions.append(action)
         let isAnonymous = Customer.isAnonymous(buyerID)
-        let newEntry = historyEntry(action, transaction, isAnonymous: isAnonymous, at: now)
+        let newEntry = historyEntry(action, transactionID, isAnonymous: isAnonymous, at: now)
         history[device.storeAccount, default: []].insert(newEntry, at: 0)
-        return transaction
+        return transactionID
     }
 
-    /// Whether the runtime accepts this App User ID.
+    /// Returns whether the runtime accepts this App User ID.
     ///
-    /// With an ID that is not accepted, it falls back to an anonymous session (Despia fact sheet,
+    /// With an invalid ID, the runtime falls back to an anonymous session (Despia fact sheet,
     /// section 6.2).
     private static func isUsableUserID(_ id: String) -> Bool {
         !id.isEmpty && !id.contains("/") && !AppUserID.isBlocked(id)
@@ -109,7 +109,7 @@ extension DespiaState {
     ///
     /// A missing or unusable ID makes the session anonymous. A session that is already anonymous
     /// keeps its ID.
-    mutating func identify(_ externalID: String?, _ device: inout DespiaDevice) {
+    mutating func identifyUser(_ externalID: String?, _ device: inout DespiaDevice) {
         guard let externalID, Self.isUsableUserID(externalID) else {
             if !Customer.isAnonymous(device.revenueCatID) {
                 device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
@@ -125,24 +125,25 @@ extension DespiaState {
 
     func historyEntry(
         _ action: StoreAction,
-        _ transaction: String,
+        _ transactionID: String,
         isAnonymous: Bool,
         at now: Instant
     ) -> JSONObject {
         let product = Catalog().product(action.product)
-        let expiry = product.days.map { now + .days($0) }
+        let expiryTime = product.days.map { now + .days($0) }
         let entitlement =
             settings.historyEntitlementField == .entitlement
             ? product.entitlements.first ?? "" : action.product
         var historyEntry: JSONObject = [
-            "transactionId": .string(transaction), "originalTransactionId": .string(transaction),
+            "transactionId": .string(transactionID),
+            "originalTransactionId": .string(transactionID),
             "type": .string(product.days == nil ? "product" : "subscription"),
             "entitlementId": .string(entitlement),
             "externalUserId": .string(isAnonymous ? "" : action.user),
             "isAnonymous": .bool(isAnonymous), "isActive": true,
             "willRenew": .bool(product.days != nil), "purchaseDate": .string(now.description),
             "originalPurchaseDate": .string(now.description),
-            "expirationDate": expiry.map { .string($0.description) } ?? .null,
+            "expirationDate": expiryTime.map { .string($0.description) } ?? .null,
             "store": .string(action.store.lowercased()),
             "country": action.store == "APP_STORE" ? "USA" : "US",
             "environment": .string(action.environment.lowercased()), "receipt": "ZmFrZSByZWNlaXB0",
@@ -167,11 +168,11 @@ extension DespiaState {
         let user = command["external_id"]
         switch command.path {
         case "launchPaywall", "purchase":
-            identify(user, &device)
+            identifyUser(user, &device)
             device.paywall = Self.paywall(command, at: now)
             return []
         case "center":
-            identify(user ?? device.revenueCatID, &device)
+            identifyUser(user ?? device.revenueCatID, &device)
             return [
                 Self.callbackReply(
                     "onRevenueCatCenter",
@@ -180,7 +181,7 @@ extension DespiaState {
                 )
             ]
         case "login":
-            identify(user, &device)
+            identifyUser(user, &device)
             return resultReplies(
                 "revenueCatUser",
                 "onRevenueCatUser",
@@ -222,7 +223,7 @@ extension DespiaState {
                 Self.callbackReply("onOfferingsData", [], delayMilliseconds),
             ]
         case "customer":
-            if let user { identify(user, &device) }
+            if let user { identifyUser(user, &device) }
             return resultReplies(
                 "revenueCatCustomer",
                 "onRevenueCatCustomer",

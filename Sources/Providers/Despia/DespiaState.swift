@@ -112,12 +112,13 @@ package struct DespiaState: Hashable, Codable, Sendable {
                 }
                 let body: JSONObject = ["items": .object(JSONObject(members: members))]
                 _ = try performAction(.vault, body, name, at: now)
-            case .setHistory(let list): history[device(name).storeAccount] = list
+            case .setHistory(let historyEntries):
+                history[device(name).storeAccount] = historyEntries
             case .setPlatform(let platform, let userAgent):
-                _ = try patch(["platform": .string(platform)], name)
-                _ = try patch(["uaPreset": .string(userAgent)], name)
+                _ = try updateDevice(["platform": .string(platform)], name)
+                _ = try updateDevice(["uaPreset": .string(userAgent)], name)
             case .setInstallID(let id):
-                _ = try patch(["installUuid": id.map(JSONValue.string) ?? .null], name)
+                _ = try updateDevice(["installUuid": id.map(JSONValue.string) ?? .null], name)
             case .closePaywallSheet(let purchaseOutcome, let product, let environment):
                 let body: JSONObject = .present([
                     ("product", product.map(JSONValue.string)),
@@ -165,9 +166,10 @@ package struct DespiaState: Hashable, Codable, Sendable {
     package mutating func apply(_ plan: BridgePlan, keys: [PhoneChange.VaultRole: String]) {
         if let known = try? JSONValue(encoding: settings), var settingsFields = known.object {
             for (name, value) in plan.switches { settingsFields[name] = value }
-            if let changed = try? JSONValue.object(settingsFields).decoded(as: DespiaSettings.self)
-            {
-                settings = changed
+            if let changedSettings = try? JSONValue.object(settingsFields).decoded(
+                as: DespiaSettings.self
+            ) {
+                settings = changedSettings
             }
         }
         faults.matching += plan.faults.map { fault in
@@ -253,7 +255,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
                 response = HTTPMessage.Response(error.status, json: ["error": .string(error.text)])
             }
         }
-        // The page has its own origin, and every page of the device may use the bridge.
+        // The bridge has a different origin from the page, and every page of the device may use the
+        // bridge.
         if let origin = request[field: "origin"] {
             response.fields.append(HTTPMessage.Field("Access-Control-Allow-Origin", origin))
         }
@@ -276,17 +279,17 @@ package struct DespiaState: Hashable, Codable, Sendable {
             return ["despia": ["ready": true, "devices": .strings(devices.keys.sorted())]]
         case ("POST", ["bridge"]): return .object(try bridge(body, name, at: now))
         case ("GET", ["device"]): return .object(deviceJSON(device(name)))
-        case ("PATCH", ["device"]): return .object(try patch(body, name))
+        case ("PATCH", ["device"]): return .object(try updateDevice(body, name))
         case ("GET", ["log"]):
             let afterSequence = request.query("after").flatMap { Int64($0) } ?? 0
             let limit = request.query("limit").flatMap { Int($0) } ?? 1000
             let matchingEntries = records(afterSequence: afterSequence).prefix(max(1, limit))
             return ["records": .array(matchingEntries.compactMap { try? JSONValue(encoding: $0) })]
         case ("PUT", ["device", "history"]):
-            guard let list = body["history"]?.array else {
+            guard let historyEntries = body["history"]?.array else {
                 throw Refusal(400, "'history' must be a list of purchases")
             }
-            history[device(name).storeAccount] = list.compactMap(\.object)
+            history[device(name).storeAccount] = historyEntries.compactMap(\.object)
             return .object(deviceJSON(device(name)))
         case ("POST", ["http"]):
             // The page's shim reports the page's own HTTP calls, so that one log contains
@@ -332,14 +335,14 @@ package struct DespiaState: Hashable, Codable, Sendable {
             )
         )
         nextSequence += 1
-        var bytes = (recordBytes ?? 0) + (records.last?.storedByteCount ?? 0)
-        if recordBytes == nil { bytes = records.reduce(0) { $0 + $1.storedByteCount } }
+        var recordByteCount = (recordBytes ?? 0) + (records.last?.storedByteCount ?? 0)
+        if recordBytes == nil { recordByteCount = records.reduce(0) { $0 + $1.storedByteCount } }
         while records.count > Self.recordCountMax
-            || (bytes > Self.recordByteCountMax && records.count > 1)
+            || (recordByteCount > Self.recordByteCountMax && records.count > 1)
         {
-            bytes -= records.removeFirst().storedByteCount
+            recordByteCount -= records.removeFirst().storedByteCount
         }
-        recordBytes = bytes
+        recordBytes = recordByteCount
     }
 
     /// Returns the log entries with a higher sequence number than this one, in order.

@@ -32,8 +32,10 @@ extension FirebaseState {
                 throw FirebaseError("INVALID_REQ_TYPE", "Unsupported request parameters.")
             }
             let id = try fields.requiredText("localId", "MISSING_LOCAL_ID")
-            guard let known = project(call).users[id] else { throw FirebaseError("USER_NOT_FOUND") }
-            user = known
+            guard let existingUser = project(call).users[id] else {
+                throw FirebaseError("USER_NOT_FOUND")
+            }
+            user = existingUser
         }
         let oldUser = user
         var provider = session?.signInProvider
@@ -51,8 +53,8 @@ extension FirebaseState {
         if let mfa = fields.object["mfa"], !mfa.isNull {
             // If the body lists no enrollments, all second factors are removed (Firebase fact
             // sheet, section 4.8).
-            let entries = mfa["enrollments"]?.array ?? []
-            let factors = try factors(entries, givesIDs: false, call)
+            let enrollmentEntries = mfa["enrollments"]?.array ?? []
+            let factors = try factors(enrollmentEntries, givesIDs: false, call)
             user.secondFactors = factors.isEmpty ? nil : factors
         }
         editProject(call) { $0.save(user) }
@@ -113,8 +115,8 @@ extension FirebaseState {
         if let name = fields["displayName"] { user.displayName = name.isEmpty ? nil : name }
         if let photo = fields["photoUrl"] { user.photoURL = photo.isEmpty ? nil : photo }
         if fields.hasValue("validSince") {
-            // A user can only revoke other sessions now, whatever value the request contains. An
-            // administrator's value is stored.
+            // A user can only revoke the tokens issued before the current time, whatever value the
+            // request contains. For an administrator, the value in the request is stored.
             user.validSince = call.isAdmin ? try fields.seconds("validSince") : call.now.seconds
             hasChangedValidSince = true
         }
@@ -218,7 +220,7 @@ extension FirebaseState {
 
     private func updateResponse(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
         let providers = user.providerInfo
-        let hash =
+        let passwordHash =
             settings.redactsPasswordHash && user.password != nil
             ? "UkVEQUNURUQ=" : user.passwordHash
         return .present(
@@ -229,7 +231,7 @@ extension FirebaseState {
                 ("email", user.email.map(JSONValue.string)),
                 ("displayName", user.displayName.map(JSONValue.string)),
                 ("photoUrl", user.photoURL.map(JSONValue.string)),
-                ("passwordHash", hash.map(JSONValue.string)),
+                ("passwordHash", passwordHash.map(JSONValue.string)),
                 ("providerUserInfo", providers.isEmpty ? nil : .array(providers)),
             ] + tokens.members.map { ($0.key, $0.value) }
         )

@@ -9,11 +9,11 @@ extension FirebaseState {
     ///
     /// Throws when there is no such code or the code is of another kind.
     func actionCode(
-        _ text: String,
+        _ codeText: String,
         _ kinds: Set<ActionCode.Kind>,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> ActionCode {
-        guard let code = project(call).actionCodes[text],
+        guard let code = project(call).actionCodes[codeText],
             kinds.contains(code.kind)
         else { throw FirebaseError("INVALID_OOB_CODE") }
         if let seconds = settings.actionCodeSeconds, call.now - code.made > .seconds(seconds) {
@@ -22,7 +22,7 @@ extension FirebaseState {
         return code
     }
 
-    mutating func consume(_ code: ActionCode, _ call: FirebaseCall) {
+    mutating func consumeActionCode(_ code: ActionCode, _ call: FirebaseCall) {
         editProject(call) { $0.actionCodes.remove(code.code) }
     }
 
@@ -32,26 +32,26 @@ extension FirebaseState {
         newEmail: String? = nil,
         _ call: FirebaseCall
     ) -> ActionCode {
-        let text = ids.drawString(
+        let codeText = ids.drawString(
             54,
             from: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         )
         var link =
-            "http://\(call.host)/emulator/action?mode=\(kind.mode)&lang=en&oobCode=\(text)"
+            "http://\(call.host)/emulator/action?mode=\(kind.mode)&lang=en&oobCode=\(codeText)"
             + "&apiKey=fake-api-key"
         if let continueURL = call.fields.nonEmptyText("continueUrl") {
             link += "&continueUrl=\(continueURL.percentEncoded)"
         }
         if let tenant = call.tenantID { link += "&tenantId=\(tenant.percentEncoded)" }
         let code = ActionCode(
-            code: text,
+            code: codeText,
             kind: kind,
             email: email,
             newEmail: newEmail,
             link: link,
             made: call.now
         )
-        editProject(call) { $0.actionCodes.append(code, as: text) }
+        editProject(call) { $0.actionCodes.append(code, as: codeText) }
         return code
     }
 
@@ -68,7 +68,7 @@ extension FirebaseState {
 
     mutating func sendActionCode(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        let name = try Self.requestType(fields)
+        let requestTypeName = try Self.requestType(fields)
         let returnsLink = fields.flag("returnOobLink") == true
         guard call.isAdmin || !returnsLink else { throw FirebaseError("INSUFFICIENT_PERMISSION") }
         if let continueURL = fields.nonEmptyText("continueUrl"), !Self.isAbsoluteURL(continueURL) {
@@ -78,8 +78,8 @@ extension FirebaseState {
                     + "scheme and host))"
             )
         }
-        guard let kind = ActionCode.Kind(rawValue: name), kind != .recoverEmail else {
-            throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
+        guard let kind = ActionCode.Kind(rawValue: requestTypeName), kind != .recoverEmail else {
+            throw .notImplemented("\(requestTypeName) is not implemented in the Auth Emulator.")
         }
         let (email, newEmail) = try resolveEmailAddresses(kind, call)
         // With enumeration protection, the response does not reveal whether the account exists.
@@ -98,14 +98,14 @@ extension FirebaseState {
 
     private static func requestType(_ fields: FirebaseFields) throws(FirebaseError) -> String {
         let requestTypeText = try fields.requiredText("requestType", "MISSING_REQ_TYPE")
-        let name = kindNamesByNumber[requestTypeText] ?? requestTypeText
-        guard name != "OOB_REQ_TYPE_UNSPECIFIED", name != "0" else {
+        let requestTypeName = kindNamesByNumber[requestTypeText] ?? requestTypeText
+        guard requestTypeName != "OOB_REQ_TYPE_UNSPECIFIED", requestTypeName != "0" else {
             throw FirebaseError("MISSING_REQ_TYPE")
         }
-        guard kindNamesByNumber.values.contains(name) else {
+        guard kindNamesByNumber.values.contains(requestTypeName) else {
             throw .invalidArgument("/requestType must be equal to one of the allowed values")
         }
-        return name
+        return requestTypeName
     }
 
     /// Returns the address to which the email is sent.
@@ -200,9 +200,9 @@ extension FirebaseState {
 
     mutating func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.passwordProvider else { throw FirebaseError("PASSWORD_LOGIN_DISABLED") }
-        let text = try call.fields.requiredText("oobCode", "MISSING_OOB_CODE")
+        let codeText = try call.fields.requiredText("oobCode", "MISSING_OOB_CODE")
         guard let password = call.fields.nonEmptyText("newPassword") else {
-            let code = try actionCode(text, Set(ActionCode.Kind.allCases), call)
+            let code = try actionCode(codeText, Set(ActionCode.Kind.allCases), call)
             return .present([
                 ("kind", "identitytoolkit#ResetPasswordResponse"),
                 ("requestType", .string(code.kind.rawValue)),
@@ -210,9 +210,9 @@ extension FirebaseState {
                 ("newEmail", code.newEmail.map(JSONValue.string)),
             ])
         }
-        let code = try actionCode(text, [.passwordReset], call)
+        let code = try actionCode(codeText, [.passwordReset], call)
         guard password.count >= 6 else { throw .weakPassword }
-        consume(code, call)
+        consumeActionCode(code, call)
         guard var user = project(call).user(withEmail: code.email) else {
             throw FirebaseError("INVALID_OOB_CODE")
         }
@@ -228,14 +228,16 @@ extension FirebaseState {
         ]
     }
 
-    /// Applies an emailed code that changes or verifies the address of an account, and returns both
-    /// (Firebase fact sheet, section 4.8).
+    /// Applies an emailed code that changes or verifies the email address of an account (Firebase
+    /// fact sheet, section 4.8).
+    ///
+    /// Returns the changed account and the code.
     mutating func applyCode(
-        _ text: String,
+        _ codeText: String,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> (user: FirebaseUser, code: ActionCode) {
-        let code = try actionCode(text, [.verifyEmail, .changeEmail, .recoverEmail], call)
-        consume(code, call)
+        let code = try actionCode(codeText, [.verifyEmail, .changeEmail, .recoverEmail], call)
+        consumeActionCode(code, call)
         var user: FirebaseUser
         switch code.kind {
         case .verifyEmail:

@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// The page of the Firebase emulator that a link in an email opens, `GET /emulator/actionPageResponse`
+/// The page of the Firebase emulator that a link in an email opens, `GET /emulator/action`
 /// (Firebase fact sheet, section 7).
 extension FirebaseState {
     mutating func actionPageResponse(

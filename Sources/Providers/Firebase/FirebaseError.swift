@@ -71,7 +71,7 @@ package struct FirebaseError: Error, Hashable, Sendable {
     )
 
     /// Returns the error for a planned failure with this HTTP status, in Firebase's own format.
-    package static func planned(_ status: Int) -> FirebaseError {
+    package static func plannedError(_ status: Int) -> FirebaseError {
         switch status {
         case 401: unauthenticated
         case 403: missingAPIKey

@@ -102,7 +102,7 @@ struct FirebaseFields: Sendable {
 
     private static let kindsByField: [String: FieldKind] = {
         var kindsByField: [String: FieldKind] = [:]
-        let strings = [
+        let stringFields = [
             "idToken", "email", "password", "displayName", "photoUrl", "phoneNumber", "tenantId",
             "targetProjectId", "customAttributes", "oobCode", "newPassword", "oldPassword",
             "newEmail", "requestType", "continueUrl", "requestUri", "postBody", "sessionId",
@@ -118,7 +118,7 @@ struct FirebaseFields: Sendable {
             "otaApp", "iOSAppStoreId", "challenge", "captchaResp", "oauthConsumerKey",
             "recaptchaResponse", "mfaPendingCredential", "mfaEnrollmentId", "name",
         ]
-        for name in strings { kindsByField[name] = .string }
+        for name in stringFields { kindsByField[name] = .string }
         let booleanFields = [
             "returnSecureToken", "emailVerified", "disabled", "disableUser", "returnOobLink",
             "canHandleCodeInApp", "androidInstallApp", "returnIdpCredential", "autoCreate",
@@ -170,9 +170,10 @@ struct FirebaseFields: Sendable {
 
     private static func camelCase(_ name: String) -> String {
         guard name.contains("_") else { return name }
-        let words = name.split(separator: "_", omittingEmptySubsequences: true)
-        guard let first = words.first else { return name }
-        return first + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+        let nameParts = name.split(separator: "_", omittingEmptySubsequences: true)
+        guard let first = nameParts.first else { return name }
+        return first
+            + nameParts.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 }
 
@@ -182,10 +183,10 @@ extension JSONObject {
     /// No configuration is nested deeper.
     private static let maskDepthMax = 8
 
-    /// Copies the members that a field mask names from the body, by paths such as
-    /// `mfaConfig.state`.
+    /// Copies members from the body of a request.
     ///
-    /// A member that the body lacks is removed.
+    /// A field mask names the members by paths such as `mfaConfig.state`. A member that the body
+    /// lacks is removed.
     mutating func copyFields(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
         for path in paths {
             let maskFieldNames = path.split(separator: ".").map(String.init)

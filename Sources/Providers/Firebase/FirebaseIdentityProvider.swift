@@ -76,7 +76,7 @@ extension FirebaseState {
 
     mutating func signInWithIdp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let assertion = try assertion(call)
-        if call.fields.nonEmptyText("idToken") != nil { return try link(assertion, call) }
+        if call.fields.nonEmptyText("idToken") != nil { return try linkProvider(assertion, call) }
         if let existingUser = project(call).user(
             withProvider: assertion.providerID,
             rawID: assertion.rawID
@@ -97,7 +97,7 @@ extension FirebaseState {
                 )
             }
             return try signIn(
-                mergingProfile(owner, by: assertion, call),
+                userWithMergedProfile(owner, by: assertion, call),
                 assertion,
                 call,
                 recycledAccount: owner
@@ -119,7 +119,7 @@ extension FirebaseState {
     /// sign-in through the identity provider.
     ///
     /// The provider has verified the address.
-    private func mergingProfile(
+    private func userWithMergedProfile(
         _ owner: FirebaseUser,
         by assertion: ProviderAssertion,
         _ call: FirebaseCall
@@ -159,16 +159,16 @@ extension FirebaseState {
         sessionToLink session: SignInSession? = nil
     ) throws(FirebaseError) -> JSONObject {
         var user = user
-        let before = project(call).users[user.localID]
+        let previousUser = project(call).users[user.localID]
         user.lastLogin = call.now
         editProject(call) { $0.save(user) }
-        // Whether the account is disabled is checked only after its record was updated.
+        // The fake saves the record first, and only then refuses a disabled account.
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         let isAccountRecycled =
             owner?.federated.contains { $0.providerID == assertion.providerID } ?? false
         let tokenFields = signedIn(
             user,
-            before: before,
+            previousUser: previousUser,
             provider: assertion.providerID,
             sessionToLink: session,
             call
@@ -182,7 +182,7 @@ extension FirebaseState {
         )
     }
 
-    private mutating func link(
+    private mutating func linkProvider(
         _ assertion: ProviderAssertion,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> JSONObject {
@@ -275,8 +275,8 @@ extension FirebaseState {
     /// Returns the credential that the identity provider issued, with its name: an ID token or an
     /// access token.
     ///
-    /// For a provider without ID tokens, the access token is replaced by JSON that describes a user
-    /// (Firebase fact sheet, section 4.3).
+    /// For a provider without ID tokens, the caller sends JSON that describes a user in place of
+    /// the access token (Firebase fact sheet, section 4.3).
     private func credential(
         of provider: String,
         _ assertionParameters: [String: String]
@@ -340,7 +340,7 @@ extension FirebaseState {
         }
     }
 
-    /// Whether a string is an absolute URL: a scheme, a colon, and a rest of more than two
+    /// Returns whether a string is an absolute URL: a scheme, a colon, and a rest of more than two
     /// characters.
     static func isAbsoluteURL(_ text: String) -> Bool {
         guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return false }

@@ -207,12 +207,12 @@ extension FirebaseState {
         from entry: ImportedAccount,
         at now: Instant
     ) {
-        if let hash = entry["passwordHash"] {
-            let hashParts = hash.split(separator: ":password=", maxSplits: 1)
-            if hash.hasPrefix("fakeHash:"), hashParts.count == 2 {
+        if let passwordHash = entry["passwordHash"] {
+            let hashParts = passwordHash.split(separator: ":password=", maxSplits: 1)
+            if passwordHash.hasPrefix("fakeHash:"), hashParts.count == 2 {
                 user.password = String(hashParts[1])
             } else {
-                user.importedHash = hash
+                user.importedHash = passwordHash
             }
             user.salt = entry["salt"]
         } else if let password = entry["rawPassword"] {

@@ -36,7 +36,7 @@ enum FirebaseOperation: Hashable, Sendable {
 
     var isLegacyBulkTransfer: Bool { self == .downloadAccount || self == .uploadAccount }
 
-    /// The operations `accountRows:NAME`.
+    /// The operations `accounts:NAME`.
     ///
     /// Callers with an API key use them directly, and administrators use them below the path of a
     /// project or a tenant.

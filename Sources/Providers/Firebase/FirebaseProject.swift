@@ -126,7 +126,8 @@ package struct FirebaseProject: Hashable, Sendable {
 
     /// Returns at most `limit` users in the order of their IDs.
     ///
-    /// The first one is the user after the given ID, or the first user of all if the ID is nil.
+    /// The list begins after the user with the given ID. If the ID is nil, the list begins with the
+    /// first user.
     package func users(_ limit: Int, after id: String?) -> [FirebaseUser] {
         let page = id.map { ids.prefix(limit, after: $0) } ?? ids.prefix(limit, from: 0)
         return page.compactMap { users[$0] }
@@ -140,10 +141,10 @@ package struct FirebaseProject: Hashable, Sendable {
     package mutating func save(_ user: FirebaseUser) {
         if let old = users[user.localID] { removeFromIndexes(old) }
         users[user.localID] = user
-        index(user)
+        addToIndexes(user)
     }
 
-    private mutating func index(_ user: FirebaseUser) {
+    private mutating func addToIndexes(_ user: FirebaseUser) {
         ids.insert(user.localID)
         if let email = user.email { idsByEmail[email, default: []].append(user.localID) }
         for emailUse in Self.emailUses(of: user) {
@@ -250,7 +251,7 @@ extension FirebaseProject: Codable {
             by: \.session
         )
         attempts = try container.decode(SharedTable<String, [Instant]>.self, forKey: .attempts)
-        for user in users.values { index(user) }
+        for user in users.values { addToIndexes(user) }
         idsByEmail = try container.decode(SharedTable<String, [String]>.self, forKey: .idsByEmail)
     }
 

@@ -4,7 +4,7 @@ extension FirebaseState: Provider {
     package static let party = Exchange.Party.firebase
     package static var hints: ProviderHints {
         ProviderHints(
-            environmentNameParts: ["FIREBASE", "GCLOUD"],
+            environmentVariableNameParts: ["FIREBASE", "GCLOUD"],
             packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"],
             keyURLVariables: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
         )
@@ -44,13 +44,13 @@ extension FirebaseState: Provider {
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
         guard let address = setup.addresses[party] else { return [:] }
-        let account = "securetoken@system.gserviceaccount.com"
+        let serviceAccountEmail = "securetoken@system.gserviceaccount.com"
         let project = ["FIREBASE_PROJECT_ID": setup.project, "GCLOUD_PROJECT": setup.project]
         let keys =
             setup.isSigned
             ? [
-                "FIREBASE_JWKS_URL": "\(address)/service_accounts/v1/jwk/\(account)",
-                "FIREBASE_CERTS_URL": "\(address)/robot/v1/metadata/x509/\(account)",
+                "FIREBASE_JWKS_URL": "\(address)/service_accounts/v1/jwk/\(serviceAccountEmail)",
+                "FIREBASE_CERTS_URL": "\(address)/robot/v1/metadata/x509/\(serviceAccountEmail)",
                 "FIREBASE_AUTH_BASE": address,
             ] : ["FIREBASE_AUTH_EMULATOR_HOST": String(address.drop { $0 != "/" }.dropFirst(2))]
         return project.merging(keys) { first, _ in first }
@@ -64,7 +64,7 @@ extension FirebaseState: Provider {
     }
 
     package func failureResponse(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
-        FirebaseError.planned(status).response
+        FirebaseError.plannedError(status).response
     }
 
     package func failureResponse(code: String) -> HTTPMessage.Response? {
@@ -73,12 +73,10 @@ extension FirebaseState: Provider {
 }
 
 extension FirebaseState {
-    /// Whether web pages of other origins must not send this request.
+    /// Returns whether web pages of other origins must not send this request.
     ///
-    /// They must not use the emulator's own endpoints.
-    ///
-    /// They must not act as an administrator with the credential `owner` either, because this
-    /// credential is public.
+    /// Such pages must not use the emulator's own endpoints. They must not act as an administrator
+    /// with the credential `owner` either, because this credential is public.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         if request.pathSegments?.starts(with: ["emulator", "v1"]) == true { return true }
         guard let (scheme, token) = request.authorization, scheme == "bearer" else { return false }

@@ -61,13 +61,13 @@ extension FirebaseState {
 
     /// Returns the tokens of a user who signed in.
     ///
-    /// For an account with second factors, returns only a credential for the second step.
+    /// For an account with second factors, returns only a credential for the second step. A user
+    /// who links a sign-in method is already signed in, and gets the tokens without a second step.
     ///
-    /// `old` is the account before the sign-in, or nil for a new account. A user who links a
-    /// sign-in method to a session is already signed in.
+    /// `previousUser` is the account before the sign-in, or nil for a new account.
     mutating func signedIn(
         _ user: FirebaseUser,
-        before old: FirebaseUser?,
+        previousUser old: FirebaseUser?,
         provider: String,
         sessionToLink session: SignInSession? = nil,
         _ call: FirebaseCall
@@ -116,7 +116,7 @@ extension FirebaseState {
         return (user, value["provider"]?.string ?? "password")
     }
 
-    // MARK: Enrolment
+    // MARK: Enrollment
 
     /// The sign-in providers that allow no second factor.
     ///

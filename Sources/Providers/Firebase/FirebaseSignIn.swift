@@ -4,8 +4,8 @@ internal import Conformance
 /// 4.7).
 extension FirebaseState {
     static func isEmail(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+        let addressParts = text.split(separator: "@", omittingEmptySubsequences: false)
+        return addressParts.count == 2 && addressParts.allSatisfy { !$0.isEmpty }
     }
 
     static func isPhone(_ text: String) -> Bool { text.hasPrefix("+") && text.count > 1 }
@@ -177,7 +177,7 @@ extension FirebaseState {
         guard user.password == password else { throw errorAfterCountingFailure("INVALID_PASSWORD") }
         let userBeforeSignIn = user
         user.lastLogin = call.now
-        let tokenFields = signedIn(user, before: userBeforeSignIn, provider: "password", call)
+        let tokenFields = signedIn(user, previousUser: userBeforeSignIn, provider: "password", call)
         return .present(
             [
                 ("kind", "identitytoolkit#VerifyPasswordResponse"), ("registered", true),
@@ -230,13 +230,14 @@ extension FirebaseState {
             }
             extraClaims = object
         }
-        let known = project(call).users[id]
-        guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-        var user = known ?? newUser(call, localID: id)
+        let existingRecord = project(call).users[id]
+        guard existingRecord?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        var user = existingRecord ?? newUser(call, localID: id)
         user.hasCustomAuth = true
         user.lastLogin = call.now
         var responseFields: JSONObject = [
-            "kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": .bool(known == nil),
+            "kind": "identitytoolkit#VerifyCustomTokenResponse",
+            "isNewUser": .bool(existingRecord == nil),
         ]
         for member in tokens(for: user, provider: "custom", extraClaims: extraClaims, call).members
         {
@@ -259,17 +260,18 @@ extension FirebaseState {
                 "The email provided does not match the sign-in email address."
             )
         }
-        consume(code, call)
-        let known = project(call).user(withEmail: email)
+        consumeActionCode(code, call)
+        let existingRecord = project(call).user(withEmail: email)
         var user: FirebaseUser
         if let sessionToLink {
-            guard known == nil || known?.localID == sessionToLink.user.localID else {
+            guard existingRecord == nil || existingRecord?.localID == sessionToLink.user.localID
+            else {
                 throw FirebaseError("EMAIL_EXISTS")
             }
             user = sessionToLink.user
         } else {
-            guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
-            user = known ?? newUser(call)
+            guard existingRecord?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+            user = existingRecord ?? newUser(call)
         }
         user.email = email
         user.emailVerified = true
@@ -277,7 +279,7 @@ extension FirebaseState {
         user.lastLogin = call.now
         let tokenFields = signedIn(
             user,
-            before: known,
+            previousUser: existingRecord,
             provider: "password",
             sessionToLink: sessionToLink,
             call
@@ -285,7 +287,7 @@ extension FirebaseState {
         var responseFields: JSONObject = [
             "kind": "identitytoolkit#EmailLinkSigninResponse", "email": .string(email),
             "localId": .string(user.localID),
-            "isNewUser": .bool(known == nil && sessionToLink == nil),
+            "isNewUser": .bool(existingRecord == nil && sessionToLink == nil),
         ]
         for member in tokenFields.members { responseFields[member.key] = member.value }
         return responseFields
@@ -356,8 +358,9 @@ extension FirebaseState {
         var (usedSession, usedProof): (String?, String?)
         if let proof = call.fields.nonEmptyText("temporaryProof") {
             phone = try call.fields.requiredText("phoneNumber", "MISSING_PHONE_NUMBER")
-            guard let known = project(call).phoneProofs[proof], known.phoneNumber == phone,
-                call.now - known.made < .seconds(Self.proofLifetimeSeconds)
+            guard let existingRecord = project(call).phoneProofs[proof],
+                existingRecord.phoneNumber == phone,
+                call.now - existingRecord.made < .seconds(Self.proofLifetimeSeconds)
             else { throw FirebaseError("INVALID_TEMPORARY_PROOF") }
             usedProof = proof
         } else {
@@ -365,8 +368,10 @@ extension FirebaseState {
         }
         let sessionToLink =
             call.fields.nonEmptyText("idToken") == nil ? nil : try self.session(call)
-        let known = project(call).user(withPhone: phone)
-        if let sessionToLink, let known, known.localID != sessionToLink.user.localID {
+        let existingRecord = project(call).user(withPhone: phone)
+        if let sessionToLink, let existingRecord,
+            existingRecord.localID != sessionToLink.user.localID
+        {
             guard usedSession != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }
             // The phone number belongs to another account. With this proof, the holder of the phone
             // can sign in to that account without another code.
@@ -384,18 +389,18 @@ extension FirebaseState {
                 "temporaryProofExpiresIn": .string(String(Self.proofLifetimeSeconds)),
             ]
         }
-        if sessionToLink == nil { try refuseFirstFactor(known) }
-        guard known?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
+        if sessionToLink == nil { try refuseFirstFactor(existingRecord) }
+        guard existingRecord?.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         editProject(call) {
             if let usedSession { $0.phoneCodes.remove(usedSession) }
             if let usedProof { $0.phoneProofs.remove(usedProof) }
         }
-        var user = sessionToLink?.user ?? known ?? newUser(call)
+        var user = sessionToLink?.user ?? existingRecord ?? newUser(call)
         user.phoneNumber = phone
         user.lastLogin = call.now
         var responseFields: JSONObject = [
             "localId": .string(user.localID), "phoneNumber": .string(phone),
-            "isNewUser": .bool(known == nil && sessionToLink == nil),
+            "isNewUser": .bool(existingRecord == nil && sessionToLink == nil),
         ]
         for member in tokens(for: user, provider: "phone", call).members {
             responseFields[member.key] = member.value

@@ -97,7 +97,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     /// The number of accounts in all projects and tenants.
     package var userCount: Int { projects.values.reduce(0) { $0 + $1.users.count } }
 
-    // MARK: Answering
+    // MARK: Responses
 
     package mutating func respond(
         to request: HTTPMessage.Request,
@@ -158,7 +158,10 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         }
         if let keys = try keyResponse(segments, request, at: now) { return keys }
         guard
-            let (matchedOperation, values) = FirebaseOperation.table.find(request.method, segments),
+            let (matchedOperation, values) = FirebaseOperation.table.findOperation(
+                request.method,
+                segments
+            ),
             var operation = matchedOperation
         else { throw .notFound }
         if case .absent(let name) = operation {

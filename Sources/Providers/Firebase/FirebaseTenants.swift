@@ -19,15 +19,15 @@ extension FirebaseState {
         _ call: FirebaseCall
     ) throws(FirebaseError) {
         guard call.tenantID != nil, !operation.managesTenants else { return }
-        guard let rules = project(call).tenant else {
+        guard let tenantSettings = project(call).tenant else {
             guard settings.refusesUnknownTenants != true || projects[call.key] != nil else {
                 throw FirebaseError("TENANT_NOT_FOUND")
             }
             return
         }
-        guard rules["disableAuth"] != true else { throw FirebaseError("PROJECT_DISABLED") }
+        guard tenantSettings["disableAuth"] != true else { throw FirebaseError("PROJECT_DISABLED") }
         guard !call.isAdmin else { return }
-        let allowsSignInMethod = { (name: String) in rules[name] == true }
+        let allowsSignInMethod = { (name: String) in tenantSettings[name] == true }
         switch operation {
         case .signInWithPassword:
             guard allowsSignInMethod("allowPasswordSignup") else {
@@ -79,12 +79,12 @@ extension FirebaseState {
         var tenantJSON: JSONObject = [
             "name": .string("projects/\(tenant.projectID)/tenants/\(id)"), "tenantId": .string(id),
         ]
-        let rules =
+        let tenantSettings =
             tenant.tenant ?? [
                 "allowPasswordSignup": true, "enableEmailLinkSignin": true,
                 "enableAnonymousUser": true, "disableAuth": false,
             ]
-        for member in rules.members { tenantJSON[member.key] = member.value }
+        for member in tenantSettings.members { tenantJSON[member.key] = member.value }
         return tenantJSON
     }
 
@@ -96,18 +96,18 @@ extension FirebaseState {
                 5,
                 from: "abcdefghijklmnopqrstuvwxyz0123456789"
             )
-        var rules: JSONObject = [
+        var tenantSettings: JSONObject = [
             "allowPasswordSignup": false, "enableEmailLinkSignin": false, "disableAuth": false,
             "enableAnonymousUser": false,
             "mfaConfig": ["state": "DISABLED", "enabledProviders": []],
         ]
-        try Self.check(call.fields.object, nil)
-        try rules.copyFields(
+        try Self.checkTenantFields(call.fields.object, nil)
+        try tenantSettings.copyFields(
             Self.tenantMembers.filter(call.fields.hasValue),
             from: call.fields.object
         )
         let tenantCall = self.call(call, tenant: id)
-        editProject(tenantCall) { $0.tenant = rules }
+        editProject(tenantCall) { $0.tenant = tenantSettings }
         return tenantJSON(project(tenantCall))
     }
 
@@ -128,12 +128,13 @@ extension FirebaseState {
         }
         .sorted { ($0.tenantID ?? "") < ($1.tenantID ?? "") }
         .filter { ($0.tenantID ?? "") > pageToken }
-        let page = knownTenants.prefix(pageSize)
+        let tenantPage = knownTenants.prefix(pageSize)
         return .present([
-            ("tenants", .array(page.map { .object(tenantJSON($0)) })),
+            ("tenants", .array(tenantPage.map { .object(tenantJSON($0)) })),
             (
                 "nextPageToken",
-                knownTenants.count > pageSize ? page.last?.tenantID.map(JSONValue.string) : nil
+                knownTenants.count > pageSize
+                    ? tenantPage.last?.tenantID.map(JSONValue.string) : nil
             ),
         ])
     }
@@ -142,17 +143,17 @@ extension FirebaseState {
         if projects[call.key] == nil, settings.refusesUnknownTenants == true {
             throw Self.tenantNotFound
         }
-        var rules = tenantJSON(project(call))
-        rules["name"] = nil
-        rules["tenantId"] = nil
+        var tenantSettings = tenantJSON(project(call))
+        tenantSettings["name"] = nil
+        tenantSettings["tenantId"] = nil
         let updateMask = call.query("updateMask")?.split(separator: ",").map(String.init)
-        try Self.check(call.fields.object, updateMask)
-        try rules.copyFields(
+        try Self.checkTenantFields(call.fields.object, updateMask)
+        try tenantSettings.copyFields(
             updateMask ?? Self.tenantMembers.filter(call.fields.hasValue),
             from: call.fields.object
         )
-        let updatedRules = rules
-        editProject(call) { $0.tenant = updatedRules }
+        let updatedTenantSettings = tenantSettings
+        editProject(call) { $0.tenant = updatedTenantSettings }
         return tenantJSON(project(call))
     }
 
@@ -176,11 +177,11 @@ extension FirebaseState {
         )
     }
 
-    private static func check(
+    private static func checkTenantFields(
         _ body: JSONObject,
         _ updateMask: [String]?
     ) throws(FirebaseError) {
-        if let name = body["displayName"]?.string { try check(displayName: name) }
+        if let name = body["displayName"]?.string { try checkTenantFields(displayName: name) }
         for path in updateMask ?? [] {
             let name = path.prefix { $0 != "." }
             guard tenantMembers.contains(String(name)) else {
@@ -191,7 +192,7 @@ extension FirebaseState {
 
     /// Checks the display name of a tenant: 4 to 20 letters, digits and hyphens, starting with a
     /// letter.
-    private static func check(displayName text: String) throws(FirebaseError) {
+    private static func checkTenantFields(displayName text: String) throws(FirebaseError) {
         let isValid =
             (4...20).contains(text.count) && text.first?.isLetter == true
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }

@@ -23,7 +23,7 @@ extension FirebaseState {
 
     // MARK: Issuing
 
-    /// Issues an ID token and a refresh token for a user who signed in, and records the time in the
+    /// Issues an ID token and a refresh token for a user, and records the time of issue in the
     /// user's account.
     ///
     /// `authTime` is the time of the sign-in in seconds since 1970. The default is the user's last
@@ -124,12 +124,12 @@ extension FirebaseState {
 
     func session(_ text: String, _ call: FirebaseCall) throws(FirebaseError) -> SignInSession {
         guard let token = WebToken(text) else { throw FirebaseError("INVALID_ID_TOKEN") }
-        if settings.verifiesIDTokens { try verify(token, call) }
+        if settings.verifiesIDTokens { try verifyToken(token, call) }
         let firebaseClaims = token.claims["firebase"]?.object
         guard firebaseClaims?["tenant"]?.string == call.tenantID else {
             throw FirebaseError("TENANT_ID_MISMATCH")
         }
-        // A caller can put any number into an unsigned token.
+        // A caller can put any number into an unsigned token, even one that is not a valid date.
         guard let authTime = RequestDate(seconds: token.claims["auth_time"]?.int64 ?? 0) else {
             throw FirebaseError("INVALID_ID_TOKEN")
         }
@@ -161,7 +161,7 @@ extension FirebaseState {
         )
     }
 
-    private func verify(_ token: WebToken, _ call: FirebaseCall) throws(FirebaseError) {
+    private func verifyToken(_ token: WebToken, _ call: FirebaseCall) throws(FirebaseError) {
         let issuer = "https://securetoken.google.com/" + call.projectID
         guard token.claims["aud"]?.string == call.projectID,
             token.claims["iss"]?.string == issuer

@@ -155,7 +155,8 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
 extension JSONObject {
     /// Returns an object with only the members that have a value.
     ///
-    /// The APIs of these services never write null or an empty value for an absent member.
+    /// The APIs of the simulated services omit an absent member and never write null or an empty
+    /// value for it.
     package static func present(_ members: [(String, JSONValue?)]) -> JSONObject {
         JSONObject(
             members: members.compactMap { name, value in

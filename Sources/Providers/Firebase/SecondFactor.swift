@@ -32,7 +32,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
             (id, kind) = (factor.id, factor.secret == nil ? "phone" : "totp")
         }
 
-        /// Creates the value from the claims of a token; returns nil when the token contains no
+        /// Creates a proof from the claims of a token; returns nil when the token contains no
         /// second factor.
         init?(id: String?, kind: String?) {
             guard let id, let kind else { return nil }
@@ -49,7 +49,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
             ("enrolledAt", .string(enrolled.preciseText)),
         ])
         if let phoneNumber {
-            let text = masksPhoneNumber ? Self.masked(phoneNumber) : phoneNumber
+            let text = masksPhoneNumber ? Self.maskedPhoneNumber(phoneNumber) : phoneNumber
             factorJSON["phoneInfo"] = .string(text)
             if !masksPhoneNumber { factorJSON["unobfuscatedPhoneInfo"] = .string(phoneNumber) }
         } else {
@@ -59,7 +59,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     }
 
     /// Returns a phone number in which stars replace all digits except the last four.
-    private static func masked(_ number: String) -> String {
+    private static func maskedPhoneNumber(_ number: String) -> String {
         var visibleDigitCount = 4
         let text = number.reversed().map { character -> Character in
             guard character.isNumber else { return character }
@@ -96,8 +96,10 @@ package struct SecondFactor: Hashable, Codable, Sendable {
                 using: SymmetricKey(data: Base32.bytes(secret) ?? [])
             )
         )
-        let offset = Int((code.last ?? 0) & 0xf)
-        let number = code[offset..<(offset + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let truncationOffset = Int((code.last ?? 0) & 0xf)
+        let number = code[truncationOffset..<(truncationOffset + 4)].reduce(UInt32(0)) {
+            $0 << 8 | UInt32($1)
+        }
         let text = String((number & 0x7fff_ffff) % 1_000_000)
         return String(repeating: "0", count: codeLength - text.count) + text
     }

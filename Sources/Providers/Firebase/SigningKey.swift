@@ -27,13 +27,13 @@ package struct SigningKey: Hashable, Codable, Sendable {
         let name = try DistinguishedName {
             CommonName("securetoken.system.gserviceaccount.com")
         }
-        let start = Date(timeIntervalSince1970: Double(now.seconds) - 86_400)
+        let validityStart = Date(timeIntervalSince1970: Double(now.seconds) - 86_400)
         let certificate = try Certificate(
             version: .v3,
             serialNumber: Certificate.SerialNumber(),
             publicKey: Certificate.PublicKey(key.publicKey),
-            notValidBefore: start,
-            notValidAfter: start.addingTimeInterval(90 * 86_400),
+            notValidBefore: validityStart,
+            notValidAfter: validityStart.addingTimeInterval(90 * 86_400),
             issuer: name,
             subject: name,
             signatureAlgorithm: .sha256WithRSAEncryption,

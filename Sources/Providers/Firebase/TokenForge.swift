@@ -66,7 +66,8 @@ package struct TokenForge: Sendable {
                 )
             }
         case .illegible:
-            // A decoder that skips the `*` decodes a token that lacks one character.
+            // The `*` replaces one character. A decoder that skips the invalid `*` therefore
+            // decodes a token that lacks one character.
             let text = WebToken.text(claims, key: key)
             return text.dropLast(8) + "*" + text.suffix(7)
         case .damaged:
@@ -92,7 +93,8 @@ package struct TokenForge: Sendable {
     }
 
     private func claims(_ kind: TokenSpec.Kind, user: String, at now: Instant) -> JSONObject {
-        // The token was issued a minute ago, so that no clock takes its time for the future.
+        // The token was issued a minute ago. A backend whose clock is slightly behind therefore
+        // does not reject it as a token from the future.
         let issuedAtSeconds = now.seconds - 60
         var claims: JSONObject = [
             "iss": .string("https://securetoken.google.com/" + project), "aud": .string(project),
@@ -109,9 +111,11 @@ package struct TokenForge: Sendable {
         case .sessionCookie:
             claims["iss"] = .string("https://session.firebase.google.com/" + project)
         case .customToken:
-            let account = JSONValue.string("firebase-adminsdk@\(project).iam.gserviceaccount.com")
+            let serviceAccount = JSONValue.string(
+                "firebase-adminsdk@\(project).iam.gserviceaccount.com"
+            )
             claims = [
-                "iss": account, "sub": account,
+                "iss": serviceAccount, "sub": serviceAccount,
                 "aud": .string(FirebaseState.customTokenAudience), "uid": .string(user),
                 "iat": .integer(issuedAtSeconds), "exp": .integer(issuedAtSeconds + 3600),
             ]
@@ -149,7 +153,7 @@ extension FirebaseState {
     }
 
     /// Disables the user with this ID, or revokes the tokens that were issued to the user before
-    /// this second.
+    /// the second of `now`.
     package mutating func change(
         _ id: String,
         _ change: Step.AccountChange,

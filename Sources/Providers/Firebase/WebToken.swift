@@ -10,14 +10,15 @@ package struct WebToken: Hashable, Sendable {
 
     /// Decodes a token without verifying its signature; returns nil when the string is not a token.
     package init?(_ text: String) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let head = Self.object(parts[0]), let body = Self.object(parts[1]),
-            let signature = Base64.bytes(parts[2])
+        let tokenParts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard tokenParts.count == 3, let head = Self.object(tokenParts[0]),
+            let body = Self.object(tokenParts[1]),
+            let signature = Base64.bytes(tokenParts[2])
         else { return nil }
         header = head
         claims = body
         self.signature = signature
-        signedText = parts[0] + "." + parts[1]
+        signedText = tokenParts[0] + "." + tokenParts[1]
     }
 
     private static func object(_ part: Substring) -> JSONObject? {

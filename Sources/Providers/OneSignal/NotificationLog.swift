@@ -82,8 +82,10 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         var bodyByteCount = 0
         /// The total size of the stored responses, in bytes.
         var results = 0
-        /// The number of the oldest notifications, counted from the start of the list, whose bodies
-        /// were removed.
+        /// The number of removed bodies.
+        ///
+        /// Bodies are removed from the oldest notifications first, so these are the first
+        /// notifications of the list.
         var droppedCount = 0
     }
 
@@ -170,7 +172,8 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         }
     }
 
-    /// Replaces a stored notification with a changed one whose body is the same.
+    /// Replaces the stored notification that has the same ID. The body of the notification must be
+    /// unchanged.
     package mutating func update(_ notification: Notification) {
         notifications[notification.id] = notification
     }

@@ -6,7 +6,7 @@ internal import Conformance
 /// The paths for devices come from the published SDKs and are *inferred*.
 extension OneSignalState {
     /// The largest size of the payload of a custom event, in bytes (*inferred*).
-    private static let payloadMax = 2024
+    private static let payloadBytesMax = 2024
 
     mutating func handleActivityCall(
         _ call: Call,
@@ -143,10 +143,10 @@ extension OneSignalState {
                 )
             }
             let payload = event["payload"] ?? [:]
-            guard payload.object != nil, payload.bytes.count <= Self.payloadMax else {
+            guard payload.object != nil, payload.bytes.count <= Self.payloadBytesMax else {
                 throw OneSignalError(
                     400,
-                    "payload must be an object of at most \(Self.payloadMax) bytes",
+                    "payload must be an object of at most \(Self.payloadBytesMax) bytes",
                     confidence: .inferred
                 )
             }
@@ -215,7 +215,7 @@ extension OneSignalState {
             guard let purchases = call.body["purchases"]?.array, !purchases.isEmpty else {
                 throw OneSignalError(400, "purchases is required", confidence: .inferred)
             }
-            Self.add(purchases, to: &owner)
+            Self.addPurchases(purchases, to: &owner)
         }
         apps[appID]?.save(device)
         apps[appID]?.save(owner)

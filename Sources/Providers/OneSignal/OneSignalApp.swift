@@ -196,8 +196,10 @@ package struct OneSignalApp: Hashable, Sendable {
         if subscriptionByToken[key] == id { subscriptionByToken[key] = nil }
     }
 
-    /// Adds a device to the index and to the counts of reachable devices, or removes it if `countChange`
-    /// is negative.
+    /// Adds a device to the index of subscriptions by creation time and to the counts of reachable
+    /// devices.
+    ///
+    /// If `countChange` is negative, removes the device from this index and from the counts.
     private mutating func count(_ device: Subscription, _ countChange: Int64) {
         if countChange > 0 {
             subscriptionIDsByCreation.insert(device.id, under: device.created)
@@ -225,7 +227,7 @@ package struct OneSignalApp: Hashable, Sendable {
     /// API shows them.
     package mutating func settleProperties(of id: String, at now: Instant) {
         guard var user = users[id], !user.pending.isEmpty else { return }
-        for change in user.pending where change.due <= now { user.apply(change) }
+        for change in user.pending where change.due <= now { user.applyChange(change) }
         user.pending.removeAll { $0.due <= now }
         save(user)
     }
@@ -265,7 +267,7 @@ extension OneSignalApp: Codable {
 }
 
 extension OneSignalApp.User {
-    mutating func apply(_ change: PendingChange) {
+    mutating func applyChange(_ change: PendingChange) {
         for member in change.tags.members {
             tags[member.key] = member.value.string?.isEmpty == true ? nil : member.value
         }

@@ -69,16 +69,16 @@ extension OneSignalState {
         /// Counts the devices with these platform names.
         ///
         /// If there are fewer than the minimum, counts one iOS device instead.
-        mutating func add(_ names: [String], atLeast minimum: Int64) {
+        mutating func addDevices(_ names: [String], atLeast minimum: Int64) {
             var counts: [String: Int64] = [:]
             for name in names { counts[name, default: 0] += 1 }
-            add(counts, atLeast: minimum)
+            addDevices(counts, atLeast: minimum)
         }
 
-        mutating func add(_ counts: [String: Int64], atLeast minimum: Int64) {
-            let sum = counts.values.reduce(0, +)
-            let counts = sum < minimum ? ["ios": 1] : counts
-            count += sum < minimum ? 1 : sum
+        mutating func addDevices(_ counts: [String: Int64], atLeast minimum: Int64) {
+            let totalCount = counts.values.reduce(0, +)
+            let counts = totalCount < minimum ? ["ios": 1] : counts
+            count += totalCount < minimum ? 1 : totalCount
             platforms.merge(counts, uniquingKeysWith: +)
         }
     }
@@ -94,11 +94,16 @@ extension OneSignalState {
         let channel =
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
         let excludedSegments = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
-        add(requestedRecipients.segments, without: excludedSegments, app, to: &reachedDevices)
+        addDevices(
+            requestedRecipients.segments,
+            without: excludedSegments,
+            app,
+            to: &reachedDevices
+        )
         if !requestedRecipients.filters.isEmpty {
             let users = Self.audience(requestedRecipients.filters, app)
             let devices = users.flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
-            reachedDevices.add(
+            reachedDevices.addDevices(
                 devices.map(\.platform),
                 atLeast: settings.recipients == .any ? 1 : 0
             )
@@ -111,9 +116,9 @@ extension OneSignalState {
                 // A known user who opted out is never reached, whatever the setting `recipients`
                 // is.
                 if !reachable.isEmpty {
-                    reachedDevices.add(reachable.map(\.platform), atLeast: 1)
+                    reachedDevices.addDevices(reachable.map(\.platform), atLeast: 1)
                 } else if settings.recipients == .any, devices.isEmpty {
-                    reachedDevices.add([Self.platform(label, channel)], atLeast: 1)
+                    reachedDevices.addDevices([Self.platform(label, channel)], atLeast: 1)
                 } else {
                     unknownIDs.append(id)
                     reachedDevices.failed += Int64(devices.count)
@@ -134,7 +139,7 @@ extension OneSignalState {
     }
 
     /// Adds the devices of the users who are in one of the segments and in no excluded segment.
-    private func add(
+    private func addDevices(
         _ segments: [String],
         without excludedSegments: Set<String>,
         _ app: OneSignalApp,
@@ -143,12 +148,12 @@ extension OneSignalState {
         let includedSegments = segments.filter { !excludedSegments.contains($0) }
             .compactMap { filters(ofSegment: $0, app.appID) }
         let left = excludedSegments.compactMap { filters(ofSegment: $0, app.appID) }
-        // A segment without filters contains all users of the app.
+        // An excluded segment without filters contains all users of the app, so no device remains.
         guard !includedSegments.isEmpty, !left.contains(where: \.isEmpty) else { return }
         let (explicitTargets, without) = (includedSegments.filter { !$0.isEmpty }, left)
         let includesEveryUser = explicitTargets.count < includedSegments.count
         if includesEveryUser, without.isEmpty {
-            reachedDevices.add(app.reachable, atLeast: 1)
+            reachedDevices.addDevices(app.reachable, atLeast: 1)
             return
         }
         func audience(_ filters: [[JSONValue]]) -> [OneSignalApp.User] {
@@ -158,7 +163,10 @@ extension OneSignalState {
         let users = includesEveryUser ? Array(app.users.values) : audience(explicitTargets)
         let devices = users.filter { !excludedUserIDs.contains($0.id) }
             .flatMap { app.subscriptions(of: $0) }.filter(\.isReachable)
-        reachedDevices.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
+        reachedDevices.addDevices(
+            devices.map(\.platform),
+            atLeast: settings.recipients == .any ? 1 : 0
+        )
     }
 
     private static let orOperator: JSONValue = ["operator": "OR"]
@@ -174,7 +182,7 @@ extension OneSignalState {
         return record.segments.first { $0.name == name }?.filters
     }
 
-    /// Returns the platform on which the fake counts a recipient that it does not know.
+    /// Returns the platform under which the fake counts the device of an unknown recipient.
     private static func platform(_ label: String, _ channel: String?) -> String {
         switch (label, channel) {
         case ("Email", _), (_, "email"): "email"
@@ -202,21 +210,23 @@ extension OneSignalState {
 
     /// Returns the users in the audience of these filters.
     ///
-    /// `OR` starts a new row, and a user matches a row when all its filters hold.
+    /// The operator `OR` separates groups of filters. A user is in the audience if all filters of
+    /// one group hold.
     ///
-    /// A row with a condition that requires a tag uses the tag index. A row that only excludes
+    /// A group with a condition that requires a tag uses the tag index. A group that only excludes
     /// users goes through all users.
     static func audience(_ filters: [JSONValue], _ app: OneSignalApp) -> [OneSignalApp.User] {
         var matchingUsers: [OneSignalApp.User] = []
         var seenUserIDs: Set<String> = []
-        let alternatives = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
-        for alternative in alternatives {
-            let alternative = alternative.compactMap(TagFilter.init)
-            let smallestCandidateList = alternative.compactMap { $0.candidateUsers(app) }.min {
+        let filterAlternatives = filters.split { $0["operator"]?.string?.uppercased() == "OR" }
+        for filterAlternative in filterAlternatives {
+            let filterAlternative = filterAlternative.compactMap(TagFilter.init)
+            let smallestCandidateList = filterAlternative.compactMap { $0.candidateUsers(app) }.min
+            {
                 $0.count < $1.count
             }
             for user in smallestCandidateList ?? Array(app.users.values)
-            where alternative.allSatisfy({ $0.holds(of: user) })
+            where filterAlternative.allSatisfy({ $0.holds(of: user) })
                 && seenUserIDs.insert(user.id).inserted
             {
                 matchingUsers.append(user)
@@ -249,8 +259,8 @@ private struct TagFilter {
 
     /// Creates a tag filter.
     ///
-    /// Returns nil for an operator, and for a field that this fake does not store; such a condition
-    /// holds for all users.
+    /// Returns nil for an operator, and for a filter on a field that this fake does not store. The
+    /// caller ignores such a filter, so it excludes no user.
     init?(_ filter: JSONValue) {
         guard filter["operator"] == nil, filter["field"] == "tag" else { return nil }
         key = filter["key"]?.string ?? ""
@@ -258,9 +268,9 @@ private struct TagFilter {
         requiredValue = filter["value"]?.scalarText ?? ""
     }
 
-    /// Returns a set of users that contains all matching ones, taken from the tag index.
+    /// Returns users from the tag index among whom are all users that match the filter.
     ///
-    /// Returns nil when any user may match.
+    /// Returns nil when users outside the index may also match.
     func candidateUsers(_ app: OneSignalApp) -> [OneSignalApp.User]? {
         switch relation {
         case .equals: app.users(tagged: key, requiredValue)

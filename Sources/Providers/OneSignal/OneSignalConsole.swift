@@ -55,9 +55,9 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         var segments: [Segment] = []
         /// Whether segments were created in this app over the API.
         ///
-        /// If so, any other segment name is unknown.
+        /// If so, a segment name that is not in `segments` is unknown.
         var makesSegments: Bool?
-        /// The latest exports of users that were requested, with the names of their files.
+        /// The latest exports of users that were requested, each with the name of its file.
         var exports: [Export]?
         var templates: [Template] = []
         /// The count and the sum of each outcome that the app measured, by the outcome's ID.
@@ -136,7 +136,7 @@ extension OneSignalState {
             try updateDetails(&record, call)
             store(record, of: id)
             var body = resourceJSON(record, id)
-            // The API key is returned only in this response, like every new key.
+            // The API key is returned only in the response that creates it, like every new key.
             body["basic_auth_key"] = .string(key)
             return json(200, body)
         case .viewApp:

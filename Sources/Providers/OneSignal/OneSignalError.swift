@@ -123,7 +123,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
     )
 
     /// Returns the error for a planned failure with this HTTP status, in OneSignal's own format.
-    package static func planned(_ status: Int) -> OneSignalError {
+    package static func plannedError(_ status: Int) -> OneSignalError {
         switch status {
         case 403: accessDenied
         case 404: notFound

@@ -56,8 +56,6 @@ extension OneSignalState {
     }
 
     /// The largest number of extra columns in an export (*inferred*).
-    ///
-    /// The fake keeps the same number of exports.
     private static let extraFieldsMax = 50
     private static let exportsMax = 20
 
@@ -91,7 +89,7 @@ extension OneSignalState {
         switch channel(of: body) {
         case "email": "onesignal.email"
         case "sms": "onesignal.sms"
-        // A message on any other channel goes to phones.
+        // Any other message is a push notification.
         default: "onesignal.notification"
         }
     }
@@ -269,7 +267,7 @@ extension OneSignalState {
         record.outcomes[id, default: OneSignalConsole.Outcome()].count += 1
         let weight = call.body["weight"]?.scalarText.flatMap { Double($0) } ?? 0
         let sum = (record.outcomes[id]?.sum ?? 0) + (weight.isFinite ? weight : 0)
-        // A sum that is not finite could not be saved.
+        // A sum that is not finite is dropped, because JSON cannot represent it in the saved state.
         if sum.isFinite { record.outcomes[id]?.sum = sum }
         store(record, of: appID)
         return json(200, ["success": true])

@@ -26,11 +26,11 @@ extension OneSignalState {
         }
         let id = ids.uuid()
         let responseFields = acceptedResponse(id, requestedRecipients, reachedDevices, call)
-        var log = notifications.removeValue(forKey: app.appID) ?? NotificationLog()
+        var notificationLog = notifications.removeValue(forKey: app.appID) ?? NotificationLog()
         if let key = requestedRecipients.key {
-            log.saveResult(.object(responseFields), of: key, at: call.now)
+            notificationLog.saveResult(.object(responseFields), of: key, at: call.now)
         }
-        log.add(
+        notificationLog.add(
             NotificationLog.Notification(
                 id: id,
                 body: body,
@@ -41,19 +41,20 @@ extension OneSignalState {
                 platforms: reachedDevices.platforms
             )
         )
-        notifications[app.appID] = log
-        // The filter values of a named segment count as recipients, like the filter values of the
-        // request.
+        notifications[app.appID] = notificationLog
+        // The recorded effect names its recipients. They include the filter values of each named
+        // segment, in addition to the filter values of the request.
         let segmentFilters = requestedRecipients.segments.compactMap {
             filters(ofSegment: $0, app.appID)
         }
-        let explicitTargets = segmentFilters.flatMap(RequestedRecipients.values(of:))
-        let everyone = segmentFilters.contains(where: \.isEmpty) ? [Audience.everyone] : []
+        let filteredTargets = segmentFilters.flatMap(RequestedRecipients.values(of:))
+        let everyoneRecipientID =
+            segmentFilters.contains(where: \.isEmpty) ? [Audience.everyoneRecipientID] : []
         effects.append(
             Effect(
                 kind: Self.kind(of: body),
                 recipients: requestedRecipients.ids + requestedRecipients.filterValues
-                    + explicitTargets + everyone,
+                    + filteredTargets + everyoneRecipientID,
                 content: Self.content(of: body),
                 idempotencyKey: requestedRecipients.key
             )
@@ -63,7 +64,7 @@ extension OneSignalState {
 
     /// Returns the body of a message, in which its template supplies the missing members.
     ///
-    /// While no templates of an app were created over the API, any template ID is accepted.
+    /// As long as no template of the app was created over the API, any template ID is accepted.
     private func bodyWithTemplate(
         _ body: JSONObject,
         _ appID: String
@@ -178,7 +179,8 @@ extension OneSignalState {
             }
         }
         for (report, _, ids) in requestedRecipients.explicitTargets {
-            // A request with a legacy target list may name fewer recipients.
+            // A request with a legacy target list may name at most 2,000 recipients instead of
+            // 20,000.
             let isLegacy =
                 report == "invalid_external_user_ids" || body["include_player_ids"] != nil
             let max = isLegacy ? 2000 : 20_000
@@ -254,10 +256,11 @@ extension OneSignalState {
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
         // All notifications in this fake were sent through the API; their kind is 1.
         let kind = call.query("kind")
-        let log = kind == nil || kind == "1" ? notifications[app.appID] : nil
-        let count = log?.count(since: call.now - Self.retentionPeriod) ?? 0
+        let notificationLog = kind == nil || kind == "1" ? notifications[app.appID] : nil
+        let count = notificationLog?.count(since: call.now - Self.retentionPeriod) ?? 0
         let notificationPage =
-            log?.newestNotifications(min(limit, max(0, count - offset)), from: offset) ?? []
+            notificationLog?.newestNotifications(min(limit, max(0, count - offset)), from: offset)
+            ?? []
         return HTTPMessage.Response(
             200,
             json: [

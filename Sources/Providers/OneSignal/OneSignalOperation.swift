@@ -22,7 +22,7 @@ enum OneSignalOperation: Hashable, Sendable {
         case organization
         /// The caller is a device, or knows a user's ID.
         ///
-        /// It needs no API key if a switch allows that.
+        /// The caller needs no API key if a switch of the fake allows calls without a key.
         case players, users
         /// The caller needs no API key, because the name of the requested file cannot be guessed.
         case unauthenticated
@@ -49,8 +49,8 @@ enum OneSignalOperation: Hashable, Sendable {
 
     /// The table of all operations in OneSignal's REST API.
     ///
-    /// An operation without a handler belongs to the dashboard. It is refused with the error for a
-    /// key without the permission.
+    /// An operation without a handler belongs to the dashboard. The fake refuses such an operation
+    /// with the error for a key without the permission.
     static let table = OperationTable<OneSignalOperation>(
         "REST",
         hasDescription: true,

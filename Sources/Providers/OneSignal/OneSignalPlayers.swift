@@ -29,8 +29,8 @@ extension OneSignalState {
             let appID = try knownAppID(call.query("app_id"))
             guard apps[appID]?.subscriptions[call.path[1]] != nil else { throw .playerNotFound }
             apps[appID]?.remove(subscription: call.path[1])
-            // OneSignal's documentation shows a string here; its API description declares a
-            // Boolean.
+            // The member `success` is a Boolean, as in OneSignal's API description. OneSignal's
+            // documentation shows a string.
             return (HTTPMessage.Response(200, json: ["success": true]), .documented)
         default: throw .notFound
         }
@@ -44,11 +44,12 @@ extension OneSignalState {
         guard let number = call.body["device_type"]?.int64, let type = Self.deviceTypes[number]
         else { throw OneSignalError(400, "Invalid device_type", confidence: .inferred) }
         let token = call.body["identifier"]?.string ?? ""
-        let known = token.isEmpty ? nil : apps[appID]?.subscription(type: type, token: token)
-        let owner = owner(of: known, call, appID)
+        let existingRecord =
+            token.isEmpty ? nil : apps[appID]?.subscription(type: type, token: token)
+        let owner = owner(of: existingRecord, call, appID)
         apps[appID, default: OneSignalApp(appID: appID)].save(owner)
         var player =
-            known
+            existingRecord
             ?? OneSignalApp.Subscription(
                 id: ids.uuid(),
                 type: type,
@@ -76,10 +77,10 @@ extension OneSignalState {
         at now: Instant
     ) {
         var app = apps.removeValue(forKey: id) ?? OneSignalApp(appID: id)
-        let known = app.subscriptions[device.playerID]
+        let existingRecord = app.subscriptions[device.playerID]
         var owner =
             device.externalID.flatMap { app.user("external_id", $0) }
-            ?? known.flatMap { app.users[$0.ownerID] }
+            ?? existingRecord.flatMap { app.users[$0.ownerID] }
             ?? OneSignalApp.User(
                 id: ids.uuid(),
                 firstActive: now.seconds,
@@ -88,7 +89,7 @@ extension OneSignalState {
         if let externalID = device.externalID { owner.aliases["external_id"] = externalID }
         app.save(owner)
         var subscription =
-            known
+            existingRecord
             ?? OneSignalApp.Subscription(
                 id: device.playerID,
                 type: device.isAndroid ? "AndroidPush" : "iOSPush",
@@ -113,8 +114,8 @@ extension OneSignalState {
         _ appID: String
     ) -> OneSignalApp.User {
         let externalID = call.body["external_user_id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        if let externalID, let known = apps[appID]?.user("external_id", externalID) {
-            return known
+        if let externalID, let existingRecord = apps[appID]?.user("external_id", externalID) {
+            return existingRecord
         }
         var user =
             player.flatMap { apps[appID]?.users[$0.ownerID] }
@@ -159,14 +160,14 @@ extension OneSignalState {
         let app = try app(call.query("app_id"))
         let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? 300), 300)
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
-        let page = app.subscriptions(limit, from: offset)
+        let playerPage = app.subscriptions(limit, from: offset)
         return HTTPMessage.Response(
             200,
             json: [
                 "total_count": .integer(Int64(app.subscriptions.count)),
                 "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
-                "players": .array(page.map { .object(Self.resourceJSON($0, app)) }),
+                "players": .array(playerPage.map { .object(Self.resourceJSON($0, app)) }),
             ]
         )
     }

@@ -5,7 +5,7 @@ extension OneSignalState: Provider {
     package static let hosts = [ServiceHost("api.onesignal.com"), ServiceHost("onesignal.com")]
     package static var hints: ProviderHints {
         ProviderHints(
-            environmentNameParts: ["ONESIGNAL", "ONE_SIGNAL"],
+            environmentVariableNameParts: ["ONESIGNAL", "ONE_SIGNAL"],
             values: ["APP_ID": defaultAppID],
             packages: ["onesignal-node", "@onesignal/node-onesignal", "onesignal-sdk", "onesignal"]
         )
@@ -44,7 +44,7 @@ extension OneSignalState: Provider {
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
 
     package func failureResponse(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {
-        OneSignalError.planned(status).response
+        OneSignalError.plannedError(status).response
     }
 
     // MARK: Provider calls
@@ -93,18 +93,18 @@ extension OneSignalState: Provider {
 }
 
 extension OneSignalState {
-    /// Whether web pages of other origins must not send this request.
+    /// Whether the fake refuses this request when a web page of another origin sends it.
     ///
-    /// While the fake has no API key, they must not use the backend's operations.
-    ///
-    /// Without a key, the fake accepts any caller as a backend. Pages of an app use only the
-    /// operations that need no key.
+    /// This is true for the writing operations of a backend while the fake has no API key. Without
+    /// a key, the fake would accept the page as a backend. Pages of an app use only the operations
+    /// that need no key.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         guard key == nil, !["GET", "HEAD"].contains(request.method),
             var path = request.pathSegments
         else { return false }
         if path.starts(with: ["api", "v1"]) { path.removeFirst(2) }
-        guard let operation = OneSignalOperation.table.find(request.method, path)?.call else {
+        guard let operation = OneSignalOperation.table.findOperation(request.method, path)?.call
+        else {
             return false
         }
         return [.app, .organization].contains(operation.requiredAccess)

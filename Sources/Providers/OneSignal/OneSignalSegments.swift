@@ -25,8 +25,8 @@ extension OneSignalState {
 
     /// Derives an ID in the format of a UUID from a string, always the same ID for the same string.
     static func uuid(of text: String) -> String {
-        let hex = Array(Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(32))
-        let hexDigits = hex.enumerated().map { index, digit in
+        let digestDigits = Array(Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(32))
+        let hexDigits = digestDigits.enumerated().map { index, digit in
             index == 12 ? "5" : index == 16 ? "8" : digit
         }
         let ranges = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]

@@ -3,9 +3,9 @@
 /// They select behavior that the OneSignal fact sheet leaves open or on which sources differ.
 package struct OneSignalSettings: Hashable, Codable, Sendable {
     package enum Recipients: String, Hashable, Codable, Sendable {
-        /// A message reaches every recipient that it names.
+        /// A message reaches every recipient that it names, even a user without a device.
         ///
-        /// A backend's tests have no phone that registers.
+        /// This suits the tests of a backend, in which no phone registers.
         case any
         /// A message reaches only users with a subscribed device.
         ///
@@ -50,9 +50,10 @@ package struct OneSignalSettings: Hashable, Codable, Sendable {
     package var userWritesPerSecondMax: Int?
     /// The number of GET requests that are allowed in one second.
     ///
-    /// A further one gets 429. If nil, the number is not limited.
+    /// A further GET request gets 429. If nil, the number is not limited.
     ///
-    /// The OneSignal fact sheet (section 9) states a limit of 1 with a look-back of 10.
+    /// The OneSignal fact sheet (section 9) states a limit of 1 per app for the view endpoints,
+    /// with a look-back of 10.
     package var viewsPerSecondMax: Int?
     /// The number of aliases that a user may have.
     ///

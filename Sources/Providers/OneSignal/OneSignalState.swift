@@ -14,7 +14,7 @@ package struct OneSignalState: Hashable, Sendable {
         let request: HTTPMessage.Request
         let path: [String]
         let operation: OneSignalOperation
-        /// The values of the parameters in the operation's path.
+        /// The values of the parameters in the path of the request.
         let values: PathParameterValues
         let isLegacy: Bool
         let body: JSONObject
@@ -80,7 +80,8 @@ package struct OneSignalState: Hashable, Sendable {
         var path = isLegacy ? Array(segments.dropFirst(2)) : segments
         // UUIDs are compared regardless of case.
         if path.count > 1 { path[1] = path[1].lowercased() }
-        guard let (operation, values) = OneSignalOperation.table.find(request.method, path) else {
+        guard let (operation, values) = OneSignalOperation.table.findOperation(request.method, path)
+        else {
             throw .notFound
         }
         let (object, problem) =
@@ -101,14 +102,17 @@ package struct OneSignalState: Hashable, Sendable {
             app = otherAppID
         }
         guard isAllowed(request, operation?.requiredAccess ?? .organization, app: app) else {
-            // Only the operation for custom events has status 401 (OneSignal's API description).
+            // The operation for custom events is the only one with status 401 (OneSignal's API
+            // description).
             guard operation != .customEvents else { throw .missingAPIKey }
             throw settings.legacyAuthError && isLegacy ? .legacyAccessDenied : .accessDenied
         }
         guard let operation else { throw .accessDenied }
-        if let max = settings.callsPerSecondMax { try checkRateLimit("all", max, at: now) }
-        if let max = settings.viewsPerSecondMax, request.method == "GET" {
-            try checkRateLimit("views", max, at: now)
+        if let callCountMax = settings.callsPerSecondMax {
+            try checkRateLimit("all", callCountMax, at: now)
+        }
+        if let callCountMax = settings.viewsPerSecondMax, request.method == "GET" {
+            try checkRateLimit("views", callCountMax, at: now)
         }
         guard let body = object else {
             throw OneSignalError(400, "Invalid JSON: \(problem)", confidence: .inferred)
@@ -127,8 +131,8 @@ package struct OneSignalState: Hashable, Sendable {
 
     /// Whether the caller's API key has the permission for an operation.
     ///
-    /// If the fake has no key, every caller has the permission. The key of another app never has
-    /// it.
+    /// If the fake has no key, every caller has the permission. A caller with the key of another
+    /// app never has the permission.
     private func isAllowed(
         _ request: HTTPMessage.Request,
         _ requiredAccess: OneSignalOperation.RequiredAccess,
@@ -152,14 +156,15 @@ package struct OneSignalState: Hashable, Sendable {
         return key.map { apiKey == $0.exposed } ?? true
     }
 
-    /// Counts a call of this kind.
+    /// Counts a call against the rate limit that `callKey` names.
     ///
-    /// Throws the rate limit error when there were already `max` such calls within a second.
-    mutating func checkRateLimit(_ callKey: String, _ max: Int, at now: Instant)
+    /// Throws the rate limit error when `callCountMax` calls were already counted against this
+    /// limit within the last second.
+    mutating func checkRateLimit(_ callKey: String, _ callCountMax: Int, at now: Instant)
         throws(OneSignalError)
     {
         let recentCallTimes = (recent[callKey] ?? []).filter { now - $0 < .seconds(1) }
-        guard recentCallTimes.count < max else {
+        guard recentCallTimes.count < callCountMax else {
             recent[callKey] = recentCallTimes
             throw .rateLimitExceeded
         }

@@ -49,13 +49,13 @@ extension OneSignalState {
                 ownerID: userID,
                 created: call.now.seconds
             )
-        let previous = existingSubscription
+        let previousSubscription = existingSubscription
         subscription.ownerID = userID
-        Self.update(&subscription, requestedValues)
+        Self.updateFields(&subscription, requestedValues)
         apps[appID]?.save(subscription)
-        if subscription != previous, let user = apps[appID]?.users[userID] {
+        if subscription != previousSubscription, let user = apps[appID]?.users[userID] {
             recordEffect(
-                previous.map { $0.ownerID == userID } == false
+                previousSubscription.map { $0.ownerID == userID } == false
                     ? "onesignal.subscription-transferred" : "onesignal.subscription",
                 user,
                 ["type": .string(type)],
@@ -65,7 +65,7 @@ extension OneSignalState {
         return subscription
     }
 
-    private static func update(
+    private static func updateFields(
         _ subscription: inout OneSignalApp.Subscription,
         _ requestedValues: JSONObject
     ) {
@@ -91,7 +91,7 @@ extension OneSignalState {
     ) throws(OneSignalError) -> HTTPMessage.Response {
         try checkWriteLimit(existingSubscription.id, call)
         var updatedSubscription = existingSubscription
-        Self.update(&updatedSubscription, call.body["subscription"]?.object ?? JSONObject())
+        Self.updateFields(&updatedSubscription, call.body["subscription"]?.object ?? JSONObject())
         apps[appID]?.save(updatedSubscription)
         if updatedSubscription != existingSubscription,
             let user = apps[appID]?.users[existingSubscription.ownerID]
@@ -134,7 +134,7 @@ extension OneSignalState {
             }
             return (json(202, JSONObject()), .documented)
         case ("PATCH", ["owner"]):
-            return try transfer(existingSubscription, call, appID, &effects)
+            return try transferSubscription(existingSubscription, call, appID, &effects)
         case ("GET", ["user", "identity"]):
             guard let owner = apps[appID]?.users[existingSubscription.ownerID] else {
                 throw .userNotFound
@@ -149,7 +149,7 @@ extension OneSignalState {
         }
     }
 
-    mutating func transfer(
+    mutating func transferSubscription(
         _ existingSubscription: OneSignalApp.Subscription,
         _ call: Call,
         _ appID: String,

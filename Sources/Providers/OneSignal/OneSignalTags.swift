@@ -64,11 +64,11 @@ extension OneSignalState {
     ) throws(OneSignalError) {
         guard let max = settings.tagsMax, !pendingChange.tags.members.isEmpty else { return }
         var changedUser = user
-        changedUser.apply(pendingChange)
+        changedUser.applyChange(pendingChange)
         guard changedUser.tags.members.count <= max else { throw .tagLimitExceeded }
     }
 
-    func apply(
+    func applyChange(
         _ pendingChange: OneSignalApp.User.PendingChange,
         to user: inout OneSignalApp.User,
         _ call: Call
@@ -76,7 +76,7 @@ extension OneSignalState {
         if settings.propertyDelaySeconds > 0 {
             user.pending.append(pendingChange)
         } else {
-            user.apply(pendingChange)
+            user.applyChange(pendingChange)
         }
     }
 
@@ -117,7 +117,7 @@ extension OneSignalState {
         let pendingChange = try pendingChange(["tags": tags], call)
         if let max = settings.tagsMax {
             var changedUser = user
-            changedUser.apply(pendingChange)
+            changedUser.applyChange(pendingChange)
             guard changedUser.tags.members.count <= max else {
                 throw OneSignalError(
                     400,
@@ -127,7 +127,7 @@ extension OneSignalState {
             }
         }
         var changed = user
-        apply(pendingChange, to: &changed, call)
+        applyChange(pendingChange, to: &changed, call)
         apps[appID]?.save(changed)
         recordTagEffect(pendingChange, previousUser: user, changed, &effects)
     }

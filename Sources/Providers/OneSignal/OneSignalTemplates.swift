@@ -29,8 +29,7 @@ extension OneSignalState {
         }
         let templateID = call.pathParameter("template_id")
         guard let index = record.templates.firstIndex(where: { $0.id == templateID }) else {
-            // OneSignal's API description lists no 404 for these two operations, which change
-            // something.
+            // OneSignal's API description lists 400 instead of 404 for these two operations.
             let status = [.updateTemplate, .copyTemplate].contains(operation) ? 400 : 404
             throw OneSignalError(status, "Template not found", confidence: .inferred)
         }
@@ -43,7 +42,7 @@ extension OneSignalState {
         case .copyTemplate:
             let targetAppID = try knownAppID(call.body["target_app_id"]?.string)
             let sourceTemplate = record.templates[index]
-            let copy = OneSignalConsole.Template(
+            let templateCopy = OneSignalConsole.Template(
                 id: ids.uuid(),
                 name: sourceTemplate.name,
                 content: sourceTemplate.content,
@@ -51,9 +50,9 @@ extension OneSignalState {
                 updated: call.now
             )
             var targetRecord = self.record(of: targetAppID)
-            targetRecord.templates.append(copy)
+            targetRecord.templates.append(templateCopy)
             store(targetRecord, of: targetAppID)
-            return json(200, Self.resourceJSON(copy))
+            return json(200, Self.resourceJSON(templateCopy))
         default:
             var template = record.templates[index]
             if let name = call.body["name"]?.string, !name.isEmpty { template.name = name }

@@ -11,8 +11,8 @@ extension OneSignalState {
         let method = call.request.method
         switch (method, remainingPath.first, remainingPath.count) {
         case ("POST", "users", 1): return try createUser(call, appID, &effects)
-        // The legacy call that writes tags by external ID. OneSignal's documentation names both PUT
-        // and PATCH for it.
+        // This is the legacy call that writes tags by external ID. OneSignal's documentation names
+        // both PUT and PATCH for this call.
         case ("PUT", "users", 2), ("PATCH", "users", 2):
             return try handleLegacyTags(call, appID, remainingPath[1], &effects)
         case (_, "users", 4...) where remainingPath[1] == "by":
@@ -28,14 +28,17 @@ extension OneSignalState {
             return try handleSubscriptionCall(method, remainingPath, call, appID, &effects)
         case ("PATCH", "subscriptions_by_token", 3):
             guard
-                let found = apps[appID]?.subscription(
+                let existingRecord = apps[appID]?.subscription(
                     type: remainingPath[1],
                     token: remainingPath[2]
                 )
             else {
                 throw .subscriptionNotFound
             }
-            return (try updateSubscription(found, call, appID, status: 202, &effects), .documented)
+            return (
+                try updateSubscription(existingRecord, call, appID, status: 202, &effects),
+                .documented
+            )
         default: throw .notFound
         }
     }
@@ -46,16 +49,16 @@ extension OneSignalState {
         _ appID: String,
         at now: Instant
     ) throws(OneSignalError) -> OneSignalApp.User {
-        guard let found = apps[appID]?.user(label, id) else {
+        guard let existingRecord = apps[appID]?.user(label, id) else {
             throw OneSignalError(
                 404,
                 title: "No aliases found for \(label == "onesignal_id" ? "oneSignalID" : label) "
                     + "`\(id)`"
             )
         }
-        guard !found.pending.isEmpty else { return found }
-        apps[appID]?.settleProperties(of: found.id, at: now)
-        return apps[appID]?.users[found.id] ?? found
+        guard !existingRecord.pending.isEmpty else { return existingRecord }
+        apps[appID]?.settleProperties(of: existingRecord.id, at: now)
+        return apps[appID]?.users[existingRecord.id] ?? existingRecord
     }
 
     private mutating func handleUserRequest(
@@ -80,11 +83,11 @@ extension OneSignalState {
             return try removeAlias(remainingPath[1], call, user, &effects)
         case ("POST", "subscriptions", 1):
             try checkWriteLimit(user.id, call)
-            guard let requestedValues = call.body["subscription"]?.object else {
+            guard let requestedSubscriptions = call.body["subscription"]?.object else {
                 throw OneSignalError(400, "subscription is required", confidence: .inferred)
             }
             let newSubscription = try addSubscription(
-                requestedValues,
+                requestedSubscriptions,
                 to: user.id,
                 appID,
                 call,
@@ -160,8 +163,8 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HandlerResult {
         let aliases = try aliases(call.body["identity"], allowsOneSignalID: true)
-        let requestedValues = (call.body["subscriptions"]?.array ?? []).compactMap(\.object)
-        guard !aliases.isEmpty || !requestedValues.isEmpty else {
+        let requestedSubscriptions = (call.body["subscriptions"]?.array ?? []).compactMap(\.object)
+        guard !aliases.isEmpty || !requestedSubscriptions.isEmpty else {
             throw OneSignalError(
                 400,
                 code: "user-3",
@@ -181,9 +184,9 @@ extension OneSignalState {
         try checkAliasLimit(user)
         let pendingChange = try pendingChange(call.body["properties"]?.object, call)
         try checkTagLimit(user, pendingChange)
-        apply(pendingChange, to: &user, call)
+        applyChange(pendingChange, to: &user, call)
         apps[appID, default: OneSignalApp(appID: appID)].save(user)
-        for subscription in requestedValues {
+        for subscription in requestedSubscriptions {
             _ = try addSubscription(subscription, to: user.id, appID, call, &effects)
         }
         if known == nil {
@@ -276,8 +279,8 @@ extension OneSignalState {
         try checkTagLimit(user, pendingChange)
         let previousUser = user
         var user = user
-        Self.add(call.body["deltas"]?["purchases"]?.array ?? [], to: &user)
-        apply(pendingChange, to: &user, call)
+        Self.addPurchases(call.body["deltas"]?["purchases"]?.array ?? [], to: &user)
+        applyChange(pendingChange, to: &user, call)
         user.lastActive = call.now.seconds
         apps[call.path[1]]?.save(user)
         recordTagEffect(pendingChange, previousUser: previousUser, user, &effects)
@@ -285,7 +288,7 @@ extension OneSignalState {
     }
 
     /// Adds to a user the purchases made outside of OneSignal, which a request reports in `deltas`.
-    static func add(_ purchases: [JSONValue], to user: inout OneSignalApp.User) {
+    static func addPurchases(_ purchases: [JSONValue], to user: inout OneSignalApp.User) {
         guard !purchases.isEmpty else { return }
         func number(_ value: JSONValue?) -> Double {
             value?.scalarText.flatMap { Double($0) } ?? 0
@@ -304,9 +307,9 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HandlerResult {
         try checkWriteLimit(user.id, call)
-        let requestedValues = try aliases(call.body["identity"], allowsOneSignalID: false)
+        let requestedSubscriptions = try aliases(call.body["identity"], allowsOneSignalID: false)
         let appID = try knownAppID(call.path[1])
-        let claimedAliases = requestedValues.filter { label, id in
+        let claimedAliases = requestedSubscriptions.filter { label, id in
             apps[appID]?.user(label, id).map { $0.id != user.id } ?? false
         }
         guard claimedAliases.isEmpty else {
@@ -322,7 +325,7 @@ extension OneSignalState {
             )
         }
         var updatedUser = user
-        for (label, id) in requestedValues { updatedUser.aliases[label] = id }
+        for (label, id) in requestedSubscriptions { updatedUser.aliases[label] = id }
         try checkAliasLimit(updatedUser)
         apps[call.path[1]]?.save(updatedUser)
         if updatedUser.aliases != user.aliases {

@@ -18,7 +18,7 @@ enum SendAfterParser {
         var day: Int?
         var time = "00:00:00"
         var isAfternoon: Bool?
-        var zone = ""
+        var timeZoneText = ""
         for word in text.lowercased().split(whereSeparator: { " ,()".contains($0) }) {
             let digits = word.prefix { $0.isASCII && $0.isNumber }
             if let index = monthNames.firstIndex(where: { word.hasPrefix($0) }), digits.isEmpty {
@@ -26,9 +26,9 @@ enum SendAfterParser {
             } else if word == "am" || word == "pm" {
                 isAfternoon = word == "pm"
             } else if word.hasPrefix("gmt") || word.hasPrefix("utc") || word == "z" {
-                zone = String(word.drop { $0.isLetter })
+                timeZoneText = String(word.drop { $0.isLetter })
             } else if (word.hasPrefix("+") || word.hasPrefix("-")), word.count >= 3 {
-                zone = String(word)
+                timeZoneText = String(word)
             } else if word.contains(":") {
                 guard let parsedTime = clockTime(word) else { return nil }
                 time = parsedTime
@@ -44,10 +44,10 @@ enum SendAfterParser {
             } else if (1...2).contains(digits.count) {
                 day = Int(digits)
             } else if ["mon", "tue", "wed", "thu", "fri", "sat", "sun"].contains(word.prefix(3))
-                || !zone.isEmpty
+                || !timeZoneText.isEmpty
             {
-                // The word is the name of a weekday, or the name of a time zone after its numeric
-                // offset.
+                // Skips the name of a weekday, and the name of a time zone after the numeric offset
+                // of that zone.
                 continue
             } else {
                 return nil
@@ -59,7 +59,9 @@ enum SendAfterParser {
             time = (hourOfDay < 10 ? "0" : "") + String(hourOfDay) + time.dropFirst(2)
         }
         func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return Instant(iso8601: "\(year)-\(twoDigits(month))-\(twoDigits(day))T\(time)\(zone)")
+        return Instant(
+            iso8601: "\(year)-\(twoDigits(month))-\(twoDigits(day))T\(time)\(timeZoneText)"
+        )
     }
 
     /// Converts a time of day such as `9:5` to `09:05:00`; returns nil for anything else.

@@ -60,7 +60,7 @@ extension PurchaselyState {
     ) throws(ControlRefusal) -> JSONObject {
         guard let action = Action(rawValue: call.value) else {
             let pathValues = Action.allCases.map { ControlPathValue($0.rawValue, $0.summary) }
-            throw .unknown(call.value, "Purchasely", among: pathValues)
+            throw .unknownName(call.value, "Purchasely", among: pathValues)
         }
         var body = call.body
         body["settle"] = nil

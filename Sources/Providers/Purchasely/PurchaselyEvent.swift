@@ -59,7 +59,7 @@ package struct PurchaselyEvent: Hashable, Sendable {
     package var holder: Holder
     /// The other owner in a transfer: the previous or the new owner of the purchase.
     ///
-    /// Nil for any other event.
+    /// Nil for an event that is not about a transfer.
     package var other: Holder?
     package var plan: String
     package var previousPlan: String?
@@ -74,7 +74,11 @@ package struct PurchaselyEvent: Hashable, Sendable {
     package var originalTransactionID: String
     package var offer: String
     package var previousOffer: String?
-    /// Whether the event belongs to the start of its owner's purchase.
+    /// Whether the event happens at the start of the purchase, and is neither a change of plan nor
+    /// a transfer.
+    ///
+    /// Some of these events lack the member for the previous offer (Purchasely fact sheet, section
+    /// 5).
     package var isFirstPurchaseEvent: Bool
     package var status: String?
     package var price: Double

@@ -4,7 +4,7 @@ package import Conformance
 ///
 /// `PurchaselyEventWriter` encodes them.
 package struct PurchaselyEventFactory: Sendable {
-    /// The price of every plan.
+    /// The price of every plan, in the currency of the event.
     ///
     /// No contract may depend on this price.
     private static let price = 9.99
@@ -38,9 +38,10 @@ package struct PurchaselyEventFactory: Sendable {
         let holder = namespace.id(of: spec.user)
         let purchaseIDSuffix = namespace.hex("subscription", spec.subscription, count: 16)
             .uppercased()
-        let digits = namespace.transactionID(of: spec.subscription, "purchasely")
+        let transactionDigits = namespace.transactionID(of: spec.subscription, "purchasely")
         let storeTransactionID =
-            spec.store == "GOOGLE_PLAY_STORE" ? "GPA.\(digits.prefix(12))" : digits
+            spec.store == "GOOGLE_PLAY_STORE"
+            ? "GPA.\(transactionDigits.prefix(12))" : transactionDigits
         let isCharge = spec.name == "TRANSACTION_PROCESSED"
         return PurchaselyEvent(
             name: spec.name,
@@ -96,7 +97,7 @@ package struct PurchaselyEventFactory: Sendable {
             originallyPurchased: base + purchased
         )
         guard !spec.isOneTime else { return dates }
-        dates.nextRenewal = base + (spec.renews ?? accessEnd)
+        dates.nextRenewal = base + (spec.renewalTime ?? accessEnd)
         dates.effectiveRenewal = base + accessEnd
         if spec.status == "IN_GRACE_PERIOD" { dates.graceEnd = base + accessEnd }
         if spec.status == "PAUSED" { dates.resume = base + accessEnd + .days(30) }

@@ -138,8 +138,8 @@ package enum PurchaselyEventWriter {
             ),
         ]
         if let other = event.other.map(name) {
-            // Only these two kinds of events name the other owner (Purchasely fact sheet, section
-            // 7).
+            // Only events whose names end in `_TRANSFERRED` or `_RECEIVED` name the other owner
+            // (Purchasely fact sheet, section 7).
             if event.name.hasSuffix("_TRANSFERRED") {
                 members.append(("transferred_to_" + other.key, .string(other.id)))
             } else if event.name.hasSuffix("_RECEIVED") {
@@ -154,14 +154,14 @@ package enum PurchaselyEventWriter {
     /// Every date is encoded twice, as a string and as a number of milliseconds.
     private static func dates(_ event: PurchaselyEvent) -> Members {
         let dates = event.dates
-        let times: [(String, Instant?)] = [
+        let timesByField: [(String, Instant?)] = [
             ("event_created_at", event.time), ("purchased_at", dates.purchased),
             ("original_purchased_at", dates.originallyPurchased),
             ("next_renewal_at", dates.nextRenewal),
             ("effective_next_renewal_at", dates.effectiveRenewal),
             ("grace_period_expires_at", dates.graceEnd), ("auto_resume_at", dates.resume),
         ]
-        return times.flatMap { name, time -> Members in
+        return timesByField.flatMap { name, time -> Members in
             guard let time else { return [] }
             return [
                 (name, .string(time.preciseText)), (name + "_ms", .integer(time.milliseconds)),

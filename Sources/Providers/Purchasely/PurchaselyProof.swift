@@ -30,8 +30,8 @@ extension PurchaselySender {
         // A signature with another key cannot be distinguished from a signature of another body.
         guard code == PurchaselySignature.code(of: request.body, timestamp: text, secret: key)
         else { return .wrongKey }
-        let age = now.seconds.subtractingSaturated(timestamp)
-        if age.magnitude <= Self.ageMaxInSeconds { return .configured }
-        return age > 0 ? .stale : .ahead
+        let ageInSeconds = now.seconds.subtractingSaturated(timestamp)
+        if ageInSeconds.magnitude <= Self.ageMaxInSeconds { return .configured }
+        return ageInSeconds > 0 ? .stale : .ahead
     }
 }

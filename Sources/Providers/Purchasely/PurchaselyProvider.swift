@@ -23,7 +23,7 @@ extension PurchaselyState: Provider {
         }
     }
     package static var hints: ProviderHints {
-        ProviderHints(environmentNameParts: ["PURCHASELY"])
+        ProviderHints(environmentVariableNameParts: ["PURCHASELY"])
     }
     package static let title = "Purchasely"
     package static let defaultPort = 9340
@@ -49,9 +49,11 @@ extension PurchaselyState: Provider {
         self.init(seed: seed)
     }
 
-    /// Refuses every API call of a backend, as for an account without custom audiences.
+    /// Refuses every API call of a backend, as Purchasely does for an account without custom
+    /// audiences.
     ///
-    /// Purchasely itself calls the backend.
+    /// Other data reaches the backend through Purchasely's webhooks, not through an API. `GET /`
+    /// returns the state of the fake itself.
     ///
     /// Source: documentation of Purchasely's Client API (Bearer keys, `FEATURE_NOT_ENABLED`).
     package mutating func respond(

@@ -107,18 +107,18 @@ extension PurchaselyState {
         let subscriptionsToTransfer = subscriptions.subscriptionsOwned(by: previousOwnerID).filter {
             includesOneTimePurchases || !$0.isOneTime
         }
-        for old in subscriptionsToTransfer {
-            var receivedSubscription = old
+        for oldSubscription in subscriptionsToTransfer {
+            var receivedSubscription = oldSubscription
             receivedSubscription.userID = newOwnerID
             receivedSubscription.anonymousID = nil
             receivedSubscription.previousOfferType =
                 receivedSubscription.previousOfferType ?? receivedSubscription.offerType
-            var lostSubscription = old
+            var lostSubscription = oldSubscription
             lostSubscription.previousOfferType = receivedSubscription.previousOfferType
             subscriptions[receivedSubscription.id] = receivedSubscription
             let previousOwner: PurchaselyEvent.Holder =
-                old.userID == nil ? .anonymous(previousOwnerID) : .user(previousOwnerID)
-            let eventNamePrefix = old.isOneTime ? "ONE_TIME_PURCHASE" : "SUBSCRIPTION"
+                oldSubscription.userID == nil ? .anonymous(previousOwnerID) : .user(previousOwnerID)
+            let eventNamePrefix = oldSubscription.isOneTime ? "ONE_TIME_PURCHASE" : "SUBSCRIPTION"
             // The published events of a transfer all have the same time, and Purchasely guarantees
             // no order.
             if settings.transferOrder == .deactivateFirst {

@@ -19,8 +19,8 @@ package struct PurchaselySettings: Hashable, Codable, Sendable {
     package var sendsDeprecatedSignature = false
     /// Whether webhook bodies have the format of version 2.
     ///
-    /// That version has only one event name for granting access and one for revoking it (Purchasely
-    /// fact sheet, section 8).
+    /// If nil or false, they have the format of version 3. Version 2 has only one event name for
+    /// granting access and one for revoking it (Purchasely fact sheet, section 8).
     package var sendsVersion2: Bool?
     /// The names of the only events that are sent, as selected in Purchasely's console.
     ///

@@ -44,8 +44,10 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     package struct Event: Hashable, Codable, Sendable {
         package let id: String
         package let name: String
-        /// The IDs of the owners whose events must keep their order: one owner, or for a transfer
-        /// both owners.
+        /// The IDs of the owners whose events must keep their order.
+        ///
+        /// For a transfer, these are the previous and the new owner; for any other event, the only
+        /// owner.
         package let holders: [String]
         package let subscriptionID: String
         package let body: JSONObject
@@ -93,7 +95,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
     /// Returns the expected number of automatic renewals of subscriptions until a time.
     package func renewalCount(by time: Instant) -> Int {
-        subscriptions.all.reduce(0) { count, subscription in
+        subscriptions.allSubscriptions.reduce(0) { count, subscription in
             guard subscription.isActive, let next = subscription.nextChangeTime, next <= time else {
                 return count
             }
@@ -105,10 +107,10 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
     /// Renews, ends and unpauses the subscriptions that are due until this time, in the order of
     /// their due times.
     package mutating func advance(to now: Instant) {
-        while let due = subscriptions.nextDueChange, due.time <= now,
-            let subscription = subscriptions[due.id]
+        while let dueChange = subscriptions.nextDueChange, dueChange.time <= now,
+            let subscription = subscriptions[dueChange.id]
         {
-            let time = due.time
+            let time = dueChange.time
             let action: Action =
                 switch subscription.status {
                 case "PAUSED": .unpause
@@ -120,8 +122,8 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
             do throws(StoreAction.Refusal) {
                 try applyAction(subscription, action, JSONObject(), at: time)
             } catch {
-                // The automatic change of this subscription failed. Without this line, the loop
-                // would try it again forever.
+                // The automatic change of this subscription failed, so the subscription becomes
+                // inactive. Otherwise the loop would try the same change forever.
                 subscriptions[subscription.id]?.isActive = false
             }
         }

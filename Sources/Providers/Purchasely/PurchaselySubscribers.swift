@@ -2,7 +2,9 @@ package import Conformance
 
 extension PurchaselyState {
     package func subscribers(at now: Instant) -> [SubscriberSummary] {
-        Dictionary(grouping: subscriptions.all, by: \.holder).map { holder, ownedSubscriptions in
+        Dictionary(grouping: subscriptions.allSubscriptions, by: \.holder).map {
+            holder,
+            ownedSubscriptions in
             let ownedSubscriptions = ownedSubscriptions.sorted {
                 $0.originallyPurchased < $1.originallyPurchased
             }

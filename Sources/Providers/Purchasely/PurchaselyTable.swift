@@ -14,7 +14,7 @@ package struct PurchaselyTable: Hashable, Sendable {
     package init() {}
 
     /// All subscriptions, in no particular order.
-    var all: [Subscription] { Array(subscriptions.values) }
+    var allSubscriptions: [Subscription] { Array(subscriptions.values) }
 
     package var count: Int { subscriptions.count }
 
@@ -68,7 +68,7 @@ extension PurchaselyState.Subscription {
 
 /// Saves only the subscriptions, as a dictionary by ID.
 ///
-/// The indexes are rebuilt when they are loaded.
+/// The indexes are rebuilt when a saved table is loaded.
 extension PurchaselyTable: Codable {
     package init(from decoder: any Decoder) throws {
         subscriptions = try SharedTable(from: decoder)

@@ -39,7 +39,8 @@ package struct Purchase: Hashable, Codable, Sendable {
     ///
     /// It identifies the purchase when another user sends the same receipt.
     package var receiptToken: String?
-    /// The start of the period in the latest event that did not come from the simulated store.
+    /// The start of the period according to the latest event from outside the store model; nil when
+    /// there was no such event.
     package var beganAt: Instant?
     /// Whether an event from outside the store model set this purchase.
     ///
@@ -101,13 +102,11 @@ package struct Customer: Hashable, Codable, Sendable {
 
     package var isAnonymous: Bool { ids.allSatisfy(Self.isAnonymous) }
 
-    /// The current App User ID of the customer.
+    /// The current App User ID of the customer (RevenueCat fact sheet, section 2.4).
     ///
-    /// It is the last seen ID, unless that one is anonymous and the customer has an identified ID.
-    ///
-    /// In this case, it is the customer's latest identified ID.
-    ///
-    /// Source: RevenueCat fact sheet, section 2.4.
+    /// The current ID is the last seen ID if that ID is not anonymous. Otherwise it is the
+    /// customer's latest ID that is not anonymous. A customer with only anonymous IDs keeps the
+    /// last seen ID.
     package var currentID: String {
         if let last = lastSeenID, !Self.isAnonymous(last) { return last }
         return ids.last { !Self.isAnonymous($0) } ?? lastSeenID ?? originalID
@@ -118,7 +117,7 @@ package struct Customer: Hashable, Codable, Sendable {
             + oneTime.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 
-    package mutating func put(_ purchase: Purchase) {
+    package mutating func putPurchase(_ purchase: Purchase) {
         if purchase.isOneTime {
             var list = oneTime[purchase.productID] ?? []
             list.removeAll { $0.transactionID == purchase.transactionID }
@@ -138,7 +137,7 @@ package struct Customer: Hashable, Codable, Sendable {
     }
 
     /// Moves a one-time purchase from the visible purchases to `refundedOneTime`.
-    package mutating func hideRefunded(_ purchase: Purchase) {
+    package mutating func hideRefundedPurchase(_ purchase: Purchase) {
         remove(purchase)
         refundedOneTime = (refundedOneTime ?? []) + [purchase]
     }
@@ -208,8 +207,8 @@ package struct Customer: Hashable, Codable, Sendable {
     /// Returns the management URL of the customer's active subscription that expires last; null
     /// without an active subscription.
     private func managementURL(at now: Instant) -> JSONValue {
-        let active = subscriptions.values.filter { $0.isActive(at: now) }
-        let last = active.max {
+        let activeSubscriptions = subscriptions.values.filter { $0.isActive(at: now) }
+        let last = activeSubscriptions.max {
             ($0.expires?.milliseconds ?? .max) < ($1.expires?.milliseconds ?? .max)
         }
         return last.map(\.managementURL) ?? .null

@@ -1,10 +1,10 @@
 internal import Conformance
 
 extension RevenueCatState {
-    /// Instructions for reading a live RevenueCat project.
+    /// Instructions for reading a live RevenueCat project without changing it.
     ///
-    /// They read with REST v1 only customers that REST v2 lists, because v1 creates every customer
-    /// that is read.
+    /// A read over REST v1 creates the customer if the ID is unknown. The instructions therefore
+    /// read over REST v1 only customers that REST v2 lists.
     package static var liveReadPlan: LiveReadPlan? {
         let projectPath = "/v2/projects/{project_id}"
         let customerPath = projectPath + "/customers/{customer_id}"

@@ -5,7 +5,7 @@ extension RevenueCatState: Provider {
     package static let hosts = [ServiceHost("api.revenuecat.com")]
     package static var hints: ProviderHints {
         ProviderHints(
-            environmentNameParts: ["REVENUECAT", "REVENUE_CAT", "RC"],
+            environmentVariableNameParts: ["REVENUECAT", "REVENUE_CAT", "RC"],
             packages: ["revenuecat", "@revenuecat/purchases-typescript-internal"]
         )
     }
@@ -42,11 +42,11 @@ extension RevenueCatState: Provider {
         -> HTTPMessage.Response
     {
         status == 429
-            ? busy(1000, of: request)
+            ? tooManyRequests(1000, of: request)
             : failureResponse(status, isV2: request.path.hasPrefix("/v2/"))
     }
 
-    package func busy(
+    package func tooManyRequests(
         _ milliseconds: Int64,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
@@ -99,13 +99,15 @@ extension RevenueCatState: Provider {
         at now: Instant
     ) -> [Services.InternalCall] {
         services.revenueCat.advance(to: now)
-        var calls: [Services.InternalCall] = []
+        var internalCalls: [Services.InternalCall] = []
         for event in services.revenueCat.takeEvents() {
             if services.keepsEvents { services.told.append(event) }
             queue(event, &services, at: now)
-            if let call = sendTagsToOneSignal(event, &services, at: now) { calls.append(call) }
+            if let call = sendTagsToOneSignal(event, &services, at: now) {
+                internalCalls.append(call)
+            }
         }
-        return calls
+        return internalCalls
     }
 
     private static func queue(_ event: JSONObject, _ services: inout Services, at now: Instant) {
@@ -117,8 +119,9 @@ extension RevenueCatState: Provider {
                 id: (event["id"] ?? event["event_id"])?.string ?? "",
                 type: event["type"]?.string ?? "",
                 group: event["original_app_user_id"]?.string ?? "",
-                // Events that are created together are sent at the same time.
-                due: min(instant(event["event_timestamp_ms"]) ?? now, now)
+                // An event is due at its own time. A time in the future counts as now, so that all
+                // events of one action are sent together.
+                due: min(instantFromMilliseconds(event["event_timestamp_ms"]) ?? now, now)
             )
         }
     }
@@ -193,12 +196,11 @@ extension RevenueCatState: Provider {
 }
 
 extension RevenueCatState {
-    /// Whether web pages of other origins must not send this request.
+    /// Whether the fake refuses this request when a web page of another origin sends it.
     ///
-    /// While the fake has no API key, they must not use writing operations.
-    ///
-    /// Without a key, the fake accepts any caller as a backend. A page with the public key of an
-    /// app is an exception: it counts as the app.
+    /// This is true for writing requests while the fake has no API key. Without a key, the fake
+    /// would accept the page as a backend. A page with the public key of an app is an exception: it
+    /// counts as the app.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         guard key == nil, !["GET", "HEAD"].contains(request.method) else { return false }
         let credential = request.authorization?.credential ?? ""

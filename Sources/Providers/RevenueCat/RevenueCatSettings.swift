@@ -53,14 +53,16 @@ package struct RevenueCatSettings: Hashable, Codable, Sendable {
     package var expiresAfterRefund = true
     /// The time in seconds between the end of a period and its EXPIRATION event.
     ///
-    /// It is seconds to an hour in the real service (RevenueCat fact sheet, section 3, row 3).
+    /// In the real service, this time is between some seconds and an hour (RevenueCat fact sheet,
+    /// section 3, row 3).
     package var expirationDelaySeconds: Int64 = 5
     /// The `expiration_reason` in the event about the end of a promotional grant (RevenueCat fact
     /// sheet, section 3, row 22).
     package var promotionalEndReason = "UNSUBSCRIBE"
-    /// The time in seconds by which REST responses lag behind the webhook.
+    /// The time in seconds by which REST responses lag behind webhook events.
     ///
-    /// RevenueCat guarantees no order between the two (RevenueCat fact sheet, section 1.5).
+    /// RevenueCat does not guarantee that REST returns a change before or after the webhook event
+    /// about the change (RevenueCat fact sheet, section 1.5).
     package var restLagSeconds: Int64 = 0
     /// The ID of the OneSignal app to which RevenueCat's OneSignal integration writes tags.
     package var oneSignalApp = "a55a4000-0000-4000-8000-000000000000"
@@ -83,7 +85,7 @@ package struct WebhookConfiguration: Hashable, Sendable {
     package var signingKey: Secret?
     /// The environment whose events are sent: `PRODUCTION` or `SANDBOX`.
     ///
-    /// If nil, the events of both are sent.
+    /// If nil, the events of both environments are sent.
     package var environment: String?
     /// The ID of the only app whose events are sent.
     ///

@@ -24,7 +24,7 @@ package struct RevenueCatState: Hashable, Sendable {
     var keyed: IdempotentResults?
     /// Earlier states that REST still returns while it lags behind the webhook, oldest first.
     ///
-    /// Each has the time at which REST stops returning it.
+    /// Each state has the time at which REST stops returning it.
     private var past: [LaggedState] = []
 
     private struct LaggedState: Hashable, Codable {
@@ -61,7 +61,7 @@ package struct RevenueCatState: Hashable, Sendable {
 
     mutating func emit(_ event: JSONObject) { outgoing.append(event) }
 
-    mutating func emitFirst(_ event: JSONObject) { outgoing.insert(event, at: 0) }
+    mutating func emitBeforeQueuedEvents(_ event: JSONObject) { outgoing.insert(event, at: 0) }
 
     // MARK: REST lag
 
@@ -126,7 +126,7 @@ package struct RevenueCatState: Hashable, Sendable {
 
     /// Merges one customer into another.
     ///
-    /// The merged customer keeps the original ID of the older one.
+    /// The remaining customer keeps the original ID of the older customer.
     ///
     /// No event is sent: a backend learns of the merge from the aliases in the next event
     /// (RevenueCat fact sheet, section 5.4).
@@ -151,15 +151,17 @@ package struct RevenueCatState: Hashable, Sendable {
         for id in removedCustomer.ids { customerByID[id] = remainingNumber }
     }
 
-    mutating func movePurchases(from source: Int, to target: Int) {
-        guard source != target, let sourceCustomer = customers[source] else { return }
-        customers[source]?.subscriptions = [:]
-        customers[source]?.oneTime = [:]
-        customers[source]?.refundedOneTime = nil
-        customers[target]?.mergePurchases(from: sourceCustomer)
+    mutating func movePurchases(from sourceCustomerNumber: Int, to targetCustomerNumber: Int) {
+        guard sourceCustomerNumber != targetCustomerNumber,
+            let sourceCustomer = customers[sourceCustomerNumber]
+        else { return }
+        customers[sourceCustomerNumber]?.subscriptions = [:]
+        customers[sourceCustomerNumber]?.oneTime = [:]
+        customers[sourceCustomerNumber]?.refundedOneTime = nil
+        customers[targetCustomerNumber]?.mergePurchases(from: sourceCustomer)
     }
 
-    static func instant(_ value: JSONValue?) -> Instant? {
+    static func instantFromMilliseconds(_ value: JSONValue?) -> Instant? {
         value?.int64.map(Instant.init(milliseconds:))
     }
 }

@@ -12,28 +12,35 @@ extension WebhookSender {
     /// A proof whose secret is missing is not checked.
     package func proof(of request: HTTPMessage.Request, at now: Instant) -> SenderProof {
         SenderProof(
-            authorization: authorization.map { _ in checkAuthorization(of: request) },
-            signature: signingKey.map { checkSignature(of: request, $0, at: now) }
+            authorization: authorization.map { _ in authorizationVariant(of: request) },
+            signature: signingKey.map { signatureVariant(of: request, $0, at: now) }
         )
     }
 
-    private func checkAuthorization(of request: HTTPMessage.Request) -> Delivery.Authorization {
-        let sent = request[field: "authorization"]
-        return Delivery.Authorization.allCases.first { authorizationValue($0) == sent } ?? .wrong
+    private func authorizationVariant(of request: HTTPMessage.Request) -> Delivery.Authorization {
+        let receivedProof = request[field: "authorization"]
+        return Delivery.Authorization.allCases.first { authorizationValue($0) == receivedProof }
+            ?? .wrong
     }
 
-    private func checkSignature(
+    private func signatureVariant(
         of request: HTTPMessage.Request,
         _ key: Secret,
         at now: Instant
     ) -> Delivery.Signature {
         guard let text = request[field: WebhookSignature.fieldName] else { return .missing }
-        guard let sent = WebhookSignature(text) else { return .malformed }
+        guard let receivedProof = WebhookSignature(text) else { return .malformed }
         // A signature with another key cannot be distinguished from a signature of another body.
-        guard sent == WebhookSignature(signing: request.body, key: key.exposed, at: sent.timestamp)
+        guard
+            receivedProof
+                == WebhookSignature(
+                    signing: request.body,
+                    key: key.exposed,
+                    at: receivedProof.timestamp
+                )
         else { return .wrongKey }
-        let age = now.seconds.subtractingSaturated(sent.timestamp)
-        if age.magnitude <= Self.ageMaxInSeconds { return .configured }
-        return age > 0 ? .stale : .ahead
+        let ageInSeconds = now.seconds.subtractingSaturated(receivedProof.timestamp)
+        if ageInSeconds.magnitude <= Self.ageMaxInSeconds { return .configured }
+        return ageInSeconds > 0 ? .stale : .ahead
     }
 }

@@ -2,9 +2,9 @@
 ///
 /// Its copies share all blocks that were not changed since the copy was made.
 ///
-/// A change, or a search for the first element or for the start of a page, costs a search among the
-/// blocks. It moves at most one block. The set is used for due times and for lists that are
-/// returned in pages.
+/// A change costs a search among the blocks, and moves the elements of at most one block. A search
+/// for the first element or for the start of a page costs only the search among the blocks. The set
+/// is used for due times and for lists that are returned in pages.
 package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
     /// The number of elements above which a block is split into two.
     static var blockMax: Int { 256 }
@@ -98,28 +98,28 @@ package struct SharedSortedSet<Element: Comparable & Sendable>: Sendable {
         skipping isBefore: (Element) -> Bool,
         while isWanted: (Element) -> Bool
     ) -> [Element] {
-        var result: [Element] = []
+        var collectedElements: [Element] = []
         var (blockIndex, offset) = position(isBefore)
         while blockIndex < blocks.count {
             for element in blocks[blockIndex][offset...] {
                 StorageStepCounter.countSteps()
-                guard isWanted(element) else { return result }
-                result.append(element)
+                guard isWanted(element) else { return collectedElements }
+                collectedElements.append(element)
             }
             (blockIndex, offset) = (blockIndex + 1, 0)
         }
-        return result
+        return collectedElements
     }
 
     private func collectElements(from first: Int, _ offset: Int, _ limit: Int) -> [Element] {
-        var (result, offset): ([Element], Int) = ([], offset)
+        var (collectedElements, offset): ([Element], Int) = ([], offset)
         for block in blocks[first...] {
-            guard result.count < limit else { break }
-            result += block[offset...].prefix(limit - result.count)
+            guard collectedElements.count < limit else { break }
+            collectedElements += block[offset...].prefix(limit - collectedElements.count)
             offset = 0
         }
-        StorageStepCounter.countSteps(result.count)
-        return result
+        StorageStepCounter.countSteps(collectedElements.count)
+        return collectedElements
     }
 
     /// All elements of the set in order.

@@ -10,13 +10,13 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     /// A reference to a value.
     ///
     /// Copying a node of the tree moves one word for each element, however large the values are.
-    fileprivate final class Box: Sendable {
+    fileprivate final class ValueBox: Sendable {
         let value: Value
 
         init(_ value: Value) { self.value = value }
     }
 
-    fileprivate var tree: TreeDictionary<Key, Box> = [:]
+    fileprivate var tree: TreeDictionary<Key, ValueBox> = [:]
 
     package init() {}
 
@@ -29,7 +29,7 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         }
         set {
             StorageStepCounter.countSteps()
-            tree[key] = newValue.map(Box.init)
+            tree[key] = newValue.map(ValueBox.init)
         }
     }
 
@@ -66,17 +66,17 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
 extension SharedTable: ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (Key, Value)...) {
-        for (key, value) in elements { tree[key] = Box(value) }
+        for (key, value) in elements { tree[key] = ValueBox(value) }
     }
 }
 
-extension SharedTable.Box: Equatable where Value: Equatable {
-    static func == (left: SharedTable.Box, right: SharedTable.Box) -> Bool {
+extension SharedTable.ValueBox: Equatable where Value: Equatable {
+    static func == (left: SharedTable.ValueBox, right: SharedTable.ValueBox) -> Bool {
         left === right || left.value == right.value
     }
 }
 
-extension SharedTable.Box: Hashable where Value: Hashable {
+extension SharedTable.ValueBox: Hashable where Value: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
@@ -87,7 +87,7 @@ extension SharedTable: Hashable where Value: Hashable {}
 extension SharedTable: Codable where Key: Codable, Value: Codable {
     package init(from decoder: any Decoder) throws {
         let dictionary = try Dictionary<Key, Value>(from: decoder)
-        for (key, value) in dictionary { tree[key] = Box(value) }
+        for (key, value) in dictionary { tree[key] = ValueBox(value) }
     }
 
     package func encode(to encoder: any Encoder) throws {

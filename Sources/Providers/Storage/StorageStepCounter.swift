@@ -7,7 +7,7 @@ internal import Synchronization
 /// Only debug builds count, so that tests can check the cost without a clock. A release build
 /// behaves in the same way, but has no counter.
 package final class StorageStepCounter: Sendable {
-    @TaskLocal private static var current: StorageStepCounter?
+    @TaskLocal private static var activeCounter: StorageStepCounter?
 
     private let stepCount = Atomic<Int>(0)
 
@@ -16,7 +16,7 @@ package final class StorageStepCounter: Sendable {
     /// Returns the number of stored elements that the closure reads or writes.
     package static func count(_ body: () throws -> Void) rethrows -> Int {
         let counter = StorageStepCounter()
-        try $current.withValue(counter) { try body() }
+        try $activeCounter.withValue(counter) { try body() }
         return counter.stepCount.load(ordering: .relaxed)
     }
 
@@ -36,7 +36,7 @@ package final class StorageStepCounter: Sendable {
     @inline(__always)
     static func countSteps(_ count: Int = 1) {
         #if DEBUG
-        current?.stepCount.add(count, ordering: .relaxed)
+        activeCounter?.stepCount.add(count, ordering: .relaxed)
         #endif
     }
 }

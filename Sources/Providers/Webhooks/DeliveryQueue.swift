@@ -37,7 +37,7 @@ package struct WebhookDelivery: Hashable, Codable, Sendable {
     ///
     /// If the list is empty, it does not wait for other deliveries.
     package let orderKeys: [String]
-    /// The request body that every attempt sends.
+    /// The request body, which is the same in every attempt.
     package let body: String
     package var attempts: [Attempt] = []
     package var state = State.waiting
@@ -64,7 +64,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     /// The number that the next delivery in the queue will get.
     package private(set) var nextNumber = 1
     /// The total size of the request bodies of finished deliveries, in bytes.
-    private var finishedBytes = 0
+    private var finishedByteCount = 0
     /// The number of finished deliveries that were removed because the queue's limits were
     /// exceeded.
     package private(set) var droppedCount = 0
@@ -76,7 +76,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     /// The numbers of the unfinished deliveries, by order key.
     ///
     /// Each delivery waits for the earlier ones with the same key.
-    private var unfinishedByOrderKey = SharedIndex<String, Int>()
+    private var unfinishedNumbersByOrderKey = SharedIndex<String, Int>()
     /// The numbers of the deliveries, by the ID of their event.
     private var numbersByEventID = SharedIndex<String, Int>()
 
@@ -130,7 +130,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     ///     it before.
     ///   - number: The only earlier delivery that is sent again; nil: the first delivery to each
     ///     webhook.
-    ///   - change: Returns a replacement for the event of a provider; nil leaves the event
+    ///   - makeReplacementEvent: Returns a replacement for the event of a provider; nil leaves the event
     ///     unchanged.
     ///   - now: The current time.
     /// - Returns: The number of deliveries that this call creates; 0 when the event is unknown.
@@ -138,7 +138,7 @@ package struct DeliveryQueue: Hashable, Sendable {
         _ eventID: String,
         to configuration: String?,
         as number: Int? = nil,
-        changed change: (Exchange.Party) -> EventSummary? = { _ in nil },
+        changed makeReplacementEvent: (Exchange.Party) -> EventSummary? = { _ in nil },
         at now: Instant
     ) -> Int {
         let deliveriesOfEvent = numbersByEventID.ids(under: eventID).compactMap { deliveries[$0] }
@@ -148,7 +148,7 @@ package struct DeliveryQueue: Hashable, Sendable {
         var count = 0
         for oldDelivery in deliveriesOfEvent
         where seenConfigurations.insert(oldDelivery.configuration).inserted {
-            let replacementEvent = change(oldDelivery.provider)
+            let replacementEvent = makeReplacementEvent(oldDelivery.provider)
             add(
                 oldDelivery.provider,
                 to: oldDelivery.configuration,
@@ -206,7 +206,7 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     /// Makes deliveries wait for a new attempt if their attempt was in progress when the sender was
     /// stopped.
-    package mutating func recoverUnderway() {
+    package mutating func recoverUnderwayDeliveries() {
         for delivery in all where delivery.state == .underway {
             deliveries[delivery.number]?.state = .waiting
             if let waiting = deliveries[delivery.number] { scheduleIfFirst(waiting) }
@@ -214,22 +214,26 @@ package struct DeliveryQueue: Hashable, Sendable {
     }
 
     private mutating func markFinished(_ delivery: WebhookDelivery) {
-        for key in delivery.orderKeys { unfinishedByOrderKey.remove(delivery.number, under: key) }
+        for key in delivery.orderKeys {
+            unfinishedNumbersByOrderKey.remove(delivery.number, under: key)
+        }
         // The next delivery with each of these keys no longer waits for this one.
         for key in delivery.orderKeys {
-            if let next = unfinishedByOrderKey.firstID(under: key).flatMap({ deliveries[$0] }) {
-                scheduleIfFirst(next)
+            if let nextDelivery = unfinishedNumbersByOrderKey.firstID(under: key).flatMap({
+                deliveries[$0]
+            }) {
+                scheduleIfFirst(nextDelivery)
             }
         }
         finished.append(delivery.number)
-        finishedBytes += delivery.body.utf8.count
+        finishedByteCount += delivery.body.utf8.count
         while finished.count > Self.finishedDeliveriesMax
-            || (finishedBytes > Self.finishedDeliveryBytesMax && finished.count > 1)
+            || (finishedByteCount > Self.finishedDeliveryBytesMax && finished.count > 1)
         {
             let droppedNumber = finished.removeFirst()
             droppedCount += 1
             if let oldDelivery = deliveries.removeValue(forKey: droppedNumber) {
-                finishedBytes -= oldDelivery.body.utf8.count
+                finishedByteCount -= oldDelivery.body.utf8.count
                 numbersByEventID.remove(droppedNumber, under: oldDelivery.eventID)
             }
             deliveryNumbers.remove(droppedNumber)
@@ -242,7 +246,9 @@ package struct DeliveryQueue: Hashable, Sendable {
         deliveryNumbers.insert(delivery.number)
         numbersByEventID.insert(delivery.number, under: delivery.eventID)
         guard !delivery.isFinished else { return }
-        for key in delivery.orderKeys { unfinishedByOrderKey.insert(delivery.number, under: key) }
+        for key in delivery.orderKeys {
+            unfinishedNumbersByOrderKey.insert(delivery.number, under: key)
+        }
     }
 
     /// Schedules a delivery for its due time, unless it must wait for an earlier delivery with the
@@ -250,7 +256,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     private mutating func scheduleIfFirst(_ delivery: WebhookDelivery) {
         guard delivery.state == .waiting,
             delivery.orderKeys.allSatisfy({
-                unfinishedByOrderKey.firstID(under: $0) == delivery.number
+                unfinishedNumbersByOrderKey.firstID(under: $0) == delivery.number
             })
         else { return }
         numbersByDueTime.insert(delivery.number, under: delivery.due)
@@ -282,7 +288,7 @@ extension DeliveryQueue: Codable {
         }
         finished = Deque(try container.decode([Int].self, forKey: .finished))
         droppedCount = try container.decodeIfPresent(Int.self, forKey: .droppedCount) ?? 0
-        for number in finished { finishedBytes += deliveries[number]?.body.utf8.count ?? 0 }
+        for number in finished { finishedByteCount += deliveries[number]?.body.utf8.count ?? 0 }
         for delivery in deliveries.values { indexDelivery(delivery) }
         for delivery in deliveries.values { scheduleIfFirst(delivery) }
     }
@@ -297,8 +303,8 @@ extension DeliveryQueue: Codable {
         try container.encode(attemptCount, forKey: .attemptCount)
         try container.encode(nextNumber, forKey: .nextNumber)
         try container.encode(droppedCount, forKey: .droppedCount)
-        // An empty array needs no copy. It therefore does not write to the empty storage that all
-        // threads share.
+        // An empty array literal is encoded in place of a copy of the empty collection. The copy
+        // would write to the storage that all empty arrays in all threads share.
         try container.encode(finished.isEmpty ? [] : Array(finished), forKey: .finished)
     }
 }

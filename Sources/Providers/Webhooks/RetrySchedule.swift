@@ -20,9 +20,9 @@ package struct RetrySchedule: Hashable, Sendable {
     /// Returns the wait before an attempt.
     ///
     /// Attempts are counted from 1; nil means that no more attempt follows.
-    package func delay(beforeAttempt number: Int) -> Duration? {
-        if number == 1 { return .zero }
-        return delays.indices.contains(number - 2) ? delays[number - 2] : nil
+    package func delay(beforeAttempt attemptNumber: Int) -> Duration? {
+        if attemptNumber == 1 { return .zero }
+        return delays.indices.contains(attemptNumber - 2) ? delays[attemptNumber - 2] : nil
     }
 
     package func isSuccess(_ status: Int) -> Bool { successStatuses.contains(status) }

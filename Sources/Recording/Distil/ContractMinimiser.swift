@@ -12,7 +12,7 @@ package struct ContractMinimiser: Sendable {
     /// The progress of the search for a minimal contract, for display.
     package struct Progress: Hashable, Sendable {
         package var evaluatedCandidateCount = 0
-        package var removedCount = 0
+        package var removedPartCount = 0
         package var partCount = 0
     }
 
@@ -64,7 +64,7 @@ package struct ContractMinimiser: Sendable {
         jobs: Int = 1,
         report: @escaping @Sendable (Progress) -> Void = { _ in },
         keepsVerdicts: @escaping @Sendable (Contract) async -> Bool
-    ) async -> (contract: Contract, removedCount: Int) {
+    ) async -> (contract: Contract, removedPartCount: Int) {
         var minimiser = ContractMinimiser(
             originalContract: contract,
             jobs: max(1, jobs),
@@ -88,7 +88,7 @@ package struct ContractMinimiser: Sendable {
 
     // MARK: The search
 
-    private mutating func run() async -> (contract: Contract, removedCount: Int) {
+    private mutating func run() async -> (contract: Contract, removedPartCount: Int) {
         let allParts = parts
         progress.partCount = allParts.count
         for removalRank in Set(allParts.map(\.removalRank)).sorted() {
@@ -96,15 +96,15 @@ package struct ContractMinimiser: Sendable {
         }
         // A part that was needed earlier may be removable now, because other parts have been
         // removed.
-        var hasShrunk = true
-        while hasShrunk, !Task.isCancelled {
-            hasShrunk = await removeFirst(of: allParts.map { [$0] })
+        var hasContractShrunk = true
+        while hasContractShrunk, !Task.isCancelled {
+            hasContractShrunk = await removeFirst(of: allParts.map { [$0] })
         }
         var contract = candidate(without: removedParts)
         if originalContract.title == originalContract.goldenTitle {
             contract.title = contract.goldenTitle
         }
-        return (contract, progress.removedCount)
+        return (contract, progress.removedPartCount)
     }
 
     /// Tries to remove halves, quarters and so on of the remaining parts of the contract.
@@ -132,28 +132,30 @@ package struct ContractMinimiser: Sendable {
         var hasRemovedPart = false
         // The search goes from the last part to the first, because later parts may depend on
         // earlier ones.
-        var position = partGroups.count - 1
-        while position >= 0, !Task.isCancelled {
+        var groupIndex = partGroups.count - 1
+        while groupIndex >= 0, !Task.isCancelled {
             var candidateBatch: [(index: Int, removedParts: Set<ContractPart>)] = []
-            while position >= 0, candidateBatch.count < jobs {
-                let nextRemoved = removedParts.union(
-                    partGroups[position].filter { !isRemoved($0, removedParts) }
+            while groupIndex >= 0, candidateBatch.count < jobs {
+                let nextRemovedParts = removedParts.union(
+                    partGroups[groupIndex].filter { !isRemoved($0, removedParts) }
                 )
-                // Skips pieces that are already removed, and contracts without any step.
-                if nextRemoved != removedParts, isValidRemoval(nextRemoved) {
-                    candidateBatch.append((position, nextRemoved))
+                // Skips pieces that are already removed, and removals that would leave no step in
+                // the contract.
+                if nextRemovedParts != removedParts, isValidRemoval(nextRemovedParts) {
+                    candidateBatch.append((groupIndex, nextRemovedParts))
                 }
-                position -= 1
+                groupIndex -= 1
             }
-            let verdictsKept = await evaluate(candidateBatch.map(\.removedParts))
-            guard let first = zip(candidateBatch, verdictsKept).first(where: \.1)?.0 else {
+            let keepsVerdictsByCandidate = await evaluate(candidateBatch.map(\.removedParts))
+            guard let first = zip(candidateBatch, keepsVerdictsByCandidate).first(where: \.1)?.0
+            else {
                 continue
             }
-            progress.removedCount += first.removedParts.count - removedParts.count
+            progress.removedPartCount += first.removedParts.count - removedParts.count
             removedParts = first.removedParts
             report(progress)
             hasRemovedPart = true
-            position = first.index - 1
+            groupIndex = first.index - 1
         }
         return hasRemovedPart
     }
@@ -165,15 +167,16 @@ package struct ContractMinimiser: Sendable {
         let undecidedCandidates = candidates.enumerated().filter {
             keepsVerdictsByRemovedParts[$0.element] == nil
         }
-        let newResults = await withTaskGroup(of: (Set<ContractPart>, Bool).self) { group in
+        let newKeepsVerdictsByRemovedParts = await withTaskGroup(of: (Set<ContractPart>, Bool).self)
+        { group in
             for (_, parts) in undecidedCandidates {
                 let contract = candidate(without: parts)
                 group.addTask { [keepsVerdicts] in (parts, await keepsVerdicts(contract)) }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        keepsVerdictsByRemovedParts.merge(newResults) { _, new in new }
-        progress.evaluatedCandidateCount += newResults.count
+        keepsVerdictsByRemovedParts.merge(newKeepsVerdictsByRemovedParts) { _, new in new }
+        progress.evaluatedCandidateCount += newKeepsVerdictsByRemovedParts.count
         report(progress)
         return candidates.map { keepsVerdictsByRemovedParts[$0] == true }
     }
@@ -220,7 +223,7 @@ package struct ContractMinimiser: Sendable {
         switch step {
         case .request(let request): request.answer
         case .deliver(let delivery): delivery.responsePattern
-        // The responses of these steps are not described by a pattern.
+        // A golden contract has no pattern for the responses of these steps.
         case .register, .name, .createAccount, .probe, .waitForEnd, .call, .provider, .restart,
             .rotateKeys, .killAtCall, .account, .phone:
             nil

@@ -9,7 +9,7 @@ enum DateSpans {
     }
 
     private struct Token {
-        let kind: TokenKind
+        let tokenKind: TokenKind
         let range: Range<String.Index>
     }
 
@@ -35,7 +35,7 @@ enum DateSpans {
         var results: [Range<String.Index>] = []
         var tokenRun: [Token] = []
         for token in tokens(of: text, around: year) {
-            if token.kind == .otherWord {
+            if token.tokenKind == .otherWord {
                 if let range = span(of: tokenRun) { results.append(range) }
                 tokenRun = []
             } else {
@@ -51,12 +51,12 @@ enum DateSpans {
         let spans = all(in: text, around: year)
         guard !spans.isEmpty else { return text }
         var output = ""
-        var position = text.startIndex
+        var uncopiedStart = text.startIndex
         for span in spans {
-            output += text[position..<span.lowerBound] + word
-            position = span.upperBound
+            output += text[uncopiedStart..<span.lowerBound] + word
+            uncopiedStart = span.upperBound
         }
-        return output + text[position...]
+        return output + text[uncopiedStart...]
     }
 
     /// Returns whether a string contains four digits that could be a year of this century, such as
@@ -79,30 +79,30 @@ enum DateSpans {
 
     private static func tokens(of text: String, around year: Int) -> [Token] {
         var results: [Token] = []
-        var rest = text[...]
-        while let first = rest.first {
-            let digits = rest.prefix { $0.isASCII && $0.isNumber }
-            let letters = rest.prefix(while: \.isLetter)
-            let length = max(1, digits.count, letters.count)
-            let end = rest.index(rest.startIndex, offsetBy: length)
-            let kind: TokenKind
+        var remainingText = text[...]
+        while let first = remainingText.first {
+            let digits = remainingText.prefix { $0.isASCII && $0.isNumber }
+            let letters = remainingText.prefix(while: \.isLetter)
+            let tokenLength = max(1, digits.count, letters.count)
+            let tokenEnd = remainingText.index(remainingText.startIndex, offsetBy: tokenLength)
+            let tokenKind: TokenKind
             if !digits.isEmpty {
                 let number = Int(digits) ?? .max
                 let isYear = digits.count == 4 && (year - 5...year + 5).contains(number)
-                kind =
+                tokenKind =
                     isYear ? .year : digits.count <= 2 && number <= 31 ? .dayOrMonth : .otherNumber
             } else if !letters.isEmpty {
                 let word = letters.lowercased()
-                kind =
+                tokenKind =
                     monthNames.contains(word)
                     ? .monthName
                     : dayNames.contains(word)
                         ? .dayName : fillerWords.contains(word) ? .filler : .otherWord
             } else {
-                kind = " ,:-/.+".contains(first) ? .punctuation : .otherWord
+                tokenKind = " ,:-/.+".contains(first) ? .punctuation : .otherWord
             }
-            results.append(Token(kind: kind, range: rest.startIndex..<end))
-            rest = rest[end...]
+            results.append(Token(tokenKind: tokenKind, range: remainingText.startIndex..<tokenEnd))
+            remainingText = remainingText[tokenEnd...]
         }
         return results
     }
@@ -111,11 +111,13 @@ enum DateSpans {
     /// when the sequence is not a date.
     private static func span(of tokenRun: [Token]) -> Range<String.Index>? {
         var dateTokens = tokenRun[...]
-        while let first = dateTokens.first, first.kind == .punctuation || first.kind == .filler {
+        while let first = dateTokens.first,
+            first.tokenKind == .punctuation || first.tokenKind == .filler
+        {
             dateTokens = dateTokens.dropFirst()
         }
-        while dateTokens.last?.kind == .punctuation { dateTokens = dateTokens.dropLast() }
-        func count(_ kind: TokenKind) -> Int { dateTokens.count { $0.kind == kind } }
+        while dateTokens.last?.tokenKind == .punctuation { dateTokens = dateTokens.dropLast() }
+        func count(_ tokenKind: TokenKind) -> Int { dateTokens.count { $0.tokenKind == tokenKind } }
         guard let first = dateTokens.first, let last = dateTokens.last, count(.year) >= 1 else {
             return nil
         }

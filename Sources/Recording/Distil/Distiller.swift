@@ -38,7 +38,7 @@ package enum Distiller {
         var notes: [String] = []
         var groups: [UserGroup] = []
         var groupIndexByKey: [String: Int] = [:]
-        var unattributedCalls: [Int] = []
+        var unattributedCallIndices: [Int] = []
         let refusals = WebhookRefusals(recording.exchanges)
         for (exchangeIndex, exchange) in recording.exchanges.enumerated() {
             let isWebhook = Services.provider(exchange.from)?.webhookEndpoint != nil
@@ -48,7 +48,7 @@ package enum Distiller {
                 continue
             }
             guard let key = users.group(of: exchange) else {
-                unattributedCalls.append(exchangeIndex)
+                unattributedCallIndices.append(exchangeIndex)
                 continue
             }
             if let groupIndex = groupIndexByKey[key] {
@@ -59,9 +59,9 @@ package enum Distiller {
             }
         }
         if groups.count == 1 {
-            groups[0].requestIndices = (groups[0].requestIndices + unattributedCalls).sorted()
-        } else if !unattributedCalls.isEmpty {
-            groups.append(UserGroup(key: "", requestIndices: unattributedCalls))
+            groups[0].requestIndices = (groups[0].requestIndices + unattributedCallIndices).sorted()
+        } else if !unattributedCallIndices.isEmpty {
+            groups.append(UserGroup(key: "", requestIndices: unattributedCallIndices))
         }
         let hasSingleGroup = groups.count == 1
         let session = recording.session
@@ -94,8 +94,8 @@ package enum Distiller {
             let contract = builder.contract(group.requestIndices, calls: group.calls)
             return (contract: contract, notes: builder.notes)
         }
-        var knownNotes: Set<String> = []
-        for note in groupResults.flatMap(\.notes) where knownNotes.insert(note).inserted {
+        var distinctNotes: Set<String> = []
+        for note in groupResults.flatMap(\.notes) where distinctNotes.insert(note).inserted {
             notes.append(note)
         }
         let contracts = groupResults.compactMap(\.contract)
@@ -144,7 +144,7 @@ package enum Distiller {
     ///     finding is about messages.
     ///   - redactor: Removes the secrets from the run's exchanges.
     /// - Returns: The contract that matches the current behavior of the backend.
-    package static func updated(
+    package static func updatedContract(
         _ contract: Contract,
         matching record: RunRecord,
         codes: Set<FindingCode>,
@@ -183,8 +183,9 @@ package enum Distiller {
         guard let contractOfRun = builder.contract(inboundRequestIndices, calls: calls) else {
             return contract
         }
-        var updated = contract
-        // If steps are missing, every later response would be assigned to the wrong step.
+        var updatedContract = contract
+        // The responses are updated only if the run has all steps of the contract. Otherwise a
+        // response could be assigned to the wrong step.
         let hasSameStepCount = contract.steps.count == contractOfRun.steps.count
         for (index, pair) in zip(contract.steps, contractOfRun.steps).enumerated()
         where hasSameStepCount {
@@ -192,19 +193,19 @@ package enum Distiller {
             case (.request(var oldStep), .request(let newStep))
             where namesOfDifferingSteps.contains(oldStep.name):
                 oldStep.answer = newStep.answer
-                updated.steps[index] = .request(oldStep)
+                updatedContract.steps[index] = .request(oldStep)
             case (.deliver(var oldStep), .deliver(let newStep))
             where namesOfDifferingSteps.contains(oldStep.name):
                 oldStep.responsePattern = newStep.responsePattern
-                oldStep.answers = newStep.answers
-                updated.steps[index] = .deliver(oldStep)
+                oldStep.responses = newStep.responses
+                updatedContract.steps[index] = .deliver(oldStep)
             default: continue
             }
         }
         let messageCodes: Set<FindingCode> = [.effectContentDiffers, .wrongEffectCount]
         if !messageCodes.isDisjoint(with: codes) {
-            updated.expectation.effects = contractOfRun.expectation.effects
+            updatedContract.expectation.effects = contractOfRun.expectation.effects
         }
-        return updated
+        return updatedContract
     }
 }

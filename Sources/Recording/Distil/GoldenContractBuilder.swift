@@ -70,7 +70,7 @@ extension Distiller {
             self.session = session
             namer = TemplateNamer(
                 users: users,
-                moments: SessionTimeline(base: began),
+                sessionTimes: SessionTimeline(base: began),
                 session: session,
                 valuesReusedLater: []
             )
@@ -92,15 +92,15 @@ extension Distiller {
             steps.reserveCapacity(positions.count)
             var deliveries: [String: (name: String, body: [UInt8])] = [:]
             let repeatedReads = repeatedReads(exchanges)
-            let volatile = volatilePointers(exchanges, repeatedReads)
+            let volatileMembers = volatilePointers(exchanges, repeatedReads)
             for (index, exchange) in exchanges.enumerated() where !repeatedReads.contains(index) {
                 if exchange.from == .app {
-                    steps.append(request(exchange, volatile[index] ?? []))
+                    steps.append(request(exchange, volatileMembers[index] ?? []))
                 } else {
                     steps.append(delivery(exchange, &deliveries))
                 }
             }
-            var expectation = Expectation(answers: .statuses([200]))
+            var expectation = Expectation(responses: .statuses([200]))
             expectation.effects = effects(calls)
             if expectation.effects.contains(where: { $0.countMin > 0 }) { needs.insert(.push) }
             let recordingDay = recording.header.began.description.prefix(10)
@@ -135,7 +135,7 @@ extension Distiller {
             let exchanges = positions.lazy.map { recording.exchanges[$0] }
             return TemplateNamer(
                 users: users,
-                moments: base.map(SessionTimeline.init(base:))
+                sessionTimes: base.map(SessionTimeline.init(base:))
                     ?? SessionTimeline(exchanges, texts, began: recording.header.began),
                 session: session,
                 // The values in all requests except the first one: only these requests can repeat a
@@ -208,9 +208,12 @@ extension Distiller {
             return count == 1 ? name : "\(name)-\(count)"
         }
 
-        private mutating func request(_ exchange: Exchange, _ volatile: [JSONPointer]) -> Step {
+        private mutating func request(_ exchange: Exchange, _ volatileMembers: [JSONPointer])
+            -> Step
+        {
             let target = namer.target(exchange.request.target)
-            // The name is `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
+            // The step is named after its method and path: `get-subscriptions` for GET
+            // /api/subscriptions/{{user.ada}}.
             let pathWords = exchange.request.path.split(separator: "/").map(String.init)
                 .filter { word in
                     word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
@@ -236,7 +239,7 @@ extension Distiller {
             {
                 request.body = .text(namer.text(text))
             }
-            request.answer = pattern(exchange, volatile)
+            request.answer = pattern(exchange, volatileMembers)
             return .request(request)
         }
 
@@ -268,7 +271,7 @@ extension Distiller {
             applyCredentials(exchange, &delivery)
             let pattern = pattern(exchange, [])
             delivery.responsePattern = pattern
-            delivery.answers = .statuses([pattern.status])
+            delivery.responses = .statuses([pattern.status])
             return .deliver(delivery)
         }
 
@@ -286,7 +289,7 @@ extension Distiller {
                 return
             }
             (delivery.authorization, delivery.signature) = (authorization, signature)
-            needs.formUnion(delivery.credentialNeeds)
+            needs.formUnion(delivery.requiredCredentialFeatures)
         }
 
         /// Returns the body of a webhook event with templates such as `{{user.ada}}` in place of
@@ -307,7 +310,7 @@ extension Distiller {
 
         private mutating func pattern(
             _ exchange: Exchange,
-            _ volatile: [JSONPointer]
+            _ volatileMembers: [JSONPointer]
         ) -> ResponsePattern {
             let location = SourceLocation(path: options.source, line: 1, column: 1)
             guard let response = exchange.response else {
@@ -317,7 +320,8 @@ extension Distiller {
             let value = try? JSONValue(parsing: response.body)
             for field in response.fields {
                 let key = field.name.lowercased()
-                // A JSON body implies its content type, and an empty body has none.
+                // The contract needs no content type for a JSON body, which implies it, or for an
+                // empty body, which has none.
                 let isContentTypeOfText =
                     key == "content-type" && value == nil && !response.body.isEmpty
                 guard Self.comparedResponseHeaders.contains(key) || isContentTypeOfText else {
@@ -327,7 +331,7 @@ extension Distiller {
             }
             if let value {
                 var templatedValue = namer.answer(value)
-                for pointer in volatile where templatedValue[pointer] != nil {
+                for pointer in volatileMembers where templatedValue[pointer] != nil {
                     templatedValue.set(pointer, to: "{{any}}")
                 }
                 pattern.body = .json(templatedValue)
@@ -363,19 +367,19 @@ extension Distiller {
         ///
         /// It is nil when no call failed, or when the plan would have more than 20 responses.
         private func providerFaultPlan(_ calls: [Exchange]) -> ProviderPlan? {
-            var answers = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
+            var responses = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
                 .map { call -> ProviderPlan.PlannedResponse in
                     switch call.outcome {
                     case .answered(let response) where response.status >= 400:
                         .status(response.status)
                     case .answered, .pending: .asUsual
-                    case .answerLost: .loseResponse
+                    case .answerLost: .lostResponse
                     case .failed, .requestCut: .reset
                     }
                 }
-            while answers.last == .asUsual { answers.removeLast() }
-            return answers.isEmpty || answers.count > 20
-                ? nil : ProviderPlan(provider: .oneSignal, answers: answers)
+            while responses.last == .asUsual { responses.removeLast() }
+            return responses.isEmpty || responses.count > 20
+                ? nil : ProviderPlan(provider: .oneSignal, responses: responses)
         }
 
         /// Returns the messages that the contract expects: each recorded message with its count,
@@ -383,20 +387,20 @@ extension Distiller {
         private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
             let location = SourceLocation(path: options.source, line: 1, column: 1)
             /// A recorded message; equal messages become one expectation with a count.
-            struct Message: Hashable {
+            struct RecordedMessage: Hashable {
                 let kind: String
                 let audience: Audience
                 let expectedContent: JSONValue
             }
             var expectations: [EffectExpectation] = []
-            var positions: [Message: Int] = [:]
+            var positions: [RecordedMessage: Int] = [:]
             var messageCountByKind: [String: Int] =
                 expectsNoOtherMessages ? ["onesignal.notification": 0] : [:]
             for effect in exchanges.flatMap(\.effects) {
                 messageCountByKind[effect.kind, default: 0] += 1
                 let expectedContent = namer.answer(effect.content)
                 let audience = audience(effect)
-                let message = Message(
+                let message = RecordedMessage(
                     kind: effect.kind,
                     audience: audience,
                     expectedContent: expectedContent
@@ -439,7 +443,7 @@ extension Distiller {
         private func audience(_ effect: Effect) -> Audience {
             var audience = Audience()
             for recipient in Set(effect.recipients) {
-                if recipient == Audience.everyone {
+                if recipient == Audience.everyoneRecipientID {
                     audience.isEveryone = true
                 } else if let user = users.userByID[recipient],
                     !users.anonymousIDs.contains(recipient)

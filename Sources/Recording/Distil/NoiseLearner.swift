@@ -20,8 +20,9 @@ package struct NoiseLearner: Sendable {
         /// longer checked.
         package let matcher: String?
 
-        /// Takes over the recorded value from an earlier mask of the same location, whose matcher
-        /// matched fewer values.
+        /// Copies the recorded value from an earlier mask of the same location.
+        ///
+        /// The matcher of the earlier mask was too narrow, so this mask replaces the earlier one.
         package mutating func widen(_ earlierMask: Mask) { recorded = earlierMask.recorded }
     }
 
@@ -30,14 +31,14 @@ package struct NoiseLearner: Sendable {
         let pointerInContract: JSONPointer
     }
 
-    private let draft: Contract
+    private let draftContract: Contract
     /// The year in which the session was recorded.
     private let year: Int
     private var differencesByRun: [[GoldenRule.Difference]] = []
 
-    package init(_ draft: Contract) {
-        self.draft = draft
-        year = draft.provenance?.recorded.year ?? 0
+    package init(_ draftContract: Contract) {
+        self.draftContract = draftContract
+        year = draftContract.provenance?.recorded.year ?? 0
     }
 
     package mutating func addEvidence(_ evidence: CaseEvidence) {
@@ -73,7 +74,7 @@ package struct NoiseLearner: Sendable {
     /// The result of the comparison: the contract with matchers, the replaced values, and the
     /// values that contradict the draft.
     private var learningResult: (contract: Contract, masks: [Mask], contradictingValues: [String]) {
-        var contract = draft
+        var contract = draftContract
         var masks: [Mask] = []
         var contradictingValues: [String] = []
         var masked: [ValueLocation] = []
@@ -81,7 +82,8 @@ package struct NoiseLearner: Sendable {
             guard let first = differences.lazy.compactMap(\.self).first else { continue }
             var maskedContract = contract
             if !isConsistent(differences) {
-                // A value that no longer exists was masked together with a value that contains it.
+                // If the value no longer exists in the contract, a value that contains it was
+                // already masked.
                 guard
                     let (recordedText, matcherText) = mask(
                         location,
@@ -115,7 +117,7 @@ package struct NoiseLearner: Sendable {
         "\(location): recorded \(expected), received \(actual ?? "nothing")"
     }
 
-    // MARK: Places
+    // MARK: Locations
 
     /// Returns whether a matcher can replace a value that differs from the recording.
     ///
@@ -199,11 +201,11 @@ package struct NoiseLearner: Sendable {
         in contract: inout Contract
     ) -> (recordedText: String, matcherText: String?)? {
         let found = differences.compactMap { $0?.mismatch }
-        return Self.replaceValue(location, in: &contract) { old in
+        return Self.replaceValue(location, in: &contract) { oldValue in
             // A value that is missing in some runs is no longer checked.
             if found.contains(where: { $0.found == nil }) { return nil }
-            guard case .string(let pattern) = old else {
-                let isNumber = ([old] + found.compactMap(\.found)).allSatisfy {
+            guard case .string(let pattern) = oldValue else {
+                let isNumber = ([oldValue] + found.compactMap(\.found)).allSatisfy {
                     if case .number = $0 { true } else { false }
                 }
                 return isNumber ? Self.anyNumberMatcher : "{{any}}"
@@ -243,9 +245,10 @@ package struct NoiseLearner: Sendable {
             if varyingElementCounts[arrayLocation] == 2 { locationsInOrder.append(arrayLocation) }
         }
         for location in locationsInOrder {
-            _ = Self.replaceValue(location, in: &contract) { old in
-                // An object may also have numeric keys.
-                guard case .array(let elements) = old else { return old }
+            _ = Self.replaceValue(location, in: &contract) { oldValue in
+                // Only arrays are widened. A location with a number may also belong to an object
+                // that has numeric keys.
+                guard case .array(let elements) = oldValue else { return oldValue }
                 return .array(
                     elements.map { element in
                         switch element {
@@ -270,16 +273,16 @@ package struct NoiseLearner: Sendable {
         switch location.part {
         case .message(let index):
             guard contract.expectation.effects.indices.contains(index),
-                let old = contract.expectation.effects[index].expectedContent?[
+                let oldValue = contract.expectation.effects[index].expectedContent?[
                     location.pointerInContract
                 ]
             else { return nil }
-            let new = replacement(old)
+            let newValue = replacement(oldValue)
             contract.expectation.effects[index].expectedContent?.set(
                 location.pointerInContract,
-                to: new
+                to: newValue
             )
-            return (old.text, new?.text)
+            return (oldValue.text, newValue?.text)
         case .answer(let name):
             for (index, step) in contract.steps.enumerated() {
                 switch step {
@@ -289,14 +292,14 @@ package struct NoiseLearner: Sendable {
                         replacement
                     )
                     contract.steps[index] = .request(request)
-                    return (result ?? nil).map { ($0.old.text, $0.new?.text) }
+                    return (result ?? nil).map { ($0.oldValue.text, $0.newValue?.text) }
                 case .deliver(var delivery) where delivery.name == name:
                     let result = delivery.responsePattern?.replaceValue(
                         location.pointerInContract,
                         replacement
                     )
                     contract.steps[index] = .deliver(delivery)
-                    return (result ?? nil).map { ($0.old.text, $0.new?.text) }
+                    return (result ?? nil).map { ($0.oldValue.text, $0.newValue?.text) }
                 // No other kind of step has a response that a golden contract checks.
                 default: continue
                 }
@@ -334,32 +337,34 @@ extension ResponsePattern {
     fileprivate mutating func replaceValue(
         _ pointer: JSONPointer,
         _ replacement: (JSONValue) -> JSONValue?
-    ) -> (old: JSONValue, new: JSONValue?)? {
+    ) -> (oldValue: JSONValue, newValue: JSONValue?)? {
         if pointer.tokens.first == "headers", pointer.tokens.count == 2,
             let index = fields.firstIndex(where: { $0.name == pointer.tokens[1] })
         {
-            let old = JSONValue.string(fields[index].value)
-            let new = replacement(old)
+            let oldValue = JSONValue.string(fields[index].value)
+            let newValue = replacement(oldValue)
             let name = fields.remove(at: index).name
-            if let text = new?.string { fields.insert(HTTPMessage.Field(name, text), at: index) }
-            return (old, new)
+            if let text = newValue?.string {
+                fields.insert(HTTPMessage.Field(name, text), at: index)
+            }
+            return (oldValue, newValue)
         }
         switch body {
         case .json(var value):
-            guard let old = value[pointer] else { return nil }
-            let new = replacement(old)
-            if pointer.tokens.isEmpty, new == nil {
+            guard let oldValue = value[pointer] else { return nil }
+            let newValue = replacement(oldValue)
+            if pointer.tokens.isEmpty, newValue == nil {
                 body = nil
             } else {
-                value.set(pointer, to: new)
+                value.set(pointer, to: newValue)
                 body = .json(value)
             }
-            return (old, new)
+            return (oldValue, newValue)
         case .text(let text) where pointer.tokens.isEmpty:
-            let old = JSONValue.string(text)
-            let new = replacement(old)
-            body = new?.string.map(AppRequest.Body.text)
-            return (old, new)
+            let oldValue = JSONValue.string(text)
+            let newValue = replacement(oldValue)
+            body = newValue?.string.map(AppRequest.Body.text)
+            return (oldValue, newValue)
         case .text, nil: return nil
         }
     }

@@ -14,7 +14,8 @@ struct Placeholder: Hashable {
 
     /// Whether all exchanges that contain this placeholder belong to the same user.
     ///
-    /// That is false for signatures and for secrets of the whole session, which identify no user.
+    /// This is false for signatures, keys, IP addresses and other secrets that do not identify a
+    /// user.
     var linksExchanges: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 
     private static let openingMark = Array("‹".utf8)
@@ -26,16 +27,16 @@ struct Placeholder: Hashable {
         let bytes = Array(text.utf8)
         var placeholders: [Placeholder] = []
         var index = 0
-        while let open = bytes.position(of: openingMark, from: index),
-            let close = bytes.position(of: closingMark, from: open)
+        while let openingIndex = bytes.position(of: openingMark, from: index),
+            let closingIndex = bytes.position(of: closingMark, from: openingIndex)
         {
-            index = close + closingMark.count
-            let innerBytes = bytes[(open + openingMark.count)..<close]
+            index = closingIndex + closingMark.count
+            let innerBytes = bytes[(openingIndex + openingMark.count)..<closingIndex]
             let kindAndFingerprint = innerBytes.split(separator: UInt8(ascii: ":"))
             if kindAndFingerprint.count == 2 {
                 placeholders.append(
                     Placeholder(
-                        text: String(decoding: bytes[open..<index], as: UTF8.self),
+                        text: String(decoding: bytes[openingIndex..<index], as: UTF8.self),
                         kind: String(decoding: kindAndFingerprint[0], as: UTF8.self)
                     )
                 )

@@ -12,7 +12,8 @@ internal import Conformance
 struct SessionTimeline {
     /// The time between `{{now}}` of a contract and the beginning of the run, which is later.
     private static let leadTime: Duration = .seconds(3600)
-    /// The maximum distance from the present at which a time counts as the present.
+    /// The maximum distance from the present at which a time still counts as present, and not as
+    /// past or future.
     private static let tolerance: Duration = .seconds(10)
     /// The maximum duration of a run of a golden contract.
     private static let runDurationMax: Duration = .seconds(600)

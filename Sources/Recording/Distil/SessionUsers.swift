@@ -22,7 +22,7 @@ struct SessionUsers: Sendable {
     private(set) var anonymousIDs: Set<String> = []
     /// The name of the user who owns each Firebase ID token, by the placeholder of the redacted
     /// token.
-    private(set) var ownerOfToken: [String: String] = [:]
+    private(set) var userByToken: [String: String] = [:]
     /// The user IDs and secrets in each exchange, by exchange number.
     ///
     /// Exchanges that share a user ID or a secret belong to related users.
@@ -34,9 +34,9 @@ struct SessionUsers: Sendable {
     ///
     /// - Parameters:
     ///   - exchanges: The exchanges of the session, each with a unique number.
-    ///   - includesRefusedRequests: Whether an ID that appears only in refused requests counts as a user. It
-    ///     is false for a recording: the backend refuses the request again only with the same
-    ///     literal ID. It is true for a run of a contract, in which all IDs are generated.
+    ///   - includesRefusedRequests: Whether an ID that appears only in refused requests counts as a
+    ///     user. Pass false for a recording: the backend refuses the request again only with the
+    ///     same literal ID. Pass true for a run of a contract, in which all IDs are generated.
     init(_ exchanges: [Exchange], includesRefusedRequests: Bool = false) {
         var texts = NumberedTexts()
         var textNumbersByExchange: [[Int]] = []
@@ -54,7 +54,7 @@ struct SessionUsers: Sendable {
         // Firebase returns each token together with the ID of the user who owns it.
         for (token, id) in tokens {
             guard let user = userByID[id] else { continue }
-            ownerOfToken[token] = user
+            userByToken[token] = user
             groups.mergeGroups(id, token)
         }
         // The user IDs and placeholders in each string; most strings contain none.
@@ -98,8 +98,8 @@ struct SessionUsers: Sendable {
     }
 
     /// Returns whether JSON members with this name contain a user ID.
-    static func isID(_ member: String) -> Bool {
-        let normalizedLetters = SecretNames.normal(member).utf8.filter {
+    static func isIDMember(_ member: String) -> Bool {
+        let normalizedLetters = SecretNames.normalizedName(member).utf8.filter {
             (97...122).contains($0)
         }
         return idMemberNames.contains(String(decoding: normalizedLetters, as: UTF8.self))
@@ -121,8 +121,8 @@ struct SessionUsers: Sendable {
         var tokens: Set<String> = []
         for exchange in exchanges {
             for key in linkKeys(of: exchange) {
-                if ownerOfToken[key] != nil { tokens.insert(key) }
-                let originalUser = userByID[key] ?? ownerOfToken[key]
+                if userByToken[key] != nil { tokens.insert(key) }
+                let originalUser = userByID[key] ?? userByToken[key]
                 guard let originalUser else { continue }
                 let name = userNames[originalUser] ?? Self.name(first + userNames.count)
                 userNames[originalUser] = name
@@ -132,7 +132,7 @@ struct SessionUsers: Sendable {
             }
         }
         for token in tokens {
-            restrictedUsers.ownerOfToken[token] = ownerOfToken[token].flatMap { userNames[$0] }
+            restrictedUsers.userByToken[token] = userByToken[token].flatMap { userNames[$0] }
         }
         return restrictedUsers
     }
@@ -149,10 +149,10 @@ struct SessionUsers: Sendable {
 
     /// Groups of related user IDs and secrets (keys), stored as a forest of flat trees.
     private struct LinkedKeyGroups: Sendable {
-        private var parents: [String: String] = [:]
+        private var rootByKey: [String: String] = [:]
         private var members: [String: [String]] = [:]
 
-        func root(of key: String) -> String { parents[key] ?? key }
+        func root(of key: String) -> String { rootByKey[key] ?? key }
 
         /// Merges the groups of two keys, the smaller group into the larger one, so that each key
         /// moves rarely.
@@ -163,7 +163,7 @@ struct SessionUsers: Sendable {
                 swap(&root, &joinedRoot)
             }
             let ownKeys = (members.removeValue(forKey: joinedRoot) ?? []) + [joinedRoot]
-            for key in ownKeys { parents[key] = root }
+            for key in ownKeys { rootByKey[key] = root }
             members[root, default: []] += ownKeys
         }
     }
@@ -190,7 +190,7 @@ private struct SessionTexts: Sendable {
         let responseBody = exchange.response?.body ?? []
         for (index, body) in [exchange.request.body, responseBody].enumerated() {
             guard let value = try? JSONValue(parsing: body) else { continue }
-            collect(value, isID: false)
+            collect(value, isIDMember: false)
             if index == 1, exchange.to == .firebase, let id = value["localId"]?.string,
                 let token = value["idToken"]?.string
             {
@@ -204,15 +204,16 @@ private struct SessionTexts: Sendable {
         }
     }
 
-    private mutating func collect(_ value: JSONValue, isID: Bool) {
+    private mutating func collect(_ value: JSONValue, isIDMember: Bool) {
         switch value {
         case .object(let object):
             for member in object.members {
-                collect(member.value, isID: SessionUsers.isID(member.key))
+                collect(member.value, isIDMember: SessionUsers.isIDMember(member.key))
             }
-        case .array(let elements): for element in elements { collect(element, isID: isID) }
+        case .array(let elements):
+            for element in elements { collect(element, isIDMember: isIDMember) }
         case .string(let text):
-            if isID { ids.append(text) }
+            if isIDMember { ids.append(text) }
             add(text)
         // These values identify no user.
         case .null, .bool, .number: break

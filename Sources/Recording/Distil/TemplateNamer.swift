@@ -13,12 +13,12 @@ struct TemplateNamer {
     /// under a name.
     private let valuesReusedLater: Set<String>
     private var nameByValue: [String: String] = [:]
-    private var countByKind: [String: Int] = [:]
+    private var captureCountByKind: [String: Int] = [:]
     /// The times that the requests so far contain, in milliseconds since 1970, grouped by second.
-    private var moments: [Int64: Set<Int64>] = [:]
+    private var sessionTimes: [Int64: Set<Int64>] = [:]
     /// The properties of JSON member names, cached because most bodies have the same member names.
     private var keys: [String: MemberName] = [:]
-    /// The values of `{{captureTemplate.NAME}}` templates that the contract defines, because a run must not
+    /// The values of `{{some.NAME}}` templates that the contract defines, because a run must not
     /// generate other values.
     private(set) var values: [String: JSONValue] = [:]
 
@@ -26,26 +26,26 @@ struct TemplateNamer {
     ///
     /// - Parameters:
     ///   - users: The users of the session.
-    ///   - moments: Converts the times in the session to offsets from `{{now}}`.
+    ///   - sessionTimes: Converts the times in the session to offsets from `{{now}}`.
     ///   - session: The period of the exchanges in real time, widened by a few seconds.
     ///   - valuesReusedLater: The values of responses that a later request repeats.
     init(
         users: SessionUsers,
-        moments: SessionTimeline,
+        sessionTimes: SessionTimeline,
         session: ClosedRange<Instant>,
         valuesReusedLater: Set<String>
     ) {
         self.session = session
         self.users = users
         idSearch = IDSearch(users.userByID.keys)
-        timeline = moments
+        timeline = sessionTimes
         self.valuesReusedLater = valuesReusedLater
     }
 
     private mutating func captureTemplate(_ kind: String, _ value: String) -> String {
         if let name = nameByValue[value] { return "{{some.\(name)}}" }
-        countByKind[kind, default: 0] += 1
-        let name = kind + String(countByKind[kind] ?? 1)
+        captureCountByKind[kind, default: 0] += 1
+        let name = kind + String(captureCountByKind[kind] ?? 1)
         nameByValue[value] = name
         return "{{some.\(name)}}"
     }
@@ -107,22 +107,22 @@ struct TemplateNamer {
     private struct MemberName {
         let templatedName: String
         /// Whether the name of the member contains "price" or "amount".
-        let isMoney: Bool
-        let isTransaction: Bool
+        let isMoneyAmount: Bool
+        let isTransactionMember: Bool
         /// Whether a number in a member with this name may be a time.
         let mayBeTime: Bool
-        let isID: Bool
+        let isIDMember: Bool
 
         init(_ key: String, templatedName: String) {
             self.templatedName = templatedName
-            let normalizedName = SecretNames.normal(key)
+            let normalizedName = SecretNames.normalizedName(key)
             let bytes = Array(normalizedName.utf8)
-            isMoney = bytes.containsText("price") || bytes.containsText("amount")
-            isTransaction = bytes.containsText("transaction")
+            isMoneyAmount = bytes.containsText("price") || bytes.containsText("amount")
+            isTransactionMember = bytes.containsText("transaction")
             mayBeTime =
                 normalizedName.hasSuffix("at") || bytes.containsText("time")
                 || ["iat", "exp", "date"].contains(normalizedName)
-            isID = normalizedName.hasSuffix("id")
+            isIDMember = normalizedName.hasSuffix("id")
         }
     }
 
@@ -131,9 +131,9 @@ struct TemplateNamer {
 
     private mutating func key(_ key: String) -> MemberName {
         if nameByValue[key] == nil, let known = keys[key] { return known }
-        let found = MemberName(key, templatedName: text(key))
-        if keys.count < Self.cachedNameMax { keys[key] = found }
-        return found
+        let newMemberName = MemberName(key, templatedName: text(key))
+        if keys.count < Self.cachedNameMax { keys[key] = newMemberName }
+        return newMemberName
     }
 
     /// The maximum number of cached member names.
@@ -142,7 +142,7 @@ struct TemplateNamer {
     private static let cachedNameMax = 1024
 
     private mutating func rememberTime(_ instant: Instant) {
-        moments[instant.seconds, default: []].insert(instant.milliseconds)
+        sessionTimes[instant.seconds, default: []].insert(instant.milliseconds)
     }
 
     private mutating func templatedRequestLeaf(_ value: JSONValue, _ key: MemberName) -> JSONValue {
@@ -153,7 +153,7 @@ struct TemplateNamer {
                 rememberTime(instant)
                 return .string(template("now", instant))
             }
-            if key.isMoney, number.double != 0 {
+            if key.isMoneyAmount, number.double != 0 {
                 let template = captureTemplate("amount", number.description)
                 if let name = nameByValue[number.description] { values[name] = value }
                 return .string(template)
@@ -165,7 +165,9 @@ struct TemplateNamer {
 
     private mutating func request(_ text: String, _ key: MemberName) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
-        if key.isTransaction, text.utf8.count > 5 { return captureTemplate("transaction", text) }
+        if key.isTransactionMember, text.utf8.count > 5 {
+            return captureTemplate("transaction", text)
+        }
         if TemplateValues.isUUID(text) { return captureTemplate("uuid", text) }
         if let instant = Self.date(text), isNearSession(instant) {
             rememberTime(instant)
@@ -180,12 +182,12 @@ struct TemplateNamer {
     /// the secret first. The backend chooses the secrets that first appear in its responses.
     mutating func text(_ text: String, isResponse: Bool = false) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
-        // Braces in the recorded string are literal.
+        // Braces in the recorded string are escaped, so that they do not start a template.
         var output = Template.escaped(text)
         for placeholder in Placeholder.all(in: text) {
             let isNewPlaceholder = nameByValue[placeholder.text] == nil
             let template =
-                users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }
+                users.userByToken[placeholder.text].map { "{{id-token.\($0)}}" }
                 ?? captureTemplate(Self.kind(placeholder.kind), placeholder.text)
             if isNewPlaceholder, !isResponse, let prefix = placeholder.prefix,
                 let name = nameByValue[placeholder.text]
@@ -246,7 +248,7 @@ struct TemplateNamer {
         case .number(let number):
             if let instant = Self.milliseconds(value), isNearSession(instant) {
                 return .string(
-                    moments[instant.seconds]?.contains(instant.milliseconds) == true
+                    sessionTimes[instant.seconds]?.contains(instant.milliseconds) == true
                         && isExpressible(instant)
                         ? template("now", instant) : "{{any.timestamp}}"
                 )
@@ -257,7 +259,7 @@ struct TemplateNamer {
             if let template = known(number.description), number.description.count > 2 {
                 return .string(template)
             }
-            if key.isID, number.int64 != nil {
+            if key.isIDMember, number.int64 != nil {
                 return .string(
                     valuesReusedLater.contains(number.description)
                         ? captureTemplate("number", number.description) : "{{any.number}}"
@@ -275,7 +277,7 @@ struct TemplateNamer {
         if let instant = Self.date(text), isNearSession(instant) {
             // Dates are often truncated to whole seconds. A truncated date within the session may
             // also come from the backend's clock, for which there is no template.
-            let known = moments[instant.seconds, default: []].sorted()
+            let known = sessionTimes[instant.seconds, default: []].sorted()
             let isTruncated = instant.milliseconds % 1000 == 0
             if isTruncated, session.contains(instant) { return "{{any.timestamp}}" }
             let knownTime =

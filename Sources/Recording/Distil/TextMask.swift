@@ -52,8 +52,10 @@ enum TextMask {
         return masked == "{{any.number}}" ? "{{any.text}}" : masked
     }
 
-    /// Returns the matcher for the kind of value that all strings are, such as `{{any.uuid}}` for
-    /// UUIDs; nil when they have no such kind.
+    /// Returns the matcher for the common kind of the strings: `{{any.uuid}}` for UUIDs, or
+    /// `{{any.timestamp}}` for dates.
+    ///
+    /// Returns nil when the strings are of any other kind, or of different kinds.
     private static func matcherForAll(_ texts: [String]) -> String? {
         if texts.allSatisfy(TemplateValues.isUUID) { return "{{any.uuid}}" }
         if texts.allSatisfy({ Masking.instant(.string($0)) != nil }) { return "{{any.timestamp}}" }
@@ -123,7 +125,8 @@ enum TextMask {
     private static func matcher(_ tokenColumn: [Token], _ differsInEveryRun: Bool) -> String {
         let otherVariants = Set(tokenColumn.dropFirst())
         if otherVariants == [tokenColumn[0]] { return tokenColumn[0].text }
-        // A captured name accepts any value.
+        // A template that accepts any value stays: a captured name (`some.…`) or a matcher
+        // (`any…`). Any other template becomes `{{any.text}}`.
         if case .name(let name) = tokenColumn[0] {
             return name.hasPrefix("some.") || name.hasPrefix("any")
                 ? tokenColumn[0].text : "{{any.text}}"
@@ -157,16 +160,19 @@ enum TextMask {
         let nonemptyNames = names.filter { !$0.value.isEmpty }
             .sorted { ($1.value.utf8.count, $0.key) < ($0.value.utf8.count, $1.key) }
         var foundTokens: [Token] = []
-        var rest = text[...]
-        var textStart = rest.startIndex
-        while !rest.isEmpty {
-            if let (name, value) = nonemptyNames.first(where: { rest.hasPrefix($0.value) }) {
+        var remainingText = text[...]
+        var textStart = remainingText.startIndex
+        while !remainingText.isEmpty {
+            if let (name, value) = nonemptyNames.first(where: { remainingText.hasPrefix($0.value) })
+            {
                 foundTokens +=
-                    tokens(of: String(text[textStart..<rest.startIndex]), year) + [.name(name)]
-                rest = rest.dropFirst(value.count)
-                textStart = rest.startIndex
+                    tokens(of: String(text[textStart..<remainingText.startIndex]), year) + [
+                        .name(name)
+                    ]
+                remainingText = remainingText.dropFirst(value.count)
+                textStart = remainingText.startIndex
             } else {
-                rest = rest.dropFirst()
+                remainingText = remainingText.dropFirst()
             }
         }
         return foundTokens + tokens(of: String(text[textStart...]), year)
@@ -174,44 +180,44 @@ enum TextMask {
 
     private static func tokens(of text: String, _ year: Int) -> [Token] {
         var foundTokens: [Token] = []
-        var position = text.startIndex
+        var untokenizedStart = text.startIndex
         for date in DateSpans.all(in: text, around: year) {
             foundTokens +=
-                tokens(of: text[position..<date.lowerBound]) + [.word(String(text[date]))]
-            position = date.upperBound
+                tokens(of: text[untokenizedStart..<date.lowerBound]) + [.word(String(text[date]))]
+            untokenizedStart = date.upperBound
         }
-        return foundTokens + tokens(of: text[position...])
+        return foundTokens + tokens(of: text[untokenizedStart...])
     }
 
     private static func tokens(of text: Substring) -> [Token] {
         var foundTokens: [Token] = []
-        var rest = text
-        while let first = rest.first {
+        var remainingText = text
+        while let first = remainingText.first {
             // A run of braces is one token, because two braces would otherwise start a template.
-            let braces = rest.prefix { $0 == "{" }
+            let braces = remainingText.prefix { $0 == "{" }
             if braces.count > 1 {
                 foundTokens.append(.word(String(braces)))
-                rest = rest.dropFirst(braces.count)
+                remainingText = remainingText.dropFirst(braces.count)
                 continue
             }
-            if foundTokens.last != .punctuation("."), let length = timeOfDayLength(rest) {
-                foundTokens.append(.word(String(rest.prefix(length))))
-                rest = rest.dropFirst(length)
+            if foundTokens.last != .punctuation("."), let length = timeOfDayLength(remainingText) {
+                foundTokens.append(.word(String(remainingText.prefix(length))))
+                remainingText = remainingText.dropFirst(length)
                 continue
             }
-            let wordAndPunctuation = rest.prefix {
+            let wordAndPunctuation = remainingText.prefix {
                 $0.isLetter || $0.isNumber || "-:.+".contains($0)
             }
-            let word = rest.prefix { $0.isLetter || $0.isNumber }
+            let word = remainingText.prefix { $0.isLetter || $0.isNumber }
             if matcherForAll([String(wordAndPunctuation)]) != nil {
                 foundTokens.append(.word(String(wordAndPunctuation)))
-                rest = rest.dropFirst(wordAndPunctuation.count)
+                remainingText = remainingText.dropFirst(wordAndPunctuation.count)
             } else if word.isEmpty {
                 foundTokens.append(.punctuation(first))
-                rest = rest.dropFirst()
+                remainingText = remainingText.dropFirst()
             } else {
                 foundTokens.append(.word(String(word)))
-                rest = rest.dropFirst(word.count)
+                remainingText = remainingText.dropFirst(word.count)
             }
         }
         return foundTokens
@@ -220,24 +226,27 @@ enum TextMask {
     /// Returns the number of characters of a time of day at the beginning of a string, such as
     /// `7:05` or `01:22:08.25`; nil when there is none.
     private static func timeOfDayLength(_ text: Substring) -> Int? {
-        var rest = text
+        var remainingText = text
         var length = 0
-        for part in 0..<3 {
-            if part > 0 {
-                guard rest.first == ":" else { break }
-                rest = rest.dropFirst()
+        for componentIndex in 0..<3 {
+            if componentIndex > 0 {
+                guard remainingText.first == ":" else { break }
+                remainingText = remainingText.dropFirst()
             }
-            let digits = rest.prefix { $0.isASCII && $0.isNumber }
-            let isInRange = (Int(digits) ?? .max) < (part == 0 ? 24 : 60)
-            guard isInRange, part == 0 ? (1...2).contains(digits.count) : digits.count == 2 else {
-                return part == 2 ? length : nil
+            let digits = remainingText.prefix { $0.isASCII && $0.isNumber }
+            let isInRange = (Int(digits) ?? .max) < (componentIndex == 0 ? 24 : 60)
+            guard isInRange,
+                componentIndex == 0 ? (1...2).contains(digits.count) : digits.count == 2
+            else {
+                return componentIndex == 2 ? length : nil
             }
-            rest = rest.dropFirst(digits.count)
-            length += digits.count + (part > 0 ? 1 : 0)
-            if part == 1, rest.first != ":" { break }
+            remainingText = remainingText.dropFirst(digits.count)
+            length += digits.count + (componentIndex > 0 ? 1 : 0)
+            if componentIndex == 1, remainingText.first != ":" { break }
         }
         guard length > 3 else { return nil }
-        let fraction = rest.dropFirst().prefix { $0.isASCII && $0.isNumber }
-        return rest.first == "." && !fraction.isEmpty ? length + 1 + fraction.count : length
+        let fraction = remainingText.dropFirst().prefix { $0.isASCII && $0.isNumber }
+        return remainingText.first == "." && !fraction.isEmpty
+            ? length + 1 + fraction.count : length
     }
 }

@@ -23,11 +23,11 @@ struct WebhookRefusals: Sendable {
         var authorizations: Set<String?> = []
         var senderProofs: Set<SenderProof> = []
 
-        func accepts(_ use: Delivery.Authorization) -> Bool {
-            senderProofs.contains { $0.authorization == use }
+        func accepts(_ credentialUse: Delivery.Authorization) -> Bool {
+            senderProofs.contains { $0.authorization == credentialUse }
         }
-        func accepts(_ use: Delivery.Signature) -> Bool {
-            senderProofs.contains { $0.signature == use }
+        func accepts(_ credentialUse: Delivery.Signature) -> Bool {
+            senderProofs.contains { $0.signature == credentialUse }
         }
     }
 
@@ -62,10 +62,10 @@ struct WebhookRefusals: Sendable {
             }
         }
         switch (authorization, signature) {
-        case (let use?, _) where use != .configured:
-            return .credentials(use, signature ?? .configured)
-        case (_, let use?) where use != .configured:
-            return .credentials(authorization ?? .configured, use)
+        case (let credentialUse?, _) where credentialUse != .configured:
+            return .credentials(credentialUse, signature ?? .configured)
+        case (_, let credentialUse?) where credentialUse != .configured:
+            return .credentials(authorization ?? .configured, credentialUse)
         // A sender that gets 403 was recognized: the refusal is about the request, not the
         // credentials.
         default: return status == 401 ? .unknown : .asUsual
@@ -79,7 +79,7 @@ struct WebhookRefusals: Sendable {
     {
         let sentAuthorization = delivery.request[field: "authorization"]
         if acceptedCredentials.authorizations.contains(sentAuthorization) { return .configured }
-        if let use = delivery.proof?.authorization { return use }
+        if let credentialUse = delivery.proof?.authorization { return credentialUse }
         if acceptedCredentials.authorizations.isEmpty { return nil }
         return sentAuthorization == nil ? .missing : .wrong
     }
@@ -87,8 +87,8 @@ struct WebhookRefusals: Sendable {
     private func signature(of delivery: Exchange, _ acceptedCredentials: AcceptedCredentials)
         -> Delivery.Signature?
     {
-        guard let use = delivery.proof?.signature else { return nil }
-        return acceptedCredentials.accepts(use) ? .configured : use
+        guard let credentialUse = delivery.proof?.signature else { return nil }
+        return acceptedCredentials.accepts(credentialUse) ? .configured : credentialUse
     }
 }
 

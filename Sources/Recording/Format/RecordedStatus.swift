@@ -6,7 +6,7 @@ internal import Conformance
 /// writes a status that the reader refuses.
 struct RecordedStatus: Hashable, Sendable {
     /// The status codes that a recording can hold.
-    static let range: ClosedRange<Int64> = 100...999
+    static let allowedCodes: ClosedRange<Int64> = 100...999
     /// The status 200 of an accepted request.
     static let ok = RecordedStatus(code: 200)
 
@@ -14,7 +14,7 @@ struct RecordedStatus: Hashable, Sendable {
 
     /// Creates a status from its code; nil when the code is not between 100 and 999.
     init?(_ number: Int64) {
-        guard Self.range.contains(number) else { return nil }
+        guard Self.allowedCodes.contains(number) else { return nil }
         code = Int(number)
     }
 

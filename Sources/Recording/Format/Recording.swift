@@ -20,7 +20,7 @@ package struct Recording: Hashable, Sendable {
     }
 
     /// The maximum size in bytes of a recording file.
-    package static let sizeMax = 2 << 30
+    package static let fileBytesMax = 2 << 30
 
     /// Parses the bytes of a recording file.
     ///
@@ -57,11 +57,11 @@ package struct Recording: Hashable, Sendable {
                 )
             )
         }
-        lines.append(Self.closing(exchanges.count).text)
+        lines.append(Self.closingLine(exchanges.count).text)
         return lines
     }
 
-    static func closing(_ count: Int) -> JSONValue { ["closed": .integer(Int64(count))] }
+    static func closingLine(_ count: Int) -> JSONValue { ["closed": .integer(Int64(count))] }
 
     private func body(_ bytes: [UInt8]) -> RecordingLine.Body {
         if bytes.isEmpty { return .none }

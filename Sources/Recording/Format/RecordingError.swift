@@ -15,5 +15,5 @@ package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 extension String {
-    static let restore = "Restore the file from version control, or record the session again."
+    static let restoreRemedy = "Restore the file from version control, or record the session again."
 }

@@ -73,7 +73,11 @@ package struct RecordingHeader: Hashable, Sendable {
             )
         }
         guard let began = value["began"]?.string.flatMap({ Instant(iso8601: $0) }) else {
-            throw RecordingError(line: line, problem: "'began' is not a date", remedy: .restore)
+            throw RecordingError(
+                line: line,
+                problem: "'began' is not a date",
+                remedy: .restoreRemedy
+            )
         }
         self.init(
             version: value["version"]?.string ?? "",

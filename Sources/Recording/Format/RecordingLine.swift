@@ -15,8 +15,9 @@ enum RecordingLine {
         /// differently.
         case json([UInt8], digest: String?)
         case bytes([UInt8])
-        /// The body is not recorded, because it is too long, cannot be decoded, or contains secrets
-        /// that cannot be replaced.
+        /// A body of which only the size in bytes and the digest are recorded.
+        ///
+        /// The body is too long, cannot be decoded, or contains secrets that cannot be replaced.
         case omitted(count: Int, digest: String)
     }
 
@@ -171,7 +172,7 @@ enum RecordingLine {
         -> Exchange
     {
         func makeError(_ problem: String) -> RecordingError {
-            RecordingError(line: line, problem: problem, remedy: .restore)
+            RecordingError(line: line, problem: problem, remedy: .restoreRemedy)
         }
         func party(_ key: String) throws(RecordingError) -> Exchange.Party {
             let text = value[key]?.string ?? ""
@@ -250,7 +251,7 @@ enum RecordingLine {
                 throw RecordingError(
                     line: number,
                     problem: "this is not JSON: \(error)",
-                    remedy: .restore
+                    remedy: .restoreRemedy
                 )
             }
             guard hasHeader else { return .header(try RecordingHeader(value, line: number)) }
@@ -276,7 +277,7 @@ enum RecordingLine {
             throw RecordingError(
                 line: number,
                 problem: "the line has none of the keys begin, sent, end, note and closed",
-                remedy: .restore
+                remedy: .restoreRemedy
             )
         }
     }
@@ -286,7 +287,7 @@ enum RecordingLine {
         line: Int
     ) throws(RecordingError) -> Completion {
         guard let completed = value["us"]?.int64.flatMap(Exchange.time) else {
-            throw RecordingError(line: line, problem: "'us' is not a time", remedy: .restore)
+            throw RecordingError(line: line, problem: "'us' is not a time", remedy: .restoreRemedy)
         }
         var response: HTTPMessage.Response?
         if let recordedResponse = value["response"] {
@@ -294,7 +295,7 @@ enum RecordingLine {
                 throw RecordingError(
                     line: line,
                     problem: "the response has no valid status",
-                    remedy: .restore
+                    remedy: .restoreRemedy
                 )
             }
             response = HTTPMessage.Response(
@@ -338,7 +339,7 @@ enum RecordingLine {
                     line: line,
                     problem:
                         "'sender' has the unknown value \(word.text) for '\(key)'",
-                    remedy: .restore
+                    remedy: .restoreRemedy
                 )
             }
             return use
@@ -349,8 +350,8 @@ enum RecordingLine {
         )
     }
 
-    /// Header names and values that most exchanges contain, so that each string is in memory only
-    /// once.
+    /// Header names and values that most exchanges contain, each mapped to itself, so that each
+    /// string is in memory only once.
     private static let commonHeaderNames: [String: String] = Dictionary(
         uniqueKeysWithValues: [
             "application/json", "application/json; charset=utf-8", "text/plain; charset=utf-8",
@@ -365,12 +366,14 @@ enum RecordingLine {
     ) throws(RecordingError) -> [HTTPMessage.Field] {
         var fields: [HTTPMessage.Field] = []
         for pair in value?.array ?? [] {
-            let words = pair.array ?? []
-            guard words.count == 2, let name = words[0].string, let value = words[1].string else {
+            let nameAndValue = pair.array ?? []
+            guard nameAndValue.count == 2, let name = nameAndValue[0].string,
+                let value = nameAndValue[1].string
+            else {
                 throw RecordingError(
                     line: line,
                     problem: "a header is not a pair of name and value",
-                    remedy: .restore
+                    remedy: .restoreRemedy
                 )
             }
             fields.append(
@@ -396,7 +399,7 @@ enum RecordingLine {
                 throw RecordingError(
                     line: line,
                     problem: "the body does not match its digest",
-                    remedy: .restore
+                    remedy: .restoreRemedy
                 )
             }
             return bytes
@@ -405,7 +408,7 @@ enum RecordingLine {
         throw RecordingError(
             line: line,
             problem: "a body has none of the keys json, text, base64, later and omitted",
-            remedy: .restore
+            remedy: .restoreRemedy
         )
     }
 }

@@ -27,23 +27,23 @@ package struct RecordingReader {
     package mutating func read(_ bytes: [UInt8]) throws(RecordingError) {
         let bytes = incompleteLine.isEmpty ? bytes : incompleteLine + bytes
         var lines: [Range<Int>] = []
-        var start = 0
+        var lineStart = 0
         bytes.withUnsafeBufferPointer { bytes in
             for index in bytes.indices where bytes[index] == UInt8(ascii: "\n") {
-                lines.append(start..<index)
-                start = index + 1
+                lines.append(lineStart..<index)
+                lineStart = index + 1
             }
         }
-        incompleteLine = Array(bytes[start...])
+        incompleteLine = Array(bytes[lineStart...])
         guard incompleteLine.count <= Self.lineBytesMax else {
             throw lineTooLongError(lineCount + lines.count + 1)
         }
-        let first = lineCount
+        let previousLineCount = lineCount
         let read = Array(lines.enumerated()).concurrentMap { index, line in
             RecordingLine.ParsedLine(
                 bytes[line],
-                number: first + index + 1,
-                hasHeader: index + first > 0
+                number: previousLineCount + index + 1,
+                hasHeader: index + previousLineCount > 0
             )
         }
         for line in read {
@@ -89,7 +89,7 @@ package struct RecordingReader {
     private func makeError(
         _ line: Int,
         _ problem: String,
-        _ remedy: String = .restore
+        _ remedy: String = .restoreRemedy
     ) -> RecordingError {
         RecordingError(line: line, problem: problem, remedy: remedy)
     }

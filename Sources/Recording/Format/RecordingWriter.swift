@@ -92,22 +92,22 @@ package final class RecordingWriter: JournalObserver {
         }
     }
 
-    package var state: Progress { progress.withLock { $0 } }
+    package var currentProgress: Progress { progress.withLock { $0 } }
 
     // MARK: Lines
 
     package func began(_ exchange: Exchange) {
         guard isWanted(exchange) else { return }
-        var copy = exchange
-        copy.request.target = redactor.target(exchange.request.target)
-        copy.request.fields = fields(exchange.request.fields)
+        var redactedExchange = exchange
+        redactedExchange.request.target = redactor.target(exchange.request.target)
+        redactedExchange.request.fields = fields(exchange.request.fields)
         let body = self.body(exchange.request.body, exchange.request.fields)
         if case .deferred = body {
             exchangesAwaitingBody.withLock { $0[exchange.sequence] = exchange }
         } else {
-            copy.proof = proof(of: exchange)
+            redactedExchange.proof = proof(of: exchange)
         }
-        let line = redactor.line(bytes: RecordingLine.began(copy, body: body))
+        let line = redactor.line(bytes: RecordingLine.began(redactedExchange, body: body))
         progress.withLock { $0.countByParty[exchange.from, default: 0] += 1 }
         write(line)
     }
@@ -256,7 +256,7 @@ package final class RecordingWriter: JournalObserver {
 
     /// Writes the last line, which contains the number of exchanges, and closes the recording file.
     package func close() {
-        write(redactor.line(Recording.closing(progress.withLock { $0.exchangeCount })))
+        write(redactor.line(Recording.closingLine(progress.withLock { $0.exchangeCount })))
         guard SystemCalls.close(fileDescriptor) != 0 else { return }
         let reason = String(cString: strerror(errno))
         progress.withLock { progress in

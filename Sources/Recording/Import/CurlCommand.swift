@@ -21,7 +21,7 @@ struct CurlCommand {
     typealias FileReader = @Sendable (_ path: String) -> [UInt8]?
 
     private let files: FileReader
-    private var words: ArraySlice<String>
+    private var arguments: ArraySlice<String>
     private(set) var requests: [HTTPMessage.Request] = []
 
     // The properties of the request according to the flags so far.
@@ -31,23 +31,23 @@ struct CurlCommand {
     /// The names of headers that the command omits, as with `-H 'Accept:'`.
     private var removedHeaders: Set<String> = []
     private var data: [UInt8]?
-    private var isJSON = false
+    private var sendsJSON = false
     private var form: [[UInt8]] = []
     private var query: [String] = []
     private var target: String?
     private var upload: (name: String, bytes: [UInt8])?
-    private var (sendsDataAsQuery, isHeadRequest, hasLiteralURLs) = (false, false, false)
+    private var (sendsDataAsQuery, isHeadRequest, usesLiteralURLs) = (false, false, false)
 
     /// Parses one `curl` command.
     ///
     /// - Parameters:
-    ///   - words: The words of the command after `curl`.
+    ///   - arguments: The words of the command after `curl`.
     ///   - files: Reads the files that the command names.
     /// - Throws: An error when the request cannot be determined.
-    init(_ words: [String], files: @escaping FileReader) throws(Problem) {
-        self.words = words[...]
+    init(_ arguments: [String], files: @escaping FileReader) throws(Problem) {
+        self.arguments = arguments[...]
         self.files = files
-        while let word = self.words.popFirst() { try parseArgument(word) }
+        while let word = self.arguments.popFirst() { try parseArgument(word) }
         try finishRequest()
     }
 
@@ -57,7 +57,7 @@ struct CurlCommand {
         /// A flag with a value that does not affect the request.
         case ignored
         /// A flag without a value that does not affect the request.
-        case withoutValue
+        case ignoredWithoutValue
         /// A flag with which the request cannot be determined, and the reason.
         case refused(String)
         case method, header, data, rawData, binaryData, encodedData, json, form, literalForm, user
@@ -76,7 +76,7 @@ struct CurlCommand {
             "z": .refused("depends on a date"), "Q": .refused("does not use HTTP"),
         ]
         for letter in "ocDmwxUEyYPt" { flags[letter] = .ignored }
-        for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .withoutValue }
+        for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .ignoredWithoutValue }
         return flags
     }()
 
@@ -118,7 +118,7 @@ struct CurlCommand {
             "socks5-hostname", "doh-url", "pinnedpubkey", "service-name",
         ]
         for name in ignored { flags[name] = .ignored }
-        let withoutValue = [
+        let ignoredWithoutValue = [
             "silent", "show-error", "insecure", "verbose", "include", "show-headers", "location",
             "location-trusted", "fail", "fail-with-body", "fail-early", "disable",
             "no-buffer", "progress-bar", "no-progress-meter", "basic", "compressed",
@@ -135,7 +135,7 @@ struct CurlCommand {
             "proxytunnel",
             "skip-existing", "remove-on-error", "haproxy-protocol", "disallow-username-in-url",
         ]
-        for name in withoutValue { flags[name] = .withoutValue }
+        for name in ignoredWithoutValue { flags[name] = .ignoredWithoutValue }
         return flags
     }()
 
@@ -148,7 +148,7 @@ struct CurlCommand {
             let name = String(word.dropFirst(2))
             // A negated flag, such as `--no-silent`, has no effect if the flag itself has none.
             if name.hasPrefix("no-"),
-                case .withoutValue? = Self.longFlags[String(name.dropFirst(3))]
+                case .ignoredWithoutValue? = Self.longFlags[String(name.dropFirst(3))]
             {
                 return
             }
@@ -178,7 +178,7 @@ struct CurlCommand {
 
     private static func takesValue(_ flag: Flag) -> Bool {
         switch flag {
-        case .withoutValue, .refused, .query, .head, .next, .literalURLs: false
+        case .ignoredWithoutValue, .refused, .query, .head, .next, .literalURLs: false
         case .ignored, .method, .header, .data, .rawData, .binaryData, .encodedData, .json, .form,
             .literalForm, .user, .bearer, .cookie, .url, .urlQuery, .upload, .userAgent, .referer,
             .range, .target:
@@ -193,13 +193,13 @@ struct CurlCommand {
     ) throws(Problem) {
         var value = ""
         if Self.takesValue(flag) {
-            guard let text = attachedValue ?? words.popFirst() else {
+            guard let text = attachedValue ?? arguments.popFirst() else {
                 throw Problem("'\(word)' has no value")
             }
             value = text
         }
         switch flag {
-        case .withoutValue, .ignored: break
+        case .ignoredWithoutValue, .ignored: break
         case .refused(let reason):
             throw Problem(
                 "the request cannot be imported: with '\(word)' it \(reason)",
@@ -212,7 +212,7 @@ struct CurlCommand {
         case .binaryData: try add(value, "&", readsFiles: true, keepsLines: true)
         case .encodedData: add(Array(try urlEncoded(value).utf8), "&")
         case .json:
-            isJSON = true
+            sendsJSON = true
             try add(value, "", readsFiles: true, keepsLines: true)
         case .form: form.append(try formPart(value))
         case .literalForm: form.append(try formPart(value, isLiteral: true))
@@ -234,7 +234,7 @@ struct CurlCommand {
             }
             let earlierCookies = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
             set("cookie", earlierCookies + value)
-        case .literalURLs: hasLiteralURLs = true
+        case .literalURLs: usesLiteralURLs = true
         case .query: sendsDataAsQuery = true
         case .head: isHeadRequest = true
         case .url: urls.append(value)
@@ -340,8 +340,11 @@ struct CurlCommand {
         }.joined()
     }
 
-    /// Returns one field of a form: `name=value`, `name=@file` or `name=<file`, with optional
-    /// `;type=` and `;filename=`.
+    /// Returns the encoded part of a multipart body for one form argument of `curl`: `name=value`,
+    /// `name=@file` or `name=<file`, with optional `;type=` and `;filename=`.
+    ///
+    /// - Parameter isLiteral: Whether `@`, `<` and `;` have no special meaning, as with
+    ///   `--form-string`.
     private func formPart(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
         guard let (name, rest) = text.cut(at: "="), !name.isEmpty else {
             throw Problem("'\(text)' is not a form field", "Write the field as -F 'NAME=VALUE'.")
@@ -409,15 +412,15 @@ struct CurlCommand {
             throw Problem("the command has a form and data", "Remove either -F or -d.")
         }
         for url in urls { requests.append(try request(url)) }
-        (method, urls, fields, removedHeaders, data, isJSON) = (nil, [], [], [], nil, false)
+        (method, urls, fields, removedHeaders, data, sendsJSON) = (nil, [], [], [], nil, false)
         (form, query, target, upload) = ([], [], nil, nil)
-        (sendsDataAsQuery, isHeadRequest, hasLiteralURLs) = (false, false, false)
+        (sendsDataAsQuery, isHeadRequest, usesLiteralURLs) = (false, false, false)
     }
 
     private func request(_ url: String) throws(Problem) -> HTTPMessage.Request {
-        // An IPv6 address is in brackets.
+        // The brackets around an IPv6 address are not a curl pattern for several URLs.
         let rest = url.contains("://[") ? url.replacing("://[", with: "") : url
-        guard hasLiteralURLs || !rest.contains(where: { "{[".contains($0) }) else {
+        guard usesLiteralURLs || !rest.contains(where: { "{[".contains($0) }) else {
             throw Problem(
                 "curl makes several requests from '\(url)'",
                 "Write one command for each request, or add -g if the brackets are literal."
@@ -429,7 +432,7 @@ struct CurlCommand {
         var (body, fields) = (data ?? [], self.fields)
         var defaultMethod = data == nil ? "GET" : "POST"
         var type = "application/x-www-form-urlencoded"
-        if isJSON {
+        if sendsJSON {
             type = "application/json"
             if fields.value(of: "accept") == nil {
                 fields.append(HTTPMessage.Field("accept", "application/json"))

@@ -7,9 +7,9 @@ extension ImportReader {
             throw makeError(1, "the file is not UTF-8 text", "Save the commands as UTF-8.")
         }
         let commands = try ShellWords.commands(text)
-        // An invalid command makes the whole import fail. It may be the rest of the previous
-        // command, which would then be a different request, for example after an `&` without
-        // quotes.
+        // An invalid command makes the whole import fail, because it may be the end of the previous
+        // command. For example, an `&` without quotes splits a command in two, and the first part
+        // alone would be a different request.
         for command in commands { try add(command) }
         if commands.isEmpty {
             throw makeError(1, "the file has no curl command", "Pass a file with curl commands.")

@@ -6,22 +6,22 @@ extension ImportReader {
     /// Reads webhook events in the formats of the services' dashboards, exports and documentation:
     /// one event, an array, an array under `events`, `items` or `data`, or one event per line.
     mutating func events(_ bytes: [UInt8]) throws(RecordingError) {
-        var count = 0
+        var entryCount = 0
         for (line, value) in try values(bytes) {
             guard case .success(let value) = value else {
-                entry(count) { _ throws(RecordingError) in _ = try value.get() }
-                count += 1
+                entry(entryCount) { _ throws(RecordingError) in _ = try value.get() }
+                entryCount += 1
                 continue
             }
             let eventList = ["events", "items", "data"].lazy.compactMap { value[$0]?.array }.first
             for event in eventList ?? [value] {
-                entry(count) { reader throws(RecordingError) in
+                entry(entryCount) { reader throws(RecordingError) in
                     try reader.add(event: event, line)
                 }
-                count += 1
+                entryCount += 1
             }
         }
-        guard count > 0 else {
+        guard entryCount > 0 else {
             throw makeError(1, "the file has no events", "Pass a file with webhook events as JSON.")
         }
     }
@@ -33,10 +33,10 @@ extension ImportReader {
                 sender.event(event).map { (sender, $0) }
             }).first
         else {
-            let names = webhookProviders.map(\.title).joined(separator: " or ")
+            let providerTitles = webhookProviders.map(\.title).joined(separator: " or ")
             throw makeError(
                 line,
-                "this is not an event of \(names): it has no type or no ID",
+                "this is not an event of \(providerTitles): it has no type or no ID",
                 "Pass the whole body of the webhook request."
             )
         }
@@ -47,12 +47,13 @@ extension ImportReader {
                 "Set '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
             )
         }
-        let words = webhookMethodAndPath.split(separator: " ").map(String.init)
-        // The provider expects status 200.
+        let methodAndPath = webhookMethodAndPath.split(separator: " ").map(String.init)
+        // The file contains only the event; its response is assumed to have the status 200 that the
+        // provider expects.
         try add(
             HTTPMessage.Request(
-                words[0],
-                words[1],
+                methodAndPath[0],
+                methodAndPath[1],
                 fields: [HTTPMessage.Field("content-type", "application/json")],
                 body: webhookEvent.body.bytes
             ),

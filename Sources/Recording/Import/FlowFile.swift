@@ -44,8 +44,8 @@ extension ImportReader {
         else {
             throw makeError(1, "\(location) has no method or no path", "Save the flows again.")
         }
-        let start = request["timestamp_start"]?.double ?? 0
-        let end = flow["response"]?["timestamp_end"]?.double ?? start
+        let startSeconds = request["timestamp_start"]?.double ?? 0
+        let end = flow["response"]?["timestamp_end"]?.double ?? startSeconds
         let sentRequest = HTTPMessage.Request(
             method,
             path,
@@ -55,8 +55,9 @@ extension ImportReader {
         try add(
             sentRequest,
             try recordedResponse(flow, location),
-            at: start > 0 ? Instant(milliseconds: Int64(clamping: start * 1000)) : nil,
-            microseconds: Int64(clamping: (end - start) * 1_000_000)
+            at: startSeconds > 0
+                ? Instant(milliseconds: Int64(clamping: startSeconds * 1000)) : nil,
+            microseconds: Int64(clamping: (end - startSeconds) * 1_000_000)
         )
     }
 
@@ -184,18 +185,18 @@ private struct FlowReader {
 
     mutating func value(depth: Int) throws(RecordingError) -> FlowValue {
         guard depth < Self.depthMax else { throw makeError("the value is nested too deeply") }
-        var length = 0
+        var payloadLength = 0
         var digitCount = 0
         while index < end, (48...57).contains(bytes[index]), digitCount < 12 {
-            length = length * 10 + Int(bytes[index]) - 48
+            payloadLength = payloadLength * 10 + Int(bytes[index]) - 48
             (index, digitCount) = (index + 1, digitCount + 1)
         }
         guard digitCount > 0, index < end, bytes[index] == UInt8(ascii: ":") else {
             throw makeError("the length of a value is missing")
         }
         index += 1
-        guard length < end - index else { throw makeError("the file ends within a value") }
-        let payloadRange = index..<(index + length)
+        guard payloadLength < end - index else { throw makeError("the file ends within a value") }
+        let payloadRange = index..<(index + payloadLength)
         index = payloadRange.upperBound + 1
         let text = String(decoding: bytes[payloadRange], as: UTF8.self)
         switch bytes[payloadRange.upperBound] {

@@ -36,7 +36,7 @@ struct ImportReader {
         self.context = context
         decompressedBytesLeft = max(
             Importer.decompressedBytesMin,
-            byteCount * Importer.decompressionRatio
+            byteCount * Importer.decompressionRatioMax
         )
     }
 
@@ -185,7 +185,7 @@ struct ImportReader {
             throw makeError(
                 line,
                 "\(location) is \(value.text.prefix(40)), not a status between "
-                    + "\(RecordedStatus.range.lowerBound) and \(RecordedStatus.range.upperBound)",
+                    + "\(RecordedStatus.allowedCodes.lowerBound) and \(RecordedStatus.allowedCodes.upperBound)",
                 "Correct the status."
             )
         }
@@ -200,7 +200,7 @@ struct ImportReader {
     ) throws(RecordingError) -> [UInt8] {
         let name = encoding ?? ""
         do throws(BodyDecoding.Failure) {
-            let decodedByteCountMax = min(Importer.bodyMax, decompressedBytesLeft)
+            let decodedByteCountMax = min(Importer.bodyBytesMax, decompressedBytesLeft)
             let decoded = try BodyDecoding.decoded(
                 bytes,
                 encoding: encoding,
@@ -208,13 +208,13 @@ struct ImportReader {
             )
             if decoded.wasCompressed { decompressedBytesLeft -= decoded.bytes.count }
             return decoded.bytes
-        } catch .tooLong {
+        } catch .decodedBodyTooLarge {
             let problem =
-                decompressedBytesLeft < Importer.bodyMax
+                decompressedBytesLeft < Importer.bodyBytesMax
                 ? "with the body of \(location), the decompressed file would be too large"
-                : "\(location) has a body of more than \(Importer.bodyMax >> 20) MiB when decompressed"
+                : "\(location) has a body of more than \(Importer.bodyBytesMax >> 20) MiB when decompressed"
             // A body that is too large counts as much as the largest allowed body.
-            decompressedBytesLeft -= min(Importer.bodyMax, decompressedBytesLeft)
+            decompressedBytesLeft -= min(Importer.bodyBytesMax, decompressedBytesLeft)
             throw makeError(1, problem, "Save fewer flows in one file.")
         } catch {
             throw makeError(
@@ -229,11 +229,11 @@ struct ImportReader {
     static func target(_ url: String) -> String? {
         if url.hasPrefix("/") { return url }
         guard let scheme = url.firstRange(of: "://") else { return nil }
-        let rest = url[scheme.upperBound...]
-        guard let pathStart = rest.firstIndex(where: { "/?#".contains($0) }) else {
-            return rest.isEmpty ? nil : "/"
+        let urlAfterScheme = url[scheme.upperBound...]
+        guard let pathStart = urlAfterScheme.firstIndex(where: { "/?#".contains($0) }) else {
+            return urlAfterScheme.isEmpty ? nil : "/"
         }
-        let target = rest[pathStart...].prefix { $0 != "#" }
+        let target = urlAfterScheme[pathStart...].prefix { $0 != "#" }
         return target.hasPrefix("/") ? String(target) : "/" + target
     }
 

@@ -52,16 +52,16 @@ package enum Importer {
     /// The maximum nesting depth of JSON in an imported file.
     static let depthMax = 160
     /// The maximum length of one decompressed body in an imported file, in bytes.
-    static let bodyMax = 16 << 20
+    static let bodyBytesMax = 16 << 20
     /// The maximum size in bytes of all compressed bodies of an imported file after decompression.
     ///
-    /// The limit is higher for a large file: `decompressionRatio` times the size of the file.
+    /// The limit is higher for a large file: `decompressionRatioMax` times the size of the file.
     static let decompressedBytesMin = 64 << 20
-    /// The factor for the size of an imported file that limits the size of all its bodies after
-    /// decompression.
+    /// The maximum size of all decompressed bodies of an imported file, as a multiple of the size
+    /// of the file.
     ///
-    /// It applies when the result is more than `decompressedBytesMin`.
-    static let decompressionRatio = 8
+    /// This limit applies when it is higher than `decompressedBytesMin`.
+    static let decompressionRatioMax = 8
 
     /// Reads the exchanges in a file of another tool.
     ///
@@ -91,13 +91,15 @@ package enum Importer {
 
     /// Returns the format of a file according to its content; nil when it cannot be detected.
     package static func format(of bytes: [UInt8]) -> Format? {
-        let head = String(decoding: bytes.prefix(4096), as: UTF8.self)
+        let fileStartText = String(decoding: bytes.prefix(4096), as: UTF8.self)
         let first =
-            head.split(whereSeparator: \.isNewline)
+            fileStartText.split(whereSeparator: \.isNewline)
             .first { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) } ?? ""
         if first.hasPrefix("curl ") || first.hasPrefix("$ curl ") { return .curl }
         if isFlow(bytes) { return .mitmproxy }
-        if head.hasPrefix("openapi:") || bytes.containsText("\nopenapi:") { return .openapi }
+        if fileStartText.hasPrefix("openapi:") || bytes.containsText("\nopenapi:") {
+            return .openapi
+        }
         if let value = try? JSONValue(parsing: bytes, options: options) {
             if value["openapi"] != nil, value["paths"] != nil { return .openapi }
             if value["log"]?["entries"] != nil { return .har }
@@ -121,8 +123,8 @@ package enum Importer {
     /// Returns whether a file looks like a mitmproxy flow: it begins with the length of a
     /// dictionary and ends with its type marker.
     private static func isFlow(_ bytes: [UInt8]) -> Bool {
-        let rest = bytes.prefix(16).drop { (48...57).contains($0) }
-        return rest.startIndex > 0 && rest.first == UInt8(ascii: ":")
+        let bytesAfterLength = bytes.prefix(16).drop { (48...57).contains($0) }
+        return bytesAfterLength.startIndex > 0 && bytesAfterLength.first == UInt8(ascii: ":")
             && bytes.prefix(400).contains(UInt8(ascii: ";")) && bytes.last == UInt8(ascii: "}")
     }
 

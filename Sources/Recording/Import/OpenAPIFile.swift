@@ -69,7 +69,8 @@ private struct OpenAPIOperation {
     private static let depthMax = 24
     /// The maximum number of schemas that are read for one operation.
     ///
-    /// Without this limit, schemas that refer to several schemas could multiply at each level.
+    /// A schema can refer to several other schemas. Without this limit, the number of schemas could
+    /// multiply at each level.
     private static let schemaCountMax = 10_000
 
     let document: JSONValue
@@ -83,8 +84,9 @@ private struct OpenAPIOperation {
         self.parameters = parameters
     }
 
-    /// Returns a request and a response made of the operation's examples; nil when a required part
-    /// of them has no example.
+    /// Builds a request and a response from the operation's examples.
+    ///
+    /// Returns nil when a required part of the request or response has no example.
     mutating func exchange(
         _ method: String,
         _ path: String
@@ -103,7 +105,8 @@ private struct OpenAPIOperation {
             case "path": target = target.replacing("{\(name)}", with: value.percentEncoded)
             case "query": query.append("\(name.percentEncoded)=\(value.percentEncoded)")
             case "header": fields.append(HTTPMessage.Field(name, value))
-            // A cookie is left out: it is a credential, and the example is never a real credential.
+            // A cookie is left out, because it is a credential and its example is never a real
+            // credential.
             default: continue
             }
         }

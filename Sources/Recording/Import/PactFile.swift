@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Reads a Pact file of specification 3 or 4, which lists the responses that a client expects of
+/// Reads a Pact file of specification 3 or 4, which lists the responses that a client expects from
 /// the backend.
 extension ImportReader {
     mutating func pact(_ file: JSONValue) throws(RecordingError) {

@@ -4,11 +4,11 @@ internal import Providers
 /// Reads a Postman collection of format 2.0 or 2.1: its requests and their saved responses.
 extension ImportReader {
     mutating func postman(_ file: JSONValue) throws(RecordingError) {
-        let schema = file["info"]?["schema"]?.string ?? ""
-        guard schema.contains("/collection/v2.") else {
+        let schemaURL = file["info"]?["schema"]?.string ?? ""
+        guard schemaURL.contains("/collection/v2.") else {
             throw makeError(
                 1,
-                "/info/schema is '\(schema.prefix(80))'; only collections of format 2 are supported",
+                "/info/schema is '\(schemaURL.prefix(80))'; only collections of format 2 are supported",
                 "Export the collection from Postman as v2.1."
             )
         }
@@ -133,7 +133,7 @@ private struct PostmanCollection {
         _ location: String,
         _ inheritedAuth: JSONValue?
     ) throws(RecordingError) -> HTTPMessage.Request {
-        // A request may be a string with only a URL.
+        // A request may be a string that contains only a URL; its method is then GET.
         let method = value["method"]?.string?.uppercased() ?? "GET"
         let url = value.string.map(JSONValue.string) ?? value["url"]
         guard ImportReader.isMethod(method), let url else {
@@ -181,7 +181,8 @@ private struct PostmanCollection {
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
-        // Replaces path variables, as in `/users/:id`, with the values next to the URL.
+        // Replaces path variables, as in `/users/:id`, with their values from the list `variable`
+        // of the URL.
         let pathVariables = Self.pairs(url["variable"])
         let path = pathAndQuery[0].split(separator: "/", omittingEmptySubsequences: false)
             .map { part in
@@ -301,11 +302,11 @@ private struct PostmanCollection {
         -> String
     {
         var output = ""
-        var rest = text[...]
-        while let open = rest.firstRange(of: "{{"),
-            let closingBraces = rest[open.upperBound...].firstRange(of: "}}")
+        var remainingText = text[...]
+        while let open = remainingText.firstRange(of: "{{"),
+            let closingBraces = remainingText[open.upperBound...].firstRange(of: "}}")
         {
-            let name = String(rest[open.upperBound..<closingBraces.lowerBound])
+            let name = String(remainingText[open.upperBound..<closingBraces.lowerBound])
             guard let value = variables[name] else {
                 throw reader.makeError(
                     1,
@@ -313,10 +314,10 @@ private struct PostmanCollection {
                     "Set the variable in the collection, and export the collection again."
                 )
             }
-            output += rest[..<open.lowerBound] + value
-            rest = rest[closingBraces.upperBound...]
+            output += remainingText[..<open.lowerBound] + value
+            remainingText = remainingText[closingBraces.upperBound...]
         }
-        return output + rest
+        return output + remainingText
     }
 
     /// Returns a list of names and values as a dictionary; format 2.0 writes some of these lists as

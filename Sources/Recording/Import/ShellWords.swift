@@ -34,7 +34,7 @@ enum ShellWords {
     private struct PosixReader {
         // The reader processes code points, because a quote followed by a combining mark is still a
         // quote.
-        private var rest: ArraySlice<Unicode.Scalar>
+        private var remainingScalars: ArraySlice<Unicode.Scalar>
         private(set) var commands: [Command] = []
         private var line = 1
         private var start = 1
@@ -45,23 +45,23 @@ enum ShellWords {
         private var unquotedWord = ""
         /// Whether the next word is the target of a redirection (`>` or `<`), which is ignored.
         private var isRedirectionTarget = false
-        /// Whether the following words belong to a command behind a pipe (`|`), which is ignored.
-        private var isBehindPipe = false
+        /// Whether the following words belong to a command after a pipe (`|`), which is ignored.
+        private var isAfterPipe = false
 
-        init(_ text: String) { rest = Array(text.unicodeScalars)[...] }
+        init(_ text: String) { remainingScalars = Array(text.unicodeScalars)[...] }
 
         private func makeError(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
             RecordingError(line: line, problem: problem, remedy: remedy)
         }
 
         private mutating func consume() -> Unicode.Scalar? {
-            guard let scalar = rest.popFirst() else { return nil }
+            guard let scalar = remainingScalars.popFirst() else { return nil }
             if scalar == "\n" { line += 1 }
             return scalar
         }
 
         private mutating func consume(_ scalar: Unicode.Scalar) -> Bool {
-            guard rest.first == scalar else { return false }
+            guard remainingScalars.first == scalar else { return false }
             _ = consume()
             return true
         }
@@ -79,7 +79,7 @@ enum ShellWords {
                 isRedirectionTarget = false
                 return
             }
-            if isBehindPipe { return }
+            if isAfterPipe { return }
             if Self.hasBraceExpansion(unquotedWord) {
                 throw makeError(
                     line,
@@ -93,7 +93,7 @@ enum ShellWords {
         private mutating func endCommand() throws(RecordingError) {
             try endWord()
             if !words.isEmpty { commands.append(Command(line: start, words: words)) }
-            (words, isRedirectionTarget, isBehindPipe) = ([], false, false)
+            (words, isRedirectionTarget, isAfterPipe) = ([], false, false)
             start = line
         }
 
@@ -122,13 +122,13 @@ enum ShellWords {
                         try endCommand()
                     } else {
                         try endWord()
-                        isBehindPipe = true
+                        isAfterPipe = true
                     }
                 case "<", ">": try redirect(scalar)
                 case "(", ")", "`": throw substitutionError()
                 case "\\": readEscape()
                 case "#" where word == nil:
-                    while let next = rest.first, next != "\n" { _ = consume() }
+                    while let next = remainingScalars.first, next != "\n" { _ = consume() }
                 case "'": try readQuote(line)
                 case "\"": try readDoubleQuote(line)
                 case "$": try readDollar()
@@ -140,11 +140,15 @@ enum ShellWords {
         }
 
         private mutating func redirect(_ scalar: Unicode.Scalar) throws(RecordingError) {
-            if scalar == "<", rest.first == "<" || rest.first == "(" { throw substitutionError() }
+            if scalar == "<", remainingScalars.first == "<" || remainingScalars.first == "(" {
+                throw substitutionError()
+            }
             // The number in `2>` is a file descriptor, not a word.
             if let word, word.allSatisfy(\.isNumber) { (self.word, unquotedWord) = (nil, "") }
             try endWord()
-            while let next = rest.first, [">", "&", "|"].contains(next) { _ = consume() }
+            while let next = remainingScalars.first, [">", "&", "|"].contains(next) {
+                _ = consume()
+            }
             isRedirectionTarget = true
         }
 
@@ -157,7 +161,9 @@ enum ShellWords {
         }
 
         private mutating func readEscape() {
-            if rest.first == "\r", rest.dropFirst().first == "\n" { _ = consume() }
+            if remainingScalars.first == "\r", remainingScalars.dropFirst().first == "\n" {
+                _ = consume()
+            }
             guard let next = consume(), next != "\n" else { return }
             append(next, isQuoted: true)
         }
@@ -177,7 +183,7 @@ enum ShellWords {
                 switch next {
                 case "\"": return
                 case "`": throw substitutionError()
-                case "$" where startsVariableName(rest.first): throw substitutionError()
+                case "$" where startsVariableName(remainingScalars.first): throw substitutionError()
                 case "\\":
                     guard let escaped = consume() else { break }
                     if escaped == "\n" { continue }
@@ -197,14 +203,14 @@ enum ShellWords {
         }
 
         private mutating func readDollar() throws(RecordingError) {
-            if rest.first == "'" {
+            if remainingScalars.first == "'" {
                 let openingLine = line
                 _ = consume()
                 return try readANSIQuote(openingLine)
             }
             // `$"…"` is the same as `"…"`, because no translation exists.
-            if rest.first == "\"" { return }
-            if startsVariableName(rest.first) { throw substitutionError() }
+            if remainingScalars.first == "\"" { return }
+            if startsVariableName(remainingScalars.first) { throw substitutionError() }
             append("$", isQuoted: false)
         }
 
@@ -263,7 +269,7 @@ enum ShellWords {
         ) -> UInt32? {
             var value = start
             for _ in 0..<countMax {
-                guard let next = rest.first,
+                guard let next = remainingScalars.first,
                     let digit = Character(next).hexDigitValue.map(UInt32.init), digit < radix
                 else { break }
                 _ = consume()
@@ -277,7 +283,7 @@ enum ShellWords {
 
     private static func windowsCommands(_ text: String) -> [Command] {
         var commands: [Command] = []
-        var rest = Array(text.replacing("\r\n", with: "\n").unicodeScalars)[...]
+        var remainingScalars = Array(text.replacing("\r\n", with: "\n").unicodeScalars)[...]
         var (line, start, isQuoted) = (1, 1, false)
         var commandText = String.UnicodeScalarView()
         func end() {
@@ -287,18 +293,18 @@ enum ShellWords {
             isQuoted = false
             start = line
         }
-        while let scalar = rest.popFirst() {
+        while let scalar = remainingScalars.popFirst() {
             switch scalar {
             case "^" where !isQuoted:
-                guard var next = rest.popFirst() else { break }
+                guard var next = remainingScalars.popFirst() else { break }
                 if next == "\n" {
                     line += 1
                     // The character after a continued line is literal, even another line break.
-                    guard let characterAfterBreak = rest.popFirst() else { break }
+                    guard let characterAfterBreak = remainingScalars.popFirst() else { break }
                     next = characterAfterBreak
                     if next == "\n" { line += 1 }
                     if next == " " || next == "^" {
-                        rest = [next] + rest
+                        remainingScalars = [next] + remainingScalars
                         break
                     }
                 }
@@ -323,13 +329,13 @@ enum ShellWords {
         var word: String.UnicodeScalarView?
         var isQuoted = false
         var backslashCount = 0
-        var rest = text[...]
+        var remainingScalars = text[...]
         func append(_ scalar: Unicode.Scalar, _ count: Int = 1) {
             var extendedWord = word ?? String.UnicodeScalarView()
             extendedWord.append(contentsOf: repeatElement(scalar, count: count))
             word = extendedWord
         }
-        while let scalar = rest.popFirst() {
+        while let scalar = remainingScalars.popFirst() {
             if scalar == "\\" {
                 backslashCount += 1
                 continue
@@ -342,8 +348,8 @@ enum ShellWords {
             backslashCount = 0
             switch scalar {
             case "\"" where isEscaped: append("\"")
-            case "\"" where isQuoted && rest.first == "\"":
-                rest.removeFirst()
+            case "\"" where isQuoted && remainingScalars.first == "\"":
+                remainingScalars.removeFirst()
                 append("\"")
             case "\"":
                 isQuoted.toggle()

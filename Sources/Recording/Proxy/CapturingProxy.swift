@@ -145,7 +145,7 @@ private enum HTTPHandlers {
     /// The caller may send a request before the previous request has its response.
     static func serverCodec() -> [Handler] {
         [
-            HTTPResponseEncoder(configuration: .verbatim),
+            HTTPResponseEncoder(configuration: .verbatimConfiguration),
             ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes)),
             HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(),
         ]
@@ -156,7 +156,7 @@ private enum HTTPHandlers {
     /// They also pass on interim responses, such as status 100.
     static func clientCodec() -> [Handler] {
         [
-            HTTPRequestEncoder(configuration: .verbatim),
+            HTTPRequestEncoder(configuration: .verbatimConfiguration),
             ByteToMessageHandler(
                 HTTPResponseDecoder(
                     leftOverBytesStrategy: .forwardBytes,
@@ -186,7 +186,7 @@ extension ByteToMessageHandler: HTTPDecoding {}
 
 extension HTTPResponseEncoder.Configuration {
     /// A configuration that forwards the headers of the backend unchanged.
-    fileprivate static var verbatim: Self {
+    fileprivate static var verbatimConfiguration: Self {
         var configuration = Self()
         configuration.automaticallySetFramingHeaders = false
         return configuration
@@ -195,7 +195,7 @@ extension HTTPResponseEncoder.Configuration {
 
 extension HTTPRequestEncoder.Configuration {
     /// A configuration that forwards the headers of the caller unchanged.
-    fileprivate static var verbatim: Self {
+    fileprivate static var verbatimConfiguration: Self {
         var configuration = Self()
         configuration.automaticallySetFramingHeaders = false
         return configuration
@@ -311,7 +311,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
             if head.headers.contains(name: "expect") { begin() }
         case .body(let buffer):
             exchangeInProgress?.request.append(buffer)
-            send(.body(.byteBuffer(buffer)))
+            forwardRequestPart(.body(.byteBuffer(buffer)))
             if let exchangeInProgress, exchangeInProgress.sequence == nil,
                 exchangeInProgress.request.count > Self.heldByteCountMax
             {
@@ -319,7 +319,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
             }
         case .end(let trailers):
             exchangeInProgress?.isRequestComplete = true
-            send(.end(trailers))
+            forwardRequestPart(.end(trailers))
             recordDeferredBody()
             begin()
         }
@@ -342,17 +342,17 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// (RFC 9110, section 12.5.3); nil when the proxy can decode all encodings.
     private static func readableEncodings(_ headers: HTTPHeaders) -> String? {
         let acceptedEncodings = headers[canonicalForm: "accept-encoding"]
-        let isReadable = { (item: Substring) in
+        let isReadableEncoding = { (item: Substring) in
             let name = item.prefix { $0 != ";" && $0 != " " }.lowercased()
             return ["gzip", "x-gzip", "deflate", "identity", ""].contains(name)
         }
-        guard acceptedEncodings.contains(where: { !isReadable($0) }) else { return nil }
-        let keptEncodings = acceptedEncodings.filter(isReadable)
+        guard acceptedEncodings.contains(where: { !isReadableEncoding($0) }) else { return nil }
+        let keptEncodings = acceptedEncodings.filter(isReadableEncoding)
         return keptEncodings.isEmpty ? "identity" : keptEncodings.joined(separator: ", ")
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(.closed, "the caller disconnected", respondsToCaller: false)
+        failExchange(.closed, "the caller disconnected", respondsToCaller: false)
         if !isTunnelOpen { backend?.close(promise: nil) }
         context.fireChannelInactive()
     }
@@ -369,7 +369,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
 
     // MARK: To the backend
 
-    private func send(_ part: HTTPClientRequestPart) {
+    private func forwardRequestPart(_ part: HTTPClientRequestPart) {
         guard exchangeInProgress?.sequence != nil, let backend, !isConnecting else {
             exchangeInProgress?.heldParts.append(part)
             return
@@ -476,11 +476,12 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                     backend = channel
                     sendHeldParts()
                 case .failure(let error):
-                    // All attempts fail for the same reason, and the library's error text is for
-                    // programmers.
+                    // The text of a `NIOConnectionError` lists every connection attempt and is
+                    // written for programmers. All attempts fail for the same reason, so a short
+                    // text replaces the list.
                     let reason =
                         error is NIOConnectionError ? "nothing is listening there" : "\(error)"
-                    fail(
+                    failExchange(
                         .refused,
                         "cannot connect to the backend at \(target.host):\(target.port): \(reason)"
                     )
@@ -520,18 +521,19 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                 caller.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
                 return tunnel(sequence)
             }
-            // A server may stop reading requests after an upgrade request.
-            let keepsAlive =
+            // A server may stop reading requests after an upgrade request, so the connection is not
+            // used again.
+            let keepsConnectionOpen =
                 head.isKeepAlive && completedExchange.head.isKeepAlive
                 && completedExchange.isRequestComplete
                 && !completedExchange.head.headers.contains(name: "upgrade")
-            if !keepsAlive {
+            if !keepsConnectionOpen {
                 backend?.close(promise: nil)
                 backend = nil
             }
             let callerToClose = caller
             caller.writeAndFlush(HTTPServerResponsePart.end(trailers)).whenComplete { _ in
-                if !keepsAlive { callerToClose.close(promise: nil) }
+                if !keepsConnectionOpen { callerToClose.close(promise: nil) }
             }
         }
     }
@@ -602,7 +604,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     func backendClosed(_ channel: any Channel) {
         guard channel === backend else { return }
         backend = nil
-        fail(.closed, "the backend closed the connection without a complete response")
+        failExchange(.closed, "the backend closed the connection without a complete response")
     }
 
     /// Slows the caller down when the backend reads slowly.
@@ -615,7 +617,11 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// The proxy closes the connection of the caller, which is what the caller would see without
     /// the proxy. If the backend cannot be reached at all, the caller gets a response with status
     /// 502 and the reason.
-    private func fail(_ failure: Exchange.Failure, _ text: String, respondsToCaller: Bool = true) {
+    private func failExchange(
+        _ failure: Exchange.Failure,
+        _ text: String,
+        respondsToCaller: Bool = true
+    ) {
         guard let failedExchange = exchangeInProgress else { return }
         exchangeInProgress = nil
         if let sequence = failedExchange.sequence {

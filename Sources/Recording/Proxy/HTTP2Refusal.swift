@@ -8,27 +8,27 @@ final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
     typealias OutboundOut = ByteBuffer
 
     /// The HTTP/2 error code HTTP_1_1_REQUIRED.
-    private static let errorCode: UInt32 = 0xd
+    private static let http11RequiredErrorCode: UInt32 = 0xd
     private static let reason = "the recorder supports only HTTP/1.1"
     /// The time that a refused client has to close the connection itself.
     private static let closeDelay: TimeAmount = .seconds(2)
 
-    private var isRefused = false
+    private var isConnectionRefused = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // Everything that the client sends after the refusal is ignored.
-        if isRefused { return }
+        if isConnectionRefused { return }
         guard unwrapInboundIn(data).readableBytesView.starts(with: "PRI ".utf8) else {
             context.fireChannelRead(data)
             context.pipeline.syncOperations.removeHandler(self).whenComplete { _ in }
             return
         }
-        isRefused = true
+        isConnectionRefused = true
         var buffer = context.channel.allocator.buffer(capacity: 64)
         Self.writeFrame(type: 4, payloadLength: 0, &buffer)
         Self.writeFrame(type: 7, payloadLength: 8 + Self.reason.utf8.count, &buffer)
         buffer.writeInteger(UInt32(0))
-        buffer.writeInteger(Self.errorCode)
+        buffer.writeInteger(Self.http11RequiredErrorCode)
         buffer.writeString(Self.reason)
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
         // Closing the connection at once would lose the refusal if the client is still sending.

@@ -8,22 +8,22 @@ internal import NIOWebSocket
 final class WebSocketTunnel: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let otherSide: any Channel
+    private let otherChannel: any Channel
     private var messageParser: WebSocketMessageParser?
     private let recordMessage: (WebSocketMessageParser.Message) -> Void
 
     /// Creates the forwarding of one direction of a WebSocket connection.
     ///
     /// - Parameters:
-    ///   - otherSide: The connection to which the bytes are forwarded.
+    ///   - otherChannel: The connection to which the bytes are forwarded.
     ///   - bodyMax: The maximum length in bytes of a message whose content is kept.
     ///   - recordMessage: Receives each message when it is complete.
     init(
-        to otherSide: any Channel,
+        to otherChannel: any Channel,
         bodyMax: Int,
         recordMessage: @escaping (WebSocketMessageParser.Message) -> Void
     ) {
-        self.otherSide = otherSide
+        self.otherChannel = otherChannel
         self.recordMessage = recordMessage
         messageParser = WebSocketMessageParser(bodyMax: bodyMax)
     }
@@ -37,17 +37,17 @@ final class WebSocketTunnel: ChannelInboundHandler {
             // bytes are still forwarded, but no more messages are reported.
             messageParser = nil
         }
-        otherSide.writeAndFlush(buffer, promise: nil)
+        otherChannel.writeAndFlush(buffer, promise: nil)
     }
 
     /// Slows the sender down when the receiver reads slowly.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        otherSide.setOption(.autoRead, value: context.channel.isWritable).whenComplete { _ in }
+        otherChannel.setOption(.autoRead, value: context.channel.isWritable).whenComplete { _ in }
         context.fireChannelWritabilityChanged()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        otherSide.close(promise: nil)
+        otherChannel.close(promise: nil)
         context.fireChannelInactive()
     }
 

@@ -14,7 +14,7 @@ package enum RecordingCheck {
         package let request: String
         /// The location of the value, such as `response body /user/token` or `request header
         /// authorization`.
-        package let place: String
+        package let location: String
         /// The kind of secret that the value looks like, such as `token` or `mail`.
         package let kind: String
     }
@@ -53,8 +53,8 @@ package enum RecordingCheck {
 
     private static func findings(in exchange: Exchange, _ redactedCopy: Exchange) -> [Finding] {
         var changedValues: [(String, String)] = []
-        func recordChange(_ place: String, _ before: String, _ after: String) {
-            if before != after { changedValues.append((place, kind(of: after, beyond: before))) }
+        func recordChange(_ location: String, _ before: String, _ after: String) {
+            if before != after { changedValues.append((location, kind(of: after, beyond: before))) }
         }
         func recordChange(
             _ side: String,
@@ -69,17 +69,17 @@ package enum RecordingCheck {
                 )
             }
         }
-        func recordChange(_ place: String, _ before: [UInt8], _ after: [UInt8]) {
+        func recordChange(_ location: String, _ before: [UInt8], _ after: [UInt8]) {
             guard before != after else { return }
             let values = (try? JSONValue(parsing: before), try? JSONValue(parsing: after))
             guard case (let left?, let right?) = values else {
                 let text = String(decoding: before, as: UTF8.self)
-                return recordChange(place, text, String(decoding: after, as: UTF8.self))
+                return recordChange(location, text, String(decoding: after, as: UTF8.self))
             }
             for difference in left.differences(from: right) {
                 let pointer = difference.pointer
                 recordChange(
-                    "\(place) \(pointer)",
+                    "\(location) \(pointer)",
                     left[pointer]?.text ?? "",
                     right[pointer]?.text ?? ""
                 )
@@ -95,17 +95,19 @@ package enum RecordingCheck {
         for (before, after) in zip(exchange.effects, redactedCopy.effects) {
             recordChange("message", before.content.bytes, after.content.bytes)
         }
-        return changedValues.map { place, kind in
+        return changedValues.map { location, kind in
             Finding(
                 sequence: exchange.sequence,
                 request: "\(redactedCopy.request.method) \(redactedCopy.request.target)",
-                place: place,
+                location: location,
                 kind: kind
             )
         }
     }
 
-    /// Returns the kind of the first secret that redaction replaced with a placeholder in a string.
+    /// Returns the kind of the first placeholder that redaction inserted into a string.
+    ///
+    /// `before` is the string before redaction, and `after` is the string after redaction.
     private static func kind(of after: String, beyond before: String) -> String {
         let earlierPlaceholders = Set(Placeholder.all(in: before).map(\.text))
         return Placeholder.all(in: after).first { !earlierPlaceholders.contains($0.text) }?.kind

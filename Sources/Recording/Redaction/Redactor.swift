@@ -14,12 +14,12 @@ package struct Redactor: Sendable {
     /// The secrets, headers and names that the redactor has seen so far.
     private struct Caches {
         var placeholders: [String: String] = [:]
-        var knownSecrets = KnownSecrets(countMax: knownSecretCountMax)
+        var knownSecrets = KnownSecrets(removableValueCountMax: knownSecretCountMax)
         /// Headers that contain no secret, cached because most headers repeat within a session.
         var fieldsWithoutSecrets: Set<HTTPMessage.Field> = []
         /// The kind of secret that a header, JSON member or parameter holds, by its name; nil when
         /// it holds none.
-        var kindByNameAndPosition: [SecretNames.Position: [String: String?]] = [:]
+        var secretKindByNameAndPosition: [SecretNames.Position: [String: String?]] = [:]
     }
 
     /// The maximum number of secrets that are searched for in every line of the recording.
@@ -32,7 +32,7 @@ package struct Redactor: Sendable {
     private static let knownSecretLengthMin = 8
     /// The maximum number of cached names and headers, so that a recorded client with ten thousand
     /// names does not fill the memory.
-    private static let nameCountMax = 4096
+    private static let cachedNameCountMax = 4096
     /// The maximum length in bytes of a header value that is cached.
     ///
     /// Longer values rarely repeat.
@@ -57,31 +57,32 @@ package struct Redactor: Sendable {
         self.names = names
         for secret in secrets where !secret.isEmpty {
             let value = secret.exposed
-            _ = placeholder("secret", value, isKept: true)
+            _ = placeholder("secret", value, isPermanent: true)
             let schemeAndCredential = value.split(separator: " ").map(String.init)
             if schemeAndCredential.count == 2 {
-                _ = placeholder("secret", schemeAndCredential[1], isKept: true)
+                _ = placeholder("secret", schemeAndCredential[1], isPermanent: true)
             }
         }
     }
 
     private var redaction: Redaction {
-        let lookUpDeclaredKind = Redaction.lookup(names)
+        let lookUpDeclaredKind = Redaction.kindLookup(names)
         return Redaction(
             kind: { name, position in
-                if let cachedResult = caches.withLock({ $0.kindByNameAndPosition[position]?[name] })
-                {
+                if let cachedResult = caches.withLock({
+                    $0.secretKindByNameAndPosition[position]?[name]
+                }) {
                     return cachedResult
                 }
                 let kind = lookUpDeclaredKind(name, position)
                 caches.withLock { caches in
                     guard
-                        caches.kindByNameAndPosition[position, default: [:]].count
-                            < Self.nameCountMax
+                        caches.secretKindByNameAndPosition[position, default: [:]].count
+                            < Self.cachedNameCountMax
                     else {
                         return
                     }
-                    caches.kindByNameAndPosition[position, default: [:]].updateValue(
+                    caches.secretKindByNameAndPosition[position, default: [:]].updateValue(
                         kind,
                         forKey: name
                     )
@@ -92,7 +93,7 @@ package struct Redactor: Sendable {
         )
     }
 
-    private func placeholder(_ kind: String, _ value: String, isKept: Bool = false) -> String {
+    private func placeholder(_ kind: String, _ value: String, isPermanent: Bool = false) -> String {
         let fingerprint = Digest.fingerprint(value, key: key)
         return caches.withLock { caches in
             if let cachedResult = caches.placeholders[value] { return cachedResult }
@@ -104,9 +105,10 @@ package struct Redactor: Sendable {
                 caches.placeholders.removeAll()
             }
             caches.placeholders[value] = newPlaceholder
-            if value.utf8.count >= Self.knownSecretLengthMin, isKept || Self.isUnlikelySecret(value)
+            if value.utf8.count >= Self.knownSecretLengthMin,
+                isPermanent || Self.isUnlikelySecret(value)
             {
-                caches.knownSecrets.add(value, newPlaceholder, isKept: isKept)
+                caches.knownSecrets.add(value, newPlaceholder, isPermanent: isPermanent)
             }
             return newPlaceholder
         }
@@ -127,7 +129,9 @@ package struct Redactor: Sendable {
     /// far replaced.
     package func line(_ value: JSONValue) -> [UInt8] { line(bytes: value.bytes) }
 
-    func line(bytes: [UInt8]) -> [UInt8] { caches.withLock { $0.knownSecrets.replaced(in: bytes) } }
+    func line(bytes: [UInt8]) -> [UInt8] {
+        caches.withLock { $0.knownSecrets.maskingSecrets(in: bytes) }
+    }
 
     /// Returns whether bytes contain a known secret.
     ///
@@ -150,7 +154,7 @@ package struct Redactor: Sendable {
             let redacted = redaction.fields([field])[0]
             if redacted == field {
                 caches.withLock { caches in
-                    if caches.fieldsWithoutSecrets.count >= Self.nameCountMax {
+                    if caches.fieldsWithoutSecrets.count >= Self.cachedNameCountMax {
                         caches.fieldsWithoutSecrets.removeAll()
                     }
                     caches.fieldsWithoutSecrets.insert(field)

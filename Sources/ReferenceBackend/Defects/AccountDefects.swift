@@ -30,7 +30,9 @@ extension Defect {
             breaks: "S-22"
         ) {
             $0.beforeStoringRegistration { store, db, _, id in
-                if let user = try store.user(db, known: id) { try Accounts.unlink(db, user.id) }
+                if let user = try store.user(db, known: id) {
+                    try Accounts.unlinkAccount(db, user.id)
+                }
             }
         },
         Defect(
@@ -133,9 +135,9 @@ extension Defect {
             "a registration reads and inserts the user in two transactions",
             breaks: "S-22"
         ) {
-            let correctRule = $0.registration.perform
+            let correctRule = $0.registration.performRegistration
             let rendezvous = Rendezvous()
-            $0.registration.perform = { store, registration, id in
+            $0.registration.performRegistration = { store, registration, id in
                 let isKnown = try await store.pool.read { db in try store.user(db, known: id) != nil
                 }
                 if !isKnown {
@@ -184,7 +186,7 @@ extension Defect {
         ) {
             let correctRule = $0.accounts.linkAccount
             $0.accounts.linkAccount = { db, accountID, userID in
-                try Accounts.unlink(db, userID)
+                try Accounts.unlinkAccount(db, userID)
                 return try correctRule(db, accountID, userID)
             }
         },
@@ -216,8 +218,8 @@ extension Defect {
         ) {
             let correctRule = $0.accounts.claimUser
             $0.accounts.claimUser = { accounts, db, login in
-                let result = try correctRule(accounts, db, login)
-                guard case .claimed = result else { return result }
+                let loginResult = try correctRule(accounts, db, login)
+                guard case .claimed = loginResult else { return loginResult }
                 return .claimed(appUserID: UUID().uuidString)
             }
         },
@@ -280,8 +282,8 @@ extension Defect {
         ) {
             let correctRule = $0.accounts.completeLogin
             $0.accounts.completeLogin = { accounts, login in
-                let result = try await correctRule(accounts, login)
-                guard case .recovered(let id) = result else { return result }
+                let loginResult = try await correctRule(accounts, login)
+                guard case .recovered(let id) = loginResult else { return loginResult }
                 return .recovered(appUserID: login.currentAppUserID ?? id)
             }
         },
@@ -406,8 +408,8 @@ extension Defect {
             "a registration that cannot be stored gets no response",
             breaks: "S-33"
         ) {
-            let correctRule = $0.registration.perform
-            $0.registration.perform = { store, registration, id in
+            let correctRule = $0.registration.performRegistration
+            $0.registration.performRegistration = { store, registration, id in
                 do {
                     return try await correctRule(store, registration, id)
                 } catch {
@@ -451,7 +453,7 @@ extension Defect {
                 if let heir = heirsByPreviousUserID.withLockedValue({ $0[previous] }),
                     heir != account
                 {
-                    try store.move(db, from: heir, to: account)
+                    try store.movePurchases(db, from: heir, to: account)
                 }
                 try correctRule(store, db, previous, account)
                 heirsByPreviousUserID.withLockedValue { $0[previous] = account }

@@ -108,11 +108,11 @@ extension Defect {
                 guard correctRule(header, body, key, ageMaxInSeconds), let header else {
                     return false
                 }
-                let first = seenRequests.withLockedValue { seenRequests in
+                let firstSignatureHeader = seenRequests.withLockedValue { seenRequests in
                     seenRequests[body] = seenRequests[body] ?? header
                     return seenRequests[body]
                 }
-                return first == header
+                return firstSignatureHeader == header
             }
         },
         Defect(
@@ -121,8 +121,8 @@ extension Defect {
             breaks: "S-01"
         ) {
             let seenRequests = NIOLockedValueBox<Set<String>>([])
-            let (unauthorizedResponse, read, perform) = (
-                $0.route.unauthorizedResponse, $0.route.read, $0.delivery.perform
+            let (unauthorizedResponse, read, performSteps) = (
+                $0.route.unauthorizedResponse, $0.route.read, $0.delivery.performSteps
             )
             $0.route.unauthorizedResponse = { body in
                 if let event = try? read(body) {
@@ -130,11 +130,11 @@ extension Defect {
                 }
                 return unauthorizedResponse(body)
             }
-            $0.delivery.perform = { steps in
+            $0.delivery.performSteps = { steps in
                 if seenRequests.withLockedValue({ $0.contains(steps.event.id) }) {
                     return .duplicate
                 }
-                return try await perform(steps)
+                return try await performSteps(steps)
             }
         },
     ]

@@ -39,21 +39,21 @@ extension Defect: Hashable, CaseIterable {
         + accounts + tokens + purchasely
 
     package init?(rawValue: String) {
-        guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else {
+        guard let knownDefect = Self.allCases.first(where: { $0.rawValue == rawValue }) else {
             return nil
         }
-        self = known
+        self = knownDefect
     }
 
     package static func == (left: Defect, right: Defect) -> Bool { left.rawValue == right.rawValue }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
-    /// The defects in the code of the published identity guide that this backend can show, in its
-    /// webhook, registration and login.
+    /// The defects in the code of the published identity guide that this backend can reproduce in
+    /// its webhook, registration and login.
     ///
-    /// In the defect list they have the numbers; `Conformance.docc` maps the numbers
-    /// to these names.
+    /// The identity rules (part D) give the defects of a backend the numbers.
+    /// `Conformance.docc` maps these numbers to the names used here.
     package static let identityGuideDefects = Set(
         [
             "no-authorization-check", "dedupe-check-then-write", "last-write-wins",

@@ -16,7 +16,7 @@ extension Defect {
             "S-07",
             "A-01"
         ) {
-            $0.delivery.perform = { steps in
+            $0.delivery.performSteps = { steps in
                 let subscribers = try await steps.read()
                 try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
                 return .applied
@@ -28,7 +28,7 @@ extension Defect {
             "the check for duplicates runs before the event's transaction",
             breaks: "S-03"
         ) {
-            $0.delivery.perform = { steps in
+            $0.delivery.performSteps = { steps in
                 if try await steps.isMarkedProcessed() { return .duplicate }
                 let subscribers = try await steps.read()
                 try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
@@ -44,15 +44,15 @@ extension Defect {
             "S-12"
         ) {
             let rendezvous = Rendezvous()
-            $0.delivery.perform = { steps in
-                let known = try await steps.subscriptions()
-                if let id = steps.event.appUserID, !known.isEmpty {
+            $0.delivery.performSteps = { steps in
+                let knownSubscriptions = try await steps.subscriptions()
+                if let id = steps.event.appUserID, !knownSubscriptions.isEmpty {
                     await rendezvous.waitForSecondRequest(id)
                 }
                 let subscribers = try await steps.read()
                 return try await steps.store.pool.write { db in
                     guard try steps.markProcessed(db) else { return .duplicate }
-                    for subscription in known {
+                    for subscription in knownSubscriptions {
                         try subscription.save(db, onConflict: .replace)
                     }
                     try steps.apply(db, subscribers)
@@ -66,8 +66,8 @@ extension Defect {
             breaks: "S-21"
         ) {
             let rendezvous = Rendezvous()
-            let correctRule = $0.delivery.perform
-            $0.delivery.perform = { steps in
+            let correctRule = $0.delivery.performSteps
+            $0.delivery.performSteps = { steps in
                 let event = steps.event
                 guard let id = event.appUserID, try await steps.isUnknownUser(id),
                     await rendezvous.waitForSecondRequest(id), event.type != "INITIAL_PURCHASE"
@@ -83,7 +83,7 @@ extension Defect {
             "S-04"
         ) {
             let processedKeys = NIOLockedValueBox<Set<String>>([])
-            $0.delivery.perform = { steps in
+            $0.delivery.performSteps = { steps in
                 guard processedKeys.withLockedValue({ $0.insert(steps.key).inserted }) else {
                     return .duplicate
                 }
@@ -95,7 +95,7 @@ extension Defect {
         },
         Defect("dedupe-for-a-day", "processed event IDs are forgotten after a day", breaks: "S-03")
         {
-            $0.delivery.perform = { steps in
+            $0.delivery.performSteps = { steps in
                 let subscribers = try await steps.read()
                 return try await steps.store.pool.write { db in
                     try db.execute(
@@ -220,7 +220,9 @@ extension Defect {
             breaks: "S-07",
             style: .sync
         ) {
-            $0.delivery.perform = { steps in try await steps.markProcessedThenApply(pause: .zero) }
+            $0.delivery.performSteps = { steps in
+                try await steps.markProcessedThenApply(pause: .zero)
+            }
         },
         Defect(
             "two-transactions",
@@ -228,7 +230,7 @@ extension Defect {
             breaks: "S-04"
         ) {
             // The pause between the two transactions leaves time for a test to kill the backend.
-            $0.delivery.perform = { steps in
+            $0.delivery.performSteps = { steps in
                 try await steps.markProcessedThenApply(pause: .milliseconds(400))
             }
         },
@@ -252,8 +254,8 @@ extension Defect {
             breaks: "S-07",
             "S-04"
         ) {
-            // The waiting event is stored together with the next event, and lost in a crash before
-            // that.
+            // The list contains events that the database could not store. They are stored when the
+            // next event arrives; a crash before that loses them.
             let waitingMessages = NIOLockedValueBox<[UnstoredEvent]>([])
             $0.route.storeThenRespond = { store, successResponse in
                 let earlierEvents = waitingMessages.withLockedValue { all in
@@ -283,7 +285,9 @@ extension Defect {
             "S-07",
             "S-21"
         ) {
-            $0.delivery.perform = { steps in try await steps.markProcessedThenApply(pause: .zero) }
+            $0.delivery.performSteps = { steps in
+                try await steps.markProcessedThenApply(pause: .zero)
+            }
         },
         Defect(
             "failure-acknowledged",
@@ -351,7 +355,10 @@ extension Defect {
             let correctRule = $0.route.successResponse
             $0.route.successResponse = { outcome, event, outbox in
                 _ = await correctRule(outcome, event, outbox)
-                return JSON.response(.ok, ["received": true, "notifier": outbox.service.apiKey])
+                return JSON.response(
+                    .ok,
+                    ["received": true, "notifier": outbox.pushService.apiKey]
+                )
             }
         },
         Defect(
@@ -359,8 +366,8 @@ extension Defect {
             "an event waits while the queue of pushes is full",
             breaks: "S-06"
         ) {
-            let correctRule = $0.delivery.perform
-            $0.delivery.perform = { steps in
+            let correctRule = $0.delivery.performSteps
+            $0.delivery.performSteps = { steps in
                 func waitingCount() async throws -> Int {
                     try await steps.store.pool.read { db in
                         try Outbox.waitingMessages(db).count

@@ -62,8 +62,8 @@ extension Policies {
     mutating func afterApplyingEvent(
         _ work: @escaping @Sendable (Database, WebhookEvent) throws -> Void
     ) {
-        let correctRule = delivery.perform
-        delivery.perform = { steps in
+        let correctRule = delivery.performSteps
+        delivery.performSteps = { steps in
             let (apply, event) = (steps.apply, steps.event)
             var steps = steps
             steps.apply = { db, subscribers in
@@ -95,8 +95,8 @@ extension Policies {
     /// Changes the body of the requests to OneSignal.
     mutating func changePushBody(_ change: @escaping @Sendable (inout [String: Any]) -> Void) {
         let correctRule = outbox.body
-        outbox.body = { message, service in
-            var body = correctRule(message, service)
+        outbox.body = { message, pushService in
+            var body = correctRule(message, pushService)
             change(&body)
             return body
         }
@@ -113,7 +113,7 @@ extension Policies {
         }
     }
 
-    /// Drops all events of a user ID after a registration of this ID that satisfies a condition.
+    /// Ignores all later events of a user ID once a registration of this ID satisfies a condition.
     mutating func ignoreEventsAfterRegistration(
         _ condition: @escaping @Sendable (User?, Registration) -> Bool
     ) {
@@ -214,7 +214,9 @@ extension Defect {
         )
     }
 
-    /// Changes all subscriptions of the user of an event that concerns no purchase.
+    /// Changes all subscriptions of an event's user, for an event that concerns no purchase.
+    ///
+    /// `change` is the part of the SQL statement after SET.
     static func update(
         _ change: String,
         _ store: Store,

@@ -197,7 +197,7 @@ extension Defect {
         },
         Defect(
             "pending-product-stays",
-            "the new product of a product change stays pending after its renewal",
+            "a product change stays pending after the renewal that completes it",
             breaks: "S-14"
         ) {
             let correctRule = $0.entitlement.begin
@@ -260,8 +260,9 @@ extension Defect {
             breaks: "S-14"
         ) {
             let correctRule = $0.delivery.isStale
-            $0.delivery.isStale = { event, known in
-                known == nil && event.type == "RENEWAL" || correctRule(event, known)
+            $0.delivery.isStale = { event, storedSubscription in
+                storedSubscription == nil && event.type == "RENEWAL"
+                    || correctRule(event, storedSubscription)
             }
         },
         Defect(
@@ -279,7 +280,9 @@ extension Defect {
             "the EXPIRATION of an earlier period ends access if it arrives late",
             breaks: "S-15"
         ) {
-            $0.delivery.isStale = { event, known in event.timestamp < known?.asOf ?? .min }
+            $0.delivery.isStale = { event, storedSubscription in
+                event.timestamp < storedSubscription?.asOf ?? .min
+            }
         },
         Defect(
             "refund-ends-all",
@@ -434,10 +437,10 @@ extension Defect {
             $0.probes.subscriptionFields = { subscription, givesAccess in
                 var ruleResult = correctRule(subscription, givesAccess)
                 if let expiryInMilliseconds = subscription.expiresAt {
-                    var (seconds, local) = (time_t(expiryInMilliseconds / 1000), tm())
-                    localtime_r(&seconds, &local)
+                    var (seconds, localTime) = (time_t(expiryInMilliseconds / 1000), tm())
+                    localtime_r(&seconds, &localTime)
                     ruleResult["expiration_at_ms"] =
-                        expiryInMilliseconds + Int64(local.tm_gmtoff) * 1000
+                        expiryInMilliseconds + Int64(localTime.tm_gmtoff) * 1000
                 }
                 return ruleResult
             }

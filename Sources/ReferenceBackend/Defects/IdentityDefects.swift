@@ -254,13 +254,13 @@ extension Defect {
             breaks: "S-20"
         ) {
             let correctRule = $0.identity.mergeUsers
-            $0.identity.mergeUsers = { store, db, other, userID in
+            $0.identity.mergeUsers = { store, db, otherUser, userID in
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID = ? "
                         + "AND userID IN (SELECT target FROM transfers)",
-                    arguments: [other.id]
+                    arguments: [otherUser.id]
                 )
-                try correctRule(store, db, other, userID)
+                try correctRule(store, db, otherUser, userID)
             }
         },
     ]

@@ -107,11 +107,11 @@ extension Defect {
                 retry.withLockedValue { _ = $0.insert(message.id) }
                 return .failed(retryAfter: 0)
             }
-            $0.outbox.body = { message, service in
+            $0.outbox.body = { message, pushService in
                 var message = message
                 let isRetry = retry.withLockedValue { $0.contains(message.id) }
                 if isRetry { message.key = UUID().uuidString.lowercased() }
-                return body(message, service)
+                return body(message, pushService)
             }
         },
         Defect("push-without-key", "pushes have no idempotency key", breaks: "S-05") {

@@ -26,11 +26,11 @@ extension Outbox {
             message.recipient.addingPercentEncoding(withAllowedCharacters: unreservedCharacters)
             ?? ""
         var request = HTTPClientRequest(
-            url: "\(service.baseURL)/apps/\(service.appID)/users/by/external_id/\(id)"
+            url: "\(pushService.baseURL)/apps/\(pushService.appID)/users/by/external_id/\(id)"
         )
         request.method = .PATCH
         request.headers.add(name: "content-type", value: "application/json")
-        request.headers.add(name: "authorization", value: "Key " + service.apiKey)
+        request.headers.add(name: "authorization", value: "Key " + pushService.apiKey)
         let tags: [String: Any] = ["properties": ["tags": ["subscription_status": "active"]]]
         let data = (try? JSONSerialization.data(withJSONObject: tags)) ?? Data()
         request.body = .bytes(ByteBuffer(bytes: data))

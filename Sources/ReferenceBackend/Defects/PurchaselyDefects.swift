@@ -90,16 +90,18 @@ extension Defect {
             "a RENEWAL_DISABLED event of Purchasely ends access",
             breaks: "P-05"
         ) {
-            let correctRule = $0.purchasely.effect
-            $0.purchasely.effect = { $0.name == "RENEWAL_DISABLED" ? .revoke : correctRule($0) }
+            let correctRule = $0.purchasely.accessEffect
+            $0.purchasely.accessEffect = {
+                $0.name == "RENEWAL_DISABLED" ? .revoke : correctRule($0)
+            }
         },
         Defect(
             "purchasely-any-event-grants",
             "every Purchasely event except DEACTIVATE grants access",
             breaks: "P-05"
         ) {
-            let correctRule = $0.purchasely.effect
-            $0.purchasely.effect = { correctRule($0) == .revoke ? .revoke : .grant }
+            let correctRule = $0.purchasely.accessEffect
+            $0.purchasely.accessEffect = { correctRule($0) == .revoke ? .revoke : .grant }
         },
         Defect(
             "purchasely-null-rejected",

@@ -8,9 +8,9 @@ struct RawEvent {
     let keys: Set<String>
 
     init(_ body: Data) {
-        let root = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
-        event = root["event"] as? [String: Any] ?? [:]
-        keys = Set(event.keys).union(root.keys)
+        let rootObject = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
+        event = rootObject["event"] as? [String: Any] ?? [:]
+        keys = Set(event.keys).union(rootObject.keys)
     }
 
     func text(_ key: String) -> String? { event[key] as? String }

@@ -27,7 +27,7 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.reconciliation.remove = { _, _ in }
+            $0.reconciliation.removePurchase = { _, _ in }
         },
         Defect(
             "reconcile-announces",
@@ -70,8 +70,8 @@ extension Defect {
         ) {
             $0.changeReconciledPurchases { currentPurchases in
                 for index in currentPurchases.indices {
-                    let parts = currentPurchases[index].productID.split(separator: ":")
-                    currentPurchases[index].productID = parts.first.map(String.init) ?? ""
+                    let productIDParts = currentPurchases[index].productID.split(separator: ":")
+                    currentPurchases[index].productID = productIDParts.first.map(String.init) ?? ""
                 }
             }
         },

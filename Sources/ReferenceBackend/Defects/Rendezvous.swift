@@ -12,8 +12,8 @@ actor Rendezvous {
     /// - Returns: Whether another request arrived.
     @discardableResult
     func waitForSecondRequest(_ key: String) async -> Bool {
-        if let (_, other) = waitingRequests.removeValue(forKey: key) {
-            other.resume(returning: true)
+        if let (_, earlierContinuation) = waitingRequests.removeValue(forKey: key) {
+            earlierContinuation.resume(returning: true)
             return true
         }
         ticket += 1

@@ -157,8 +157,12 @@ extension Defect {
         ) {
             let correctRule = $0.session.currentUserResponse
             $0.session.currentUserResponse = { routes, authorization in
-                let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
-                guard parts.count == 3, authorization.count > 100, parts[2].contains("*") else {
+                let tokenParts = authorization.split(
+                    separator: ".",
+                    omittingEmptySubsequences: false
+                )
+                guard tokenParts.count == 3, authorization.count > 100, tokenParts[2].contains("*")
+                else {
                     return await correctRule(routes, authorization)
                 }
                 return JSON.response(.internalServerError, ["error": "internal"])

@@ -186,13 +186,13 @@ extension Defect {
             "an event of an unknown type for a new product counts as a purchase",
             breaks: "S-08"
         ) {
-            let known: Set = [
+            let knownEventTypes: Set = [
                 "TEST", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
                 "PURCHASE_REDEEMED", "PRICE_INCREASE_CONSENT_REQUIRED",
                 "PRICE_INCREASE_CONSENT_APPROVED", "SUBSCRIBER_ALIAS",
             ]
             $0.addEffectToIgnoredEvents { store, db, event in
-                guard !known.contains(event.type), !event.type.hasPrefix("PAYWALL_"),
+                guard !knownEventTypes.contains(event.type), !event.type.hasPrefix("PAYWALL_"),
                     let productID = event.productID,
                     let userID = try Identity.resolveUser(store, db, event)?.id,
                     try store.fetchSubscription(db, userID, productID, event.isSandbox) == nil

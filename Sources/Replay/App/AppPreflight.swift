@@ -16,14 +16,15 @@ package enum AppPreflight {
         case profile([String])
         /// Scenarios can run.
         ///
-        /// The notes are warnings that do not prevent them.
+        /// The notes are warnings; they do not prevent the scenarios from running.
         case ready(notes: [String])
     }
 
     /// Opens the app once, as a user whose ID is in the phone's vault, and compares the page with
     /// the profile.
-    package static func inspectApp(_ setting: BrowserScenario.Configuration) async -> Outcome {
-        var scenario = BrowserScenario("preflight", setting)
+    package static func inspectApp(_ configuration: BrowserScenario.Configuration) async -> Outcome
+    {
+        var scenario = BrowserScenario("preflight", configuration)
         var phone = PhoneChange()
         phone.vault = [.id: "{{user.preflight}}"]
         await PhoneExecution.carryOut(.phone(phone), by: &scenario)
@@ -32,7 +33,7 @@ package enum AppPreflight {
         let inspection = await PageInspection(scenario)
         await scenario.close()
         if case .pageUnusable(let text)? = runProblem { return .unreachable(text) }
-        return outcome(inspection, setting.profile)
+        return outcome(inspection, configuration.profile)
     }
 
     /// The result of looking up a CSS selector on the page of the app.
@@ -64,13 +65,14 @@ package enum AppPreflight {
             timeline = scenario.timeline
             elements = [:]
             tappableElements = []
-            registrationRefusals = scenario.state.withLock { $0.world.exchanges }.compactMap {
-                exchange in
-                guard exchange.purpose == .appCall("register"),
-                    let status = exchange.response?.status, status >= 400
-                else { return nil }
-                return exchange.responseJSON?["why"]?.string
-            }
+            registrationRefusals = scenario.state.withLock { $0.simulatedPhones.exchanges }
+                .compactMap {
+                    exchange in
+                    guard exchange.purpose == .appCall("register"),
+                        let status = exchange.response?.status, status >= 400
+                    else { return nil }
+                    return exchange.responseJSON?["why"]?.string
+                }
             guard let page = scenario.page("phone") else { return }
             let selectors = scenario.profile.app.selectors
             let found = await scenario.elementStates(selectors.map(\.selector), on: page) ?? []

@@ -16,7 +16,7 @@ package final class BrowserAdmission: Sendable {
     private static let pollInterval: Duration = .milliseconds(15)
 
     private struct State {
-        var number = 0
+        var scenarioNumber = 0
         /// The start times of the scenarios whose first page is still loading, by the number of the
         /// scenario.
         var loadStartTimes: [Int: Duration] = [:]
@@ -50,7 +50,9 @@ package final class BrowserAdmission: Sendable {
     /// If the task is canceled, the scenario is admitted at once, so that it can end.
     package func waitForAdmission() async -> Int {
         while true {
-            if let number = admitIfPossible(isForced: Task.isCancelled) { return number }
+            if let scenarioNumber = admitIfPossible(isForced: Task.isCancelled) {
+                return scenarioNumber
+            }
             await clock.pause(Self.pollInterval)
         }
     }
@@ -67,19 +69,21 @@ package final class BrowserAdmission: Sendable {
             let hasFreeSlot = state.loadStartTimes.count < concurrentLoadMax
             let hasProcessorTime = isBelowSlowdownMax || state.runningCount < concurrentLoadMax
             guard isForced || hasFreeSlot && hasProcessorTime else { return nil }
-            state.number += 1
-            state.loadStartTimes[state.number] = now
+            state.scenarioNumber += 1
+            state.loadStartTimes[state.scenarioNumber] = now
             state.runningCount += 1
-            return state.number
+            return state.scenarioNumber
         }
     }
 
     /// Records that the first page of the scenario with this number has loaded.
-    package func isOpen(_ number: Int) { state.withLock { $0.loadStartTimes[number] = nil } }
+    package func recordFirstPageLoaded(_ scenarioNumber: Int) {
+        state.withLock { $0.loadStartTimes[scenarioNumber] = nil }
+    }
 
-    package func endScenario(_ number: Int) {
+    package func endScenario(_ scenarioNumber: Int) {
         state.withLock { state in
-            state.loadStartTimes[number] = nil
+            state.loadStartTimes[scenarioNumber] = nil
             state.runningCount -= 1
         }
     }

@@ -15,26 +15,26 @@ final class BrowserPage: Sendable {
     private let devTools: DevTools
     /// The IDs of the requests that the browser holds until Assay lets them pass, responds to them,
     /// or fails them.
-    private let held = Locked<Set<String>>([])
+    private let heldRequestIDs = Locked<Set<String>>([])
 
     /// Opens an empty page in a browser context, which has separate web storage.
     ///
     /// - Parameters:
     ///   - devTools: The connection to the browser.
-    ///   - context: The ID of the browser context.
+    ///   - contextID: The ID of the browser context.
     ///   - phoneRef: The name of the simulated phone that the page belongs to, and the number of this
     ///     load of the app.
     /// - Throws: `DevTools.CallError` when the browser refuses a command or does not respond.
     init(
         _ devTools: DevTools,
-        context: String,
+        contextID: String,
         phoneRef: PhoneRef
     ) async throws(DevTools.CallError) {
         self.devTools = devTools
         self.phoneRef = phoneRef
         let creationResult = try await devTools.send(
             "Target.createTarget",
-            ["url": "about:blank", "browserContextId": .string(context)]
+            ["url": "about:blank", "browserContextId": .string(contextID)]
         )
         targetID = creationResult["targetId"]?.string ?? ""
         let attachResult = try await devTools.send(
@@ -113,12 +113,14 @@ final class BrowserPage: Sendable {
     }
 
     func postMethod(_ method: String, _ parameters: JSONObject) {
-        if let number = parameters["requestId"]?.string { held.withLock { _ = $0.remove(number) } }
+        if let requestID = parameters["requestId"]?.string {
+            heldRequestIDs.withLock { _ = $0.remove(requestID) }
+        }
         devTools.sendWithoutReply(method, parameters, session: session)
     }
 
     /// Records the ID of a request that the browser holds until Assay decides its outcome.
-    func holdRequest(_ number: String) { held.withLock { _ = $0.insert(number) } }
+    func holdRequest(_ requestID: String) { heldRequestIDs.withLock { _ = $0.insert(requestID) } }
 
     func callMethod(_ method: String, _ parameters: JSONObject) async -> JSONValue? {
         try? await devTools.send(method, parameters, session: session)
@@ -127,17 +129,18 @@ final class BrowserPage: Sendable {
     /// Closes the page in the way in which a phone kills an app: no event handler of the page runs.
     func close() {
         devTools.stopListening(session)
-        // Otherwise, closing the page would release held requests to the network, and requests that
-        // the page sends in its last moment.
+        // Scripts are stopped and held requests fail before the page closes. Otherwise, closing the
+        // page would release to the network the held requests and any requests that the page sends
+        // in its last moment.
         devTools.sendWithoutReply(
             "Emulation.setScriptExecutionDisabled",
             ["value": true],
             session: session
         )
-        for number in held.withLock({ $0.sorted() }) {
+        for requestID in heldRequestIDs.withLock({ $0.sorted() }) {
             postMethod(
                 "Fetch.failRequest",
-                ["requestId": .string(number), "errorReason": "Aborted"]
+                ["requestId": .string(requestID), "errorReason": "Aborted"]
             )
         }
         devTools.sendWithoutReply("Target.closeTarget", ["targetId": .string(targetID)])

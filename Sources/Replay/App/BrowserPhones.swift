@@ -5,12 +5,12 @@ package import Phone
 
 /// Executes the phone steps of a contract on real pages; each simulated phone is a browser context.
 extension BrowserScenario: PhoneExecutor {
-    package var namespace: Namespace { state.withLock { $0.world.namespace } }
+    package var namespace: Namespace { state.withLock { $0.simulatedPhones.namespace } }
 
-    package var timeline: ClientTimeline { state.withLock { $0.world.timeline() } }
+    package var timeline: ClientTimeline { state.withLock { $0.simulatedPhones.timeline() } }
 
     package func assign(_ id: String, to user: String) {
-        edit { state, _ in state.world.assign(id, to: user) }
+        edit { state, _ in state.simulatedPhones.assign(id, to: user) }
     }
 
     package func fail(_ text: String) {
@@ -23,22 +23,22 @@ extension BrowserScenario: PhoneExecutor {
     }
 
     package func recordUserAction(_ userAction: UserAction, on phone: String) {
-        edit { state, time in state.world.write(userAction, on: phone, at: time) }
+        edit { state, time in state.simulatedPhones.write(userAction, on: phone, at: time) }
     }
 
-    // MARK: Acts
+    // MARK: User actions
 
     package func begin(_ action: AppAction) {
         edit { state, time in
             state.killPointTracker.begin(action)
-            state.agrees = action.agrees
+            state.confirmsPrompts = action.confirmsPrompts
             state.lastActivityTime = time
-            state.actionStartIndex = state.world.exchanges.count
+            state.actionStartIndex = state.simulatedPhones.exchanges.count
         }
     }
 
     package func end(_ action: AppAction) async {
-        if action.agrees, let selector = profile.app.agreementSelector {
+        if action.confirmsPrompts, let selector = profile.app.agreementSelector {
             _ = await page(action.phone)?.evaluate(Self.clickExpression(selector))
             await settle(after: action)
         }
@@ -46,11 +46,13 @@ extension BrowserScenario: PhoneExecutor {
     }
 
     package func app(for action: AppAction) -> AppAction.App {
-        state.withLock { $0.world.app(for: action) }
+        state.withLock { $0.simulatedPhones.app(for: action) }
     }
 
     package func performAccountAction(_ action: AppAction) async {
-        if let text = await state.withLock({ $0.world }).performAccountAction(action) { fail(text) }
+        if let text = await state.withLock({ $0.simulatedPhones }).performAccountAction(action) {
+            fail(text)
+        }
     }
 
     /// Taps the page element whose CSS selector the profile contains for this kind of tap.
@@ -69,7 +71,7 @@ extension BrowserScenario: PhoneExecutor {
         guard let page = page(phone) else {
             return recordUserAction(UserAction(tap.name, missingElement: selector), on: phone)
         }
-        // A tap on the menu would close it if it is already open.
+        // A tap on a menu that is already open would close it.
         let isOpen = await elementStates([selector], on: page)?.first == .there
         for menuSelector in path.dropLast() where !isOpen {
             guard await waitForElement(menuSelector, on: page) else {
@@ -116,7 +118,7 @@ extension BrowserScenario: PhoneExecutor {
 
     package func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
         // The context is created first, because all pages of a phone share one web storage.
-        _ = try? await context(phone)
+        _ = try? await contextID(phone)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<pageCount { group.addTask { await self.openPage(phone, isReload) } }
         }
@@ -124,12 +126,12 @@ extension BrowserScenario: PhoneExecutor {
 
     private func openPage(_ phone: String, _ isReload: Bool) async {
         do throws(DevTools.CallError) {
-            let context = try await context(phone)
+            let contextID = try await contextID(phone)
             let launch = edit { state, time in
                 state.lastActivityTime = time
-                return state.world.launch(phone, isReload: isReload, at: time)
+                return state.simulatedPhones.launch(phone, isReload: isReload, at: time)
             }
-            let page = try await BrowserPage(devTools, context: context, phoneRef: launch.page)
+            let page = try await BrowserPage(devTools, contextID: contextID, phoneRef: launch.page)
             let events = page.events
             let task = clock.task { [weak self] in
                 for await event in events {
@@ -149,11 +151,11 @@ extension BrowserScenario: PhoneExecutor {
                 ),
                 userAgent: launch.userAgent
             )
-            let time = profile.app.startupTimeout + .seconds(10) * setting.waitFactor
-            if let text = await page.open(setting.url, within: time) {
+            let time = profile.app.startupTimeout + .seconds(10) * configuration.waitFactor
+            if let text = await page.open(configuration.url, within: time) {
                 // A page that was killed while it loaded has not failed to load.
                 let isOpen = state.withLock { $0.pages[phone]?.contains { $0 === page } ?? false }
-                if isOpen { recordOpenFailure("\(setting.url): \(text)") }
+                if isOpen { recordOpenFailure("\(configuration.url): \(text)") }
             } else {
                 await waitForScripts(page)
             }
@@ -166,14 +168,14 @@ extension BrowserScenario: PhoneExecutor {
     ///
     /// If they take too long, the scenario ends.
     private func waitForScripts(_ page: BrowserPage) async {
-        let settleTimeout = SettleTimeout(Self.loadTimeMax, setting.heartbeat, clock)
+        let settleTimeout = SettleTimeout(Self.loadTimeMax, configuration.heartbeat, clock)
         let (phone, load) = (page.phone, page.phoneRef.load)
         while !settleTimeout.isOver, !Task.isCancelled {
             let isOver = state.withLock { state in
                 let isOpen = state.pages[phone]?.contains { $0 === page } ?? false
                 return !isOpen || state.runProblem != nil
                     || state.loadedSessions.contains(page.session)
-                    || state.world.exchanges[state.actionStartIndex...].contains {
+                    || state.simulatedPhones.exchanges[state.actionStartIndex...].contains {
                         $0.from == .app && $0.phone?.name == phone && $0.phone?.load == load
                     }
             }
@@ -181,18 +183,18 @@ extension BrowserScenario: PhoneExecutor {
             await clock.pause(.milliseconds(15))
         }
         let time = Self.loadTimeMax.milliseconds / 1000
-        recordOpenFailure("\(setting.url): its scripts have not run after \(time) s")
+        recordOpenFailure("\(configuration.url): its scripts have not run after \(time) s")
     }
 
-    private func context(_ phone: String) async throws(DevTools.CallError) -> String {
+    private func contextID(_ phone: String) async throws(DevTools.CallError) -> String {
         if let existingContext = state.withLock({ $0.contextIDs[phone] }) { return existingContext }
         let creationResult = try await devTools.send(
             "Target.createBrowserContext",
             ["disposeOnDetach": true]
         )
-        let context = creationResult["browserContextId"]?.string ?? ""
-        state.withLock { $0.contextIDs[phone] = context }
-        return context
+        let contextID = creationResult["browserContextId"]?.string ?? ""
+        state.withLock { $0.contextIDs[phone] = contextID }
+        return contextID
     }
 
     package func closePages(of phone: String) async {
@@ -202,24 +204,28 @@ extension BrowserScenario: PhoneExecutor {
 
     package func removeApp(_ phone: String) async {
         await closePages(of: phone)
-        let context = state.withLock { $0.contextIDs.removeValue(forKey: phone) }
-        if let context { await closeContext(context) }
+        let contextID = state.withLock { $0.contextIDs.removeValue(forKey: phone) }
+        if let contextID { await closeContext(contextID) }
     }
 
     // MARK: Given conditions
 
     package func apply(_ change: PhoneChange, product: String?) async -> [JSONValue] {
-        edit { state, time in state.world.apply(change, product: product, at: time) }
+        edit { state, time in state.simulatedPhones.apply(change, product: product, at: time) }
     }
 
-    package func take(_ plan: BridgePlan) async { edit { state, _ in state.world.take(plan) } }
+    package func take(_ plan: BridgePlan) async {
+        edit { state, _ in state.simulatedPhones.take(plan) }
+    }
 
     package func take(_ plan: AppBackendPlan) async {
-        edit { state, _ in state.world.take(plan) }
+        edit { state, _ in state.simulatedPhones.take(plan) }
     }
 
-    package func carryOut(_ act: FakeStoreAction) async {
-        if let refusal = edit({ state, _ in state.world.carryOut(act) }) { fail(refusal) }
+    package func carryOut(_ action: FakeStoreAction) async {
+        if let refusal = edit({ state, _ in state.simulatedPhones.carryOut(action) }) {
+            fail(refusal)
+        }
     }
 
     // MARK: Settling
@@ -232,20 +238,20 @@ extension BrowserScenario: PhoneExecutor {
         let startupTimeout = profile.app.startupTimeout.microseconds
         let reactionLimit = SettleTimeout(
             .microseconds(Self.reactionLimit),
-            setting.heartbeat,
+            configuration.heartbeat,
             clock
         )
         let quietTimeout = SettleTimeout(
             .microseconds(2 * Self.quietTimeInMicroseconds),
-            setting.heartbeat,
+            configuration.heartbeat,
             clock
         )
-        @Sendable func isMet(_ state: State, _ test: (ClientTimeline) -> Bool) -> Bool {
-            test(state.world.timeline(from: state.actionStartIndex))
+        @Sendable func isMet(_ state: State, _ condition: (ClientTimeline) -> Bool) -> Bool {
+            condition(state.simulatedPhones.timeline(from: state.actionStartIndex))
         }
         switch action.name {
         case .launch, .launchTwice, .reload:
-            let isNativeApp = edit { state, _ in state.world.isNativeApp(action.phone) }
+            let isNativeApp = edit { state, _ in state.simulatedPhones.isNativeApp(action.phone) }
             await wait(atMost: isNativeApp ? startupTimeout + 500_000 : 800_000) { state, _ in
                 isMet(state) { $0.registrations.contains { $0.isAcknowledged } }
             }
@@ -273,8 +279,8 @@ extension BrowserScenario: PhoneExecutor {
         }
     }
 
-    package func settle(after act: PhoneChange.OwnerAction) async {
-        switch act {
+    package func settle(after action: PhoneChange.OwnerAction) async {
+        switch action {
         case .complete, .cancel, .fail: await wait(atMost: Self.reactionLimit)
         case .reinstall, .secondPhone, .cloned, .loseID: return
         }

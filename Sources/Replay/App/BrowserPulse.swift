@@ -56,14 +56,14 @@ package final class BrowserPulse: Sendable {
     }
 
     private func measureSlowdown(_ session: String) async {
-        let start = clock.now
+        let measurementStart = clock.now
         let response = try? await devTools.send(
             "Runtime.evaluate",
             ["expression": .string(Self.workExpression), "returnByValue": true],
             session: session
         )
         let now = clock.now
-        let roundTripMilliseconds = Double((now - start).microseconds) / 1000
+        let roundTripMilliseconds = Double((now - measurementStart).microseconds) / 1000
         let slowdown = state.withLock { state in
             // Without a response, the time until the call ended counts as the time for the work.
             var workMilliseconds = roundTripMilliseconds
@@ -80,7 +80,7 @@ package final class BrowserPulse: Sendable {
         }
         guard slowdown >= Self.slowdownMin else { return }
         let lostShare = 1 - 1 / slowdown
-        let measuredPeriod = now - start + Self.pollInterval
+        let measuredPeriod = now - measurementStart + Self.pollInterval
         heartbeat.recordLostTime(
             .microseconds(Int64(Double(measuredPeriod.microseconds) * lostShare)),
             during: measuredPeriod

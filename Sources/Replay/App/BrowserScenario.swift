@@ -64,7 +64,7 @@ package final class BrowserScenario: Sendable {
     }
 
     struct State {
-        var world: SimulatedPhones
+        var simulatedPhones: SimulatedPhones
         var contextIDs: [String: String] = [:]
         var pages: [String: [BrowserPage]] = [:]
         var tasks: [Task<Void, Never>] = []
@@ -82,14 +82,14 @@ package final class BrowserScenario: Sendable {
         var loadedSessions: Set<String> = []
         /// The time of the last activity of a page, in microseconds since the scenario began.
         ///
-        /// The next value is the time when the last reply of the native runtime reaches the page,
-        /// on the same scale.
+        /// `lastReplyTime` is the time when the last reply of the native runtime reaches the page,
+        /// also in microseconds since the scenario began.
         var lastActivityTime: Int64 = 0
         var lastReplyTime: Int64 = 0
         var killPointTracker = KillPointTracker()
         /// The number of entries in the journal when the current user action began.
         var actionStartIndex = 0
-        var agrees = false
+        var confirmsPrompts = false
         var runProblem: RunRecord.RunProblem?
         /// The journal numbers of calls that were passed on to the page's own backend.
         ///
@@ -97,10 +97,10 @@ package final class BrowserScenario: Sendable {
         var forwardedCallSequences: [String: Int] = [:]
     }
 
-    let setting: Configuration
+    let configuration: Configuration
     let state: Locked<State>
-    /// The number of the scenario from `BrowserAdmission`; nil for a scenario that does not count
-    /// there.
+    /// The number that `BrowserAdmission` gave to the scenario; nil for a scenario that began
+    /// without admission.
     let number: Int?
     private let start: Duration
 
@@ -114,21 +114,21 @@ package final class BrowserScenario: Sendable {
     /// The longest time for the scripts of a page to load and run.
     static let loadTimeMax: Duration = .seconds(30)
 
-    init(_ name: String, _ setting: Configuration, number: Int? = nil) {
-        self.setting = setting
+    init(_ name: String, _ configuration: Configuration, number: Int? = nil) {
+        self.configuration = configuration
         self.number = number
-        start = setting.clock.now
+        start = configuration.clock.now
         var generator = SeededGenerator(seed: 0, text: name)
         state = Locked(
             State(
-                world: SimulatedPhones(
+                simulatedPhones: SimulatedPhones(
                     name: name,
-                    profile: setting.profile,
-                    base: setting.base,
+                    profile: configuration.profile,
+                    base: configuration.base,
                     seed: generator.next(),
-                    // A delayed reply comes after the app itself has given up waiting for it, not
-                    // only its client library.
-                    late: setting.profile.app.startupTimeout + .seconds(2)
+                    // A delayed reply arrives after the app itself, and not only its client
+                    // library, has stopped waiting for the reply.
+                    late: configuration.profile.app.startupTimeout + .seconds(2)
                 )
             )
         )
@@ -139,7 +139,7 @@ package final class BrowserScenario: Sendable {
     /// - Parameters:
     ///   - plan: The steps of the contract.
     ///   - name: The namespace of the run.
-    ///   - setting: The browser, the page and the profile.
+    ///   - configuration: The browser, the page and the profile.
     ///   - judging: Judges the run, and stores a screenshot of a page that failed.
     ///   - onScreenshot: Receives a screenshot of the page, as the bytes of a PNG, for every
     ///     verdict; nil if only screenshots of failures are wanted.
@@ -147,13 +147,13 @@ package final class BrowserScenario: Sendable {
     package static func run(
         _ plan: RunPlan,
         name: String,
-        setting: Configuration,
+        configuration: Configuration,
         judging: DeviceTarget.RecordJudge,
         onScreenshot: (@Sendable ([UInt8]) -> Void)? = nil
     ) async -> RunRecord {
-        let number = await setting.admission.waitForAdmission()
-        defer { setting.admission.endScenario(number) }
-        let scenario = BrowserScenario(name, setting, number: number)
+        let number = await configuration.admission.waitForAdmission()
+        defer { configuration.admission.endScenario(number) }
+        let scenario = BrowserScenario(name, configuration, number: number)
         let record = await scenario.run(plan, judging.mayResolveWithLongerWait)
         let isPassed = judging.isPassed(record)
         if onScreenshot != nil || !isPassed, let text = await scenario.page("phone")?.screenshot() {
@@ -164,9 +164,9 @@ package final class BrowserScenario: Sendable {
         return record
     }
 
-    var profile: Profile { setting.profile }
-    var clock: any RunClock { setting.clock }
-    var devTools: DevTools { setting.chromium.devTools }
+    var profile: Profile { configuration.profile }
+    var clock: any RunClock { configuration.clock }
+    var devTools: DevTools { configuration.chromium.devTools }
 
     /// The number of microseconds since the scenario began.
     var now: Int64 { (clock.now - start).microseconds }
@@ -195,7 +195,11 @@ package final class BrowserScenario: Sendable {
             state.lastReplyTime == 0
         }
         var record = await currentRecord(plan)
-        let settleTimeout = SettleTimeout(profile.app.startupTimeout, setting.heartbeat, clock)
+        let settleTimeout = SettleTimeout(
+            profile.app.startupTimeout,
+            configuration.heartbeat,
+            clock
+        )
         while record.runProblem == nil, mayResolveWithLongerWait(record), !settleTimeout.isOver,
             !Task.isCancelled
         {
@@ -217,27 +221,29 @@ package final class BrowserScenario: Sendable {
             let screenContent = await screen(page)
             edit { state, time in
                 if let screenContent {
-                    state.world.recordScreen(screenContent, of: phone, at: time)
+                    state.simulatedPhones.recordScreen(screenContent, of: phone, at: time)
                 }
             }
         }
         return edit { state, time in
-            for phone in state.world.phones { state.world.recordPhoneData(phone, at: time) }
+            for phone in state.simulatedPhones.phones {
+                state.simulatedPhones.recordPhoneData(phone, at: time)
+            }
             var record = RunRecord(
                 plan: plan,
-                namespace: state.world.namespace,
-                base: setting.base,
-                began: setting.base,
-                ended: state.world.instant(time),
-                exchanges: state.world.exchanges,
+                namespace: state.simulatedPhones.namespace,
+                base: configuration.base,
+                began: configuration.base,
+                ended: state.simulatedPhones.instant(time),
+                exchanges: state.simulatedPhones.exchanges,
                 settleEvidence: .window(.microseconds(Self.quietTimeInMicroseconds)),
                 runProblem: state.runProblem
             )
             // Waits do not count time in which pages had no processor time, so only a wait that was
             // cut short is in doubt.
-            record.starvation = setting.heartbeat.starvation(
+            record.starvation = configuration.heartbeat.starvation(
                 since: start,
-                waitBegan: setting.clock.now,
+                waitStartTime: configuration.clock.now,
                 isCutShort: state.hasEndedWaitEarly
             )
             return record
@@ -251,13 +257,13 @@ package final class BrowserScenario: Sendable {
         }
         for page in pages { page.close() }
         for task in tasks { task.cancel() }
-        for context in contextIDs { await closeContext(context) }
+        for contextID in contextIDs { await closeContext(contextID) }
     }
 
-    func closeContext(_ context: String) async {
+    func closeContext(_ contextID: String) async {
         _ = try? await devTools.send(
             "Target.disposeBrowserContext",
-            ["browserContextId": .string(context)]
+            ["browserContextId": .string(contextID)]
         )
     }
 
@@ -269,9 +275,10 @@ package final class BrowserScenario: Sendable {
         atMost time: Int64,
         until isMet: @Sendable (State, Int64) -> Bool = { _, _ in true }
     ) async {
-        let settleTimeout = SettleTimeout(.microseconds(time), setting.heartbeat, clock)
+        let settleTimeout = SettleTimeout(.microseconds(time), configuration.heartbeat, clock)
         while !Task.isCancelled {
-            let quietTimeInMicroseconds = Self.quietTimeInMicroseconds * Int64(setting.waitFactor)
+            let quietTimeInMicroseconds =
+                Self.quietTimeInMicroseconds * Int64(configuration.waitFactor)
             let isOver = edit { state, now in
                 if state.lastReplyTime > 0, now >= state.lastReplyTime { state.lastReplyTime = 0 }
                 let isQuiet =

@@ -6,8 +6,9 @@ extension BrowserScenario {
     /// Returns the reason why an element cannot be tapped; nil if it can be, or if the page does
     /// not respond.
     ///
-    /// An upgrade button that is hidden or disabled counts as locked. Other hidden elements are
-    /// tapped anyway. Apps have very different menus, but their menu entries do the same things.
+    /// An upgrade button that is hidden or disabled counts as locked. Other hidden elements, such
+    /// as the entries of a closed menu, are tapped anyway. Apps open their menus in very different
+    /// ways, but the menu entries have the same effects.
     func skipReason(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
         let returnValue = await page.evaluate(
             "(function () { var found = document.querySelector(\(Self.javaScriptString(selector))); "
@@ -32,16 +33,16 @@ extension BrowserScenario {
     func elementStates(_ selectors: [String], on page: BrowserPage) async -> [AppPreflight
         .ElementState]?
     {
-        let list = JSONValue.array(selectors.map(JSONValue.string)).text
+        let selectorList = JSONValue.array(selectors.map(JSONValue.string)).text
         let returnValue = await page.evaluate(
             "(function (list) { return JSON.stringify(list.map(function (selector) { "
                 + "try { var found = document.querySelector(selector); "
                 + "return found === null ? 'absent' : found.checkVisibility("
                 + "{opacityProperty: true, visibilityProperty: true}) ? 'there' : 'hidden'; } "
-                + "catch (error) { return 'invalid'; } })); })(\(list))"
+                + "catch (error) { return 'invalid'; } })); })(\(selectorList))"
         )
-        let states = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }?.array
-        return states?.map { AppPreflight.ElementState(rawValue: $0.string ?? "") ?? .absent }
+        let stateValues = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }?.array
+        return stateValues?.map { AppPreflight.ElementState(rawValue: $0.string ?? "") ?? .absent }
     }
 
     /// Waits for an element that appears only after an earlier tap, and returns whether it
@@ -49,7 +50,7 @@ extension BrowserScenario {
     func waitForElement(_ selector: String, on page: BrowserPage) async -> Bool {
         let settleTimeout = SettleTimeout(
             .microseconds(Self.reactionLimit),
-            setting.heartbeat,
+            configuration.heartbeat,
             clock
         )
         while !Task.isCancelled {
@@ -73,8 +74,8 @@ extension BrowserScenario {
                 + "found.className.trim().split(/\\s+/).join('.') : '') + ' (\"' + "
                 + "(found.textContent || '').trim().slice(0, 20) + '\")'; }))"
         )
-        let list = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }
-        return (list?.array ?? []).compactMap(\.string)
+        let selectorList = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }
+        return (selectorList?.array ?? []).compactMap(\.string)
     }
 
     /// Returns a JavaScript expression that taps an element if it is on the page.
@@ -123,19 +124,19 @@ extension BrowserScenario {
         else {
             return nil
         }
-        var result = JSONObject()
+        var screenObject = JSONObject()
         for member in screenContent.object?.members ?? [] {
             switch AppExpectation.Screen.Element(rawValue: member.key) {
-            case .loading, .access, .error: result[member.key] = .bool(!member.value.isNull)
-            case .status: result[member.key] = status(member.value)
+            case .loading, .access, .error: screenObject[member.key] = .bool(!member.value.isNull)
+            case .status: screenObject[member.key] = status(member.value)
             case .product:
                 let text = member.value.string ?? ""
                 let productEntry = profile.app.productNames.first { text.contains($0.value) }
-                result[member.key] = productEntry.map { .string($0.key) } ?? member.value
-            case nil: result[member.key] = member.value
+                screenObject[member.key] = productEntry.map { .string($0.key) } ?? member.value
+            case nil: screenObject[member.key] = member.value
             }
         }
-        return .object(result)
+        return .object(screenObject)
     }
 
     /// Translates the text of the page's status element into `active`, `none` or `unknown`.

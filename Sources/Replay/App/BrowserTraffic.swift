@@ -30,18 +30,22 @@ extension BrowserScenario {
             else { return }
             command(url, time: 0, page)
         case "Page.javascriptDialogOpening":
-            let kind = parameters["type"]?.string ?? ""
-            let agrees = state.withLock { $0.agrees }
+            let dialogType = parameters["type"]?.string ?? ""
+            let confirmsPrompts = state.withLock { $0.confirmsPrompts }
             page.postMethod(
                 "Page.handleJavaScriptDialog",
-                ["accept": .bool(["alert", "beforeunload"].contains(kind) || agrees)]
+                [
+                    "accept": .bool(
+                        ["alert", "beforeunload"].contains(dialogType) || confirmsPrompts
+                    )
+                ]
             )
         case "Page.loadEventFired":
-            if let number { setting.admission.isOpen(number) }
+            if let number { configuration.admission.recordFirstPageLoaded(number) }
             edit { state, time in
                 state.lastActivityTime = time
                 state.loadedSessions.insert(page.session)
-                state.world.write(.pageLoaded, on: page.phone, at: time)
+                state.simulatedPhones.write(.pageLoaded, on: page.phone, at: time)
             }
         case "Network.loadingFailed":
             // The page has canceled the request, or the page was closed.
@@ -51,7 +55,11 @@ extension BrowserScenario {
             completeExchange(sequence, .failed(.closed, "the page canceled the request"))
         case "Inspector.targetCrashed":
             edit { state, time in
-                state.world.write(.pageError("the page crashed"), on: page.phone, at: time)
+                state.simulatedPhones.write(
+                    .pageError("the page crashed"),
+                    on: page.phone,
+                    at: time
+                )
                 state.pages[page.phone]?.removeAll { $0 === page }
             }
         // The browser sends more kinds of events than a scenario needs.
@@ -64,7 +72,7 @@ extension BrowserScenario {
         case "start":
             edit { state, time in
                 state.lastActivityTime = time
-                state.world.write(.pageStarted, on: page.phone, at: time)
+                state.simulatedPhones.write(.pageStarted, on: page.phone, at: time)
             }
         case "command":
             command(
@@ -78,12 +86,12 @@ extension BrowserScenario {
                     messageContent["name"]?.string ?? "",
                     exists: messageContent["exists"] == true
                 )
-                state.world.write(call, on: page.phone, at: time)
+                state.simulatedPhones.write(call, on: page.phone, at: time)
             }
         case "error":
             edit { state, time in
                 let text = messageContent["text"]?.string ?? ""
-                state.world.write(.pageError(text), on: page.phone, at: time)
+                state.simulatedPhones.write(.pageError(text), on: page.phone, at: time)
             }
         // Every script of the page can call this function, but only the script that Assay injects
         // sends these kinds of messages.
@@ -95,14 +103,19 @@ extension BrowserScenario {
         if killIfDue(from) { return }
         let (reply, isKilled) = edit { state, time -> (JSONValue, Bool) in
             state.lastActivityTime = time
-            let reply = state.world.command(text, from: from.phoneRef, pageTime: page, at: time)
+            let reply = state.simulatedPhones.command(
+                text,
+                from: from.phoneRef,
+                pageTime: page,
+                at: time
+            )
             let delays = (reply["replies"]?.array ?? []).compactMap { $0["delay"]?.int64 }
             if let last = delays.max() {
                 state.lastReplyTime = max(state.lastReplyTime, time + last * 1000 + 50_000)
             }
             let isKilled = state.killPointTracker.killsAfter(
                 BridgeCommand(text),
-                idKey: state.world.key(.id)
+                idKey: state.simulatedPhones.key(.id)
             )
             return (reply, isKilled)
         }
@@ -120,7 +133,7 @@ extension BrowserScenario {
     private func kill(_ page: BrowserPage) {
         edit { state, time in
             state.killPointTracker.end(page.phone)
-            state.world.write(UserAction("kill"), on: page.phone, at: time)
+            state.simulatedPhones.write(UserAction("kill"), on: page.phone, at: time)
             state.pages[page.phone]?.removeAll { $0 === page }
         }
         page.close()
@@ -133,13 +146,13 @@ extension BrowserScenario {
             return await answered(request, page)
         }
         if let host = request.host, !LoopbackHost.isLoopback(host),
-            !setting.allowedHosts.contains(host)
+            !configuration.allowedHosts.contains(host)
         {
-            setting.blockedHosts.withLock { _ = $0.insert(host) }
+            configuration.blockedHosts.withLock { _ = $0.insert(host) }
             return blockRequest(request, page)
         }
         let route = state.withLock {
-            $0.world.backend.route(request.message.method, request.message.target)
+            $0.simulatedPhones.backend.route(request.message.method, request.message.target)
         }
         guard let route else {
             if request.message.method == "OPTIONS", request.origin != nil {
@@ -148,7 +161,7 @@ extension BrowserScenario {
             if request.isFromScript {
                 edit { state, time in
                     let call = request.message.method + " " + request.message.path
-                    state.world.write(.unmatchedRequest(call), on: page.phone, at: time)
+                    state.simulatedPhones.write(.unmatchedRequest(call), on: page.phone, at: time)
                 }
             }
             return page.postMethod("Fetch.continueRequest", ["requestId": .string(request.number)])
@@ -159,10 +172,20 @@ extension BrowserScenario {
             let (sequence, answer): (Int, AppBackend.CallResult?)
             if profile.app.usesOwnBackend {
                 (sequence, answer) =
-                    state.world.recordCall(route, request.message, from: page.phoneRef, at: time)
+                    state.simulatedPhones.recordCall(
+                        route,
+                        request.message,
+                        from: page.phoneRef,
+                        at: time
+                    )
             } else {
                 (sequence, answer) =
-                    state.world.call(route, request.message, from: page.phoneRef, at: time)
+                    state.simulatedPhones.call(
+                        route,
+                        request.message,
+                        from: page.phoneRef,
+                        at: time
+                    )
             }
             // A call that never gets a response is not waited for.
             state.isResponseExpectedByCall[sequence] = answer != .never
@@ -204,7 +227,7 @@ extension BrowserScenario {
             guard state.isResponseExpectedByCall.removeValue(forKey: sequence) != nil else {
                 return
             }
-            state.world.complete(sequence, outcome, at: time)
+            state.simulatedPhones.complete(sequence, outcome, at: time)
         }
     }
 
@@ -300,7 +323,7 @@ extension BrowserScenario {
                 completeExchange(sequence, .failed(.closed, request.failure ?? ""))
             }
             let route = state.withLock {
-                $0.world.backend.route(request.message.method, request.message.target)
+                $0.simulatedPhones.backend.route(request.message.method, request.message.target)
             }
             if let route, isKilled(at: route, page) { return }
         }

@@ -15,17 +15,17 @@ extension CaseExecution {
     /// Executes a step of the contract that happens on a simulated phone.
     mutating func carryOut(_ step: PhoneStep) async {
         let name = namespace.name
-        world.edit(name, notifies: false) { services, _ in
+        fakes.edit(name, notifies: false) { services, _ in
             services.keepsEvents = true
             services.firebase.settings.project = profile.firebaseProject
         }
-        var target = live.target ?? makeScriptedTarget()
-        target.world.namespace = namespace
-        target.world.now = now
+        var target = liveApps.target ?? makeScriptedTarget()
+        target.environment.namespace = namespace
+        target.environment.now = now
         await PhoneExecution.carryOut(step, by: &target)
-        namespace = target.world.namespace
+        namespace = target.environment.namespace
         if let text = target.runProblem { runProblem = .actionFailed(text) }
-        live.target = target
+        liveApps.target = target
         collectEvents()
         registerUserIDs()
     }
@@ -33,7 +33,7 @@ extension CaseExecution {
     private func makeScriptedTarget() -> ScriptedTarget<LivePhoneEnvironment> {
         var generator = SeededGenerator(seed: 0, text: namespace.name)
         let environment = LivePhoneEnvironment(
-            world: world,
+            fakes: fakes,
             client: backend.client,
             profile: profile,
             base: run.base,
@@ -41,8 +41,8 @@ extension CaseExecution {
             now: now,
             firstSequence: firstSequence,
             defects: run.appDefects,
-            token: { [run, world] spec, user in
-                run.tokenForge.text(spec, user: user, at: world.now)
+            token: { [run, fakes] spec, user in
+                run.tokenForge.text(spec, user: user, at: fakes.now)
             }
         )
         return ScriptedTarget(environment, defects: run.clientDefects, seed: generator.next())
@@ -50,26 +50,26 @@ extension CaseExecution {
 
     /// Records the final state of all pages and phones after the last step of the contract.
     func observePhones() async {
-        var target = live.target
+        var target = liveApps.target
         await target?.finish()
     }
 
     /// Collects the events that the simulated store has created since the last call.
     private mutating func collectEvents() {
-        let told = world.edit(namespace.name, notifies: false) { services, _ in
+        let told = fakes.edit(namespace.name, notifies: false) { services, _ in
             defer { services.told = [] }
             return services.told
         }
-        live.events += told ?? []
+        liveApps.events += told ?? []
     }
 
     /// Returns the body of the next store event with the given type, such as `INITIAL_PURCHASE`.
     ///
     /// If there is no such event, the run ends and is inconclusive.
     mutating func told(_ type: String) -> [UInt8] {
-        guard let index = live.events.firstIndex(where: { $0["type"]?.string == type })
+        guard let index = liveApps.events.firstIndex(where: { $0["type"]?.string == type })
         else {
-            let knownEventTypes = live.events.compactMap { $0["type"]?.string }
+            let knownEventTypes = liveApps.events.compactMap { $0["type"]?.string }
             runProblem = .faultNotApplied(
                 "the simulated store sent no \(type) event"
                     + (knownEventTypes.isEmpty
@@ -77,6 +77,6 @@ extension CaseExecution {
             )
             return []
         }
-        return RevenueCatState.body(live.events.remove(at: index)).bytes
+        return RevenueCatState.body(liveApps.events.remove(at: index)).bytes
     }
 }

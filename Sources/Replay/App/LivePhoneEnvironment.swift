@@ -6,9 +6,10 @@ internal import Providers
 /// The environment of an app that runs against a real backend: that backend, and the fakes of the
 /// run.
 ///
-/// The app calls the fakes directly in this process. The journal keeps real time.
+/// The app calls the fakes directly in this process. The journal records each call to the backend
+/// at the real time of the call.
 struct LivePhoneEnvironment: PhoneEnvironment {
-    let world: FakeRegistry
+    let fakes: FakeRegistry
     let client: any Transport
     let profile: Profile
     let base: Instant
@@ -26,7 +27,8 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     var accountApps: [String: AccountApp] = [:]
     /// The kind of app that was launched last on each phone.
     private var launchedApps: [String: AppAction.App] = [:]
-    /// The purchases of each phone's store account, for an app that is installed again.
+    /// The purchases of the store account of each phone, by phone name, for an app that is
+    /// installed again.
     private var receipts: [String: [AccountApp.Receipt]] = [:]
     private var installCount = 0
     private var loadCountsByPhone: [String: Int] = [:]
@@ -34,7 +36,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     private var plan = AppBackendPlan()
 
     init(
-        world: FakeRegistry,
+        fakes: FakeRegistry,
         client: any Transport,
         profile: Profile,
         base: Instant,
@@ -44,7 +46,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         defects: Set<AccountApp.Defect>,
         token: @escaping @Sendable (TokenSpec, String) -> String?
     ) {
-        self.world = world
+        self.fakes = fakes
         self.client = client
         self.profile = profile
         self.base = base
@@ -56,7 +58,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     }
 
     var recordedExchanges: [Exchange] {
-        world.journal.read { $0.exchanges(in: namespace.name, from: firstSequence) }
+        fakes.journal.read { $0.exchanges(in: namespace.name, from: firstSequence) }
     }
 
     /// The names of the phones whose final state is recorded.
@@ -81,7 +83,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     }
 
     private func add(_ exchange: Exchange) {
-        world.journal.write(exchange, invoked: world.journal.elapsed)
+        fakes.journal.write(exchange, invoked: fakes.journal.elapsedMicroseconds)
     }
 
     // MARK: Apps
@@ -114,10 +116,11 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         // From now on, the user names in the contract stand for these IDs.
         if let name = action.anonymousUser { assign(app.revenueCatID, to: name) }
         // An account belongs to one person, so the first ID that it got stays.
-        if let account = action.account, let uid = app.uid, namespace.assigned[account] == nil {
+        if let account = action.account, let uid = app.uid, namespace.assignedIDs[account] == nil {
             assign(uid, to: account)
         }
-        // If a provider refused the action and no refusal was intended, nothing can be judged.
+        // The run cannot be judged if a provider refused a correct action, or accepted an action
+        // with a wrong password.
         guard (app.failure == nil) == action.hasWrongPassword else { return nil }
         return "'app: \(action.name.rawValue)' "
             + (app.failure.map { "failed at \($0)" } ?? "succeeded but should have failed")
@@ -139,16 +142,16 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     ) async -> HTTPMessage.Response? {
         switch call {
         case .firebase(let request):
-            return world.call(.firebase, request, namespace: namespace.name)
+            return fakes.call(.firebase, request, namespace: namespace.name)
         case .revenueCat(let request):
-            return world.call(.revenueCat, request, namespace: namespace.name)
+            return fakes.call(.revenueCat, request, namespace: namespace.name)
         case .mail(var request):
             let targetParts = request.target.split(
                 separator: "PROJECT",
                 omittingEmptySubsequences: false
             )
             request.target = targetParts.joined(separator: profile.firebaseProject)
-            return world.call(.firebase, request, namespace: namespace.name)
+            return fakes.call(.firebase, request, namespace: namespace.name)
         case .backend(let route, let values, let token):
             return await callRoute(route, values, token, phone)
         }
@@ -164,12 +167,14 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         guard let endpoint = profile.endpoints[route] else { return nil }
         // The token is signed with the keys that all runs share, because a backend that verifies
         // signatures knows only these.
-        var spec = TokenSpec()
-        // The session of the user is not older than the account.
-        for claim in ["iat", "auth_time"] { spec.claims[claim] = .integer(world.now.seconds) }
-        let signedToken = route == "delete-account" ? self.token(spec, values["id"] ?? "") : nil
+        var tokenSpec = TokenSpec()
+        // The token and the sign-in have the current time, because the session of a user is never
+        // older than the account.
+        for claim in ["iat", "auth_time"] { tokenSpec.claims[claim] = .integer(fakes.now.seconds) }
+        let signedToken =
+            route == "delete-account" ? self.token(tokenSpec, values["id"] ?? "") : nil
         // Calls of the backend that name this ID belong to this run.
-        if let id = values["id"] { world.assignUserIDs([id], namespace: namespace.name) }
+        if let id = values["id"] { fakes.assignUserIDs([id], namespace: namespace.name) }
         let (_, outcome) = await send(
             endpoint,
             values,
@@ -200,7 +205,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
     }
 
     private func deviceStateJSON(_ phone: String) -> JSONValue {
-        world.edit(namespace.name) { services, _ in services.despia.deviceStateJSON(phone) }
+        fakes.edit(namespace.name) { services, _ in services.despia.deviceStateJSON(phone) }
             ?? .null
     }
 
@@ -217,13 +222,13 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             namespace: namespace.name,
             at: now
         )
-        let sequence = world.journal.begin(exchange)
+        let sequence = fakes.journal.begin(exchange)
         let body = (try? exchange.request.json())?.object ?? JSONObject()
-        let reply = world.edit(namespace.name) { services, now in
+        let reply = fakes.edit(namespace.name) { services, now in
             services.despia.take(body, at: now)
         }
-        let answer = HTTPMessage.Response(200, json: reply ?? .null)
-        world.journal.complete(sequence, .answered(answer))
+        let response = HTTPMessage.Response(200, json: reply ?? .null)
+        fakes.journal.complete(sequence, .answered(response))
         return reply ?? .null
     }
 
@@ -232,7 +237,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
-    ) async -> (sequence: Int, answer: AppBackend.CallResult)? {
+    ) async -> (sequence: Int, response: AppBackend.CallResult)? {
         guard let endpoint = profile.appEndpoint(route) else { return nil }
         let plannedResponse = plan.takeNext(route) ?? .ok
         // The planned error status that the app gets; the real response of the backend is then
@@ -246,7 +251,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         case .slow(let time): delay = time
         case .ok, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered: break
         }
-        if let id = values["id"] { world.assignUserIDs([id], namespace: namespace.name) }
+        if let id = values["id"] { fakes.assignUserIDs([id], namespace: namespace.name) }
         let (sequence, outcome) = await send(
             endpoint,
             values,
@@ -255,8 +260,8 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             losesResponse: lostResponseStatus != nil
         )
         if let lostResponseStatus {
-            let answer = HTTPMessage.Response(lostResponseStatus, json: ["error": "planned"])
-            return (sequence, .answered(answer, after: delay))
+            let response = HTTPMessage.Response(lostResponseStatus, json: ["error": "planned"])
+            return (sequence, .answered(response, after: delay))
         }
         guard case .answered(let response) = outcome else { return (sequence, .reset) }
         return (
@@ -284,7 +289,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         // The ID moves from its field in the backend's response to the field that the scripted app
         // reads.
         let pointer =
-            endpoint.responseIDPointer ?? profile.templatePointers(in: route)["id"]
+            endpoint.responseIDPointer ?? profile.pointersByTemplateName(in: route)["id"]
             ?? JSONPointer(tokens: ["appUserId"])
         let id = body[pointer]?.string ?? (route == "register" ? values["id"] : nil)
         return HTTPMessage.Response(
@@ -303,9 +308,9 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         losesResponse: Bool = false
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
         var allValues = values
-        allValues["timestamp"] = world.now.description
+        allValues["timestamp"] = fakes.now.description
         let request = endpoint.request(allValues, idForm: profile.idForm, fields: fields)
-        let sequence = world.journal.begin(
+        let sequence = fakes.journal.begin(
             Exchange(
                 from: .app,
                 to: .backend,
@@ -318,9 +323,9 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         )
         let outcome = await client.send(request, within: .seconds(30))
         if losesResponse, case .answered(let response) = outcome {
-            world.journal.complete(sequence, .answerLost(response))
+            fakes.journal.complete(sequence, .answerLost(response))
         } else {
-            world.journal.complete(sequence, outcome)
+            fakes.journal.complete(sequence, outcome)
         }
         return (sequence, outcome)
     }
@@ -329,12 +334,12 @@ struct LivePhoneEnvironment: PhoneEnvironment {
 
     mutating func apply(_ change: PhoneChange, product: String?, at time: Int64) -> [JSONValue] {
         let phone = change.phone
-        switch change.act {
+        switch change.ownerAction {
         case .reinstall:
             if let app = accountApps.removeValue(forKey: phone) { receipts[phone] = app.receipts }
             launchedApps[phone] = nil
         case .secondPhone:
-            // The two phones share one store account.
+            // The second phone uses the store account of the first phone, whose name is `phone`.
             if let app = accountApps["phone"] { receipts[phone] = app.receipts }
         case .complete: storeSubscriptionID(of: phone)
         case .cloned, .loseID, .cancel, .fail, nil: break
@@ -345,7 +350,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             profile: profile,
             environment: "PRODUCTION"
         )
-        return world.edit(namespace.name) { services, now in
+        return fakes.edit(namespace.name) { services, now in
             services.despia.apply(change, product: product, in: context, at: now)
         } ?? []
     }
@@ -360,19 +365,19 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         var action = StoreAction(.setAttributes, user: buyerID)
         action.attributes = ["$onesignalId": .string(subscriptionID)]
         let attributes = action
-        world.edit(namespace.name) { services, now in
+        fakes.edit(namespace.name) { services, now in
             try? services.revenueCat.carryOut(attributes, at: now)
         }
     }
 
     mutating func take(_ plan: BridgePlan) {
-        world.edit(namespace.name, notifies: false) { services, _ in
+        fakes.edit(namespace.name, notifies: false) { services, _ in
             services.despia.apply(plan, keys: profile.app.vaultKeys)
         }
     }
 
     mutating func take(_ plan: AppBackendPlan) {
-        self.plan.answers.merge(plan.answers) { $1 }
+        self.plan.responses.merge(plan.responses) { $1 }
         self.plan.repeatsLastResponse = plan.repeatsLastResponse
     }
 
@@ -381,7 +386,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             return "the store does not support '\(act.name)'"
         }
         let action = StoreAction(kind, user: namespace.id(of: act.user))
-        let refusal = world.edit(namespace.name) { services, now -> String? in
+        let refusal = fakes.edit(namespace.name) { services, now -> String? in
             do throws(StoreAction.Refusal) {
                 try services.revenueCat.carryOut(action, at: now)
                 return nil

@@ -47,9 +47,9 @@ struct PageRequest {
     /// The host of the request's URL; nil for URLs without a host, such as data URLs.
     var host: String? {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") || url.hasPrefix("ws"),
-            let scheme = url.firstRange(of: "://")
+            let schemeSeparator = url.firstRange(of: "://")
         else { return nil }
-        let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
+        let authority = url[schemeSeparator.upperBound...].prefix { !"/?#".contains($0) }
         if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
         return String(authority.prefix { $0 != ":" })
     }

@@ -22,7 +22,7 @@ package struct BackendDiscovery: Sendable {
         /// The profile key that the note is about.
         package let key: String
         package let text: String
-        package let isOpen: Bool
+        package let isUnresolved: Bool
     }
 
     /// Opens the fakes and a backend with the given profile, and returns the session.
@@ -75,8 +75,8 @@ package struct BackendDiscovery: Sendable {
         return (discovery, session)
     }
 
-    mutating func note(_ key: String, _ text: String, isOpen: Bool = false) {
-        notes.append(ProfileNote(key: key, text: text, isOpen: isOpen))
+    mutating func note(_ key: String, _ text: String, isUnresolved: Bool = false) {
+        notes.append(ProfileNote(key: key, text: text, isUnresolved: isUnresolved))
     }
 
     /// Returns an executor for the backend of a session, with the profile as discovered so far.
@@ -87,7 +87,7 @@ package struct BackendDiscovery: Sendable {
         change(&profile)
         return RunExecutor(
             backend: session.backend,
-            world: session.world,
+            fakes: session.fakes,
             profile: profile,
             base: session.executor.base,
             clock: session.executor.clock
@@ -126,7 +126,7 @@ package struct BackendDiscovery: Sendable {
             // The fake of the token issuer signs tokens only for a backend that calls the real host
             // of the issuer.
             if !survey.verifiesTokensItself {
-                profile.unsupported.insert(.signedTokens)
+                profile.unsupportedFeatures.insert(.signedTokens)
                 note(
                     "features",
                     "the backend accepts the unsigned tokens of the Firebase emulator"
@@ -139,7 +139,7 @@ package struct BackendDiscovery: Sendable {
             return session
         }
         if !hardcodedProviderHosts.isEmpty {
-            profile.start?.intercept = Profile.Intercept(isOn: true)
+            profile.start?.intercept = Profile.InterceptionSettings(isOn: true)
         }
         for (name, value) in guess.values where profile.start?.environment[name] == nil {
             profile.start?.environment[name] = value
@@ -147,8 +147,8 @@ package struct BackendDiscovery: Sendable {
         for variable in guess.open {
             note(
                 "start: env",
-                "\(variable.place) reads \(variable.name); set it so that tests use separate data",
-                isOpen: true
+                "\(variable.location) reads \(variable.name); set it so that tests use separate data",
+                isUnresolved: true
             )
         }
         let bareToken = Self.token
@@ -196,8 +196,8 @@ package struct BackendDiscovery: Sendable {
             do throws(ReplaySession.OpenError) {
                 return try await open(profile)
             } catch {
-                // A backend that is running or does not respond may warn about a variable that it
-                // does not need.
+                // Only an exit shows that a variable is required. A backend that keeps running may
+                // warn about a variable that it does not need.
                 guard error.hasEnded else { throw error }
                 let givenNames = Set((profile.start?.environment ?? [:]).keys).union(standardNames)
                 let variables = MissingVariables.named(in: error.description)
@@ -231,7 +231,7 @@ package struct BackendDiscovery: Sendable {
         if !doctorChecks.observability.arePushesObservable, acceptsEvents, survey.hasCode,
             !survey.mentionedProviders.contains(.oneSignal)
         {
-            profile.unsupported.insert(.push)
+            profile.unsupportedFeatures.insert(.push)
             note(
                 "features",
                 "the backend sends no push: a purchase led to none, and no file mentions OneSignal"
@@ -241,7 +241,7 @@ package struct BackendDiscovery: Sendable {
                 "features",
                 "a purchase led to no push; if the backend sends none by design, write "
                     + "'features: {except: [push]}'",
-                isOpen: true
+                isUnresolved: true
             )
         }
         if !doctorChecks.observability.readsSubscribersOverREST,
@@ -249,7 +249,7 @@ package struct BackendDiscovery: Sendable {
             survey.hasCode,
             !readsPurchaseState
         {
-            profile.unsupported.insert(.readsSubscriberOnEvent)
+            profile.unsupportedFeatures.insert(.readsSubscriberOnEvent)
             note(
                 "features",
                 "an event makes the backend read no subscriber: no file contains the API's host"
@@ -263,8 +263,8 @@ package struct BackendDiscovery: Sendable {
             else { continue }
             note(
                 "endpoints: \(endpoint)",
-                "\(route.place) seems to receive webhooks of \(provider.title): POST \(route.path)",
-                isOpen: true
+                "\(route.location) seems to receive webhooks of \(provider.title): POST \(route.path)",
+                isUnresolved: true
             )
         }
     }
@@ -283,7 +283,7 @@ package struct BackendDiscovery: Sendable {
     private mutating func noteCallsToFixedHosts(_ session: ReplaySession) {
         let isIntercepted = profile.start?.isIntercepted == true
         for (fixedHost, title) in hardcodedProviderHosts {
-            let names = "\(fixedHost.place) contains the fixed host \(fixedHost.host)"
+            let names = "\(fixedHost.location) contains the fixed host \(fixedHost.host)"
             if isIntercepted {
                 note("start: intercept", "\(names); Assay redirects its calls to the fake \(title)")
             } else {
@@ -291,12 +291,12 @@ package struct BackendDiscovery: Sendable {
                     "start: env",
                     "\(names); its calls reach the real service: let Assay start the backend with "
                         + "'intercept: true', or let the code read the address from a variable",
-                    isOpen: true
+                    isUnresolved: true
                 )
             }
         }
         for line in session.interception?.refusals.lines ?? [] {
-            note("start: intercept", line, isOpen: true)
+            note("start: intercept", line, isUnresolved: true)
         }
     }
 }

@@ -24,27 +24,29 @@ struct ComposeServices {
         else { return }
         let services = lines[(first + 1)...].prefix { $0.indent > 0 }
         guard let indentLevel = services.first?.indent else { return }
-        var block: [(indent: Int, text: Substring, number: Int)] = []
+        var serviceLines: [(indent: Int, text: Substring, number: Int)] = []
         for line in services {
             if line.indent == indentLevel {
-                readService(block)
-                block = []
+                readService(serviceLines)
+                serviceLines = []
             } else {
-                block.append(line)
+                serviceLines.append(line)
             }
         }
-        readService(block)
+        readService(serviceLines)
     }
 
     /// Reads the lines of one service.
     ///
     /// Services with a prebuilt image are ignored.
-    private mutating func readService(_ block: [(indent: Int, text: Substring, number: Int)]) {
-        guard let indentLevel = block.first?.indent,
-            block.contains(where: { $0.indent == indentLevel && $0.text.hasPrefix("build:") })
+    private mutating func readService(_ serviceLines: [(indent: Int, text: Substring, number: Int)])
+    {
+        guard let indentLevel = serviceLines.first?.indent,
+            serviceLines.contains(where: { $0.indent == indentLevel && $0.text.hasPrefix("build:") }
+            )
         else { return }
         var isInEnvironment = false
-        for line in block {
+        for line in serviceLines {
             if line.indent == indentLevel, !line.text.hasPrefix("- ") {
                 isInEnvironment = line.text == "environment:"
                 if line.text.hasPrefix("command: "), !line.text.contains("[") {

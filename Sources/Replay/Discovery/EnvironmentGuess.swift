@@ -14,7 +14,7 @@ struct EnvironmentGuess: Sendable {
     private(set) var authorization: String?
     /// The name of the entitlement that the backend uses; nil if it was not found.
     private(set) var entitlement: String?
-    /// Variables that seem to be important, but whose value could not be guessed.
+    /// Variables that seem to be important, but whose values could not be guessed.
     private(set) var open: [SourceSurvey.Variable] = []
 
     /// Guesses values for environment variables.
@@ -62,7 +62,7 @@ struct EnvironmentGuess: Sendable {
         let host = variable.fallback.map(OriginClients.origin(of:))?.lowercased() ?? ""
         return Services.providers.first { provider in
             provider.exclusiveHosts.contains { host.hasSuffix("/" + $0) }
-                || provider.hints.environmentNameParts.contains {
+                || provider.hints.environmentVariableNameParts.contains {
                     name.contains("_\($0)_")
                         || name.contains($0 + "_")
                             && $0.count > 4
@@ -121,8 +121,10 @@ struct EnvironmentGuess: Sendable {
         }
     }
 
-    /// Guesses the location of the backend's data: a folder of the run, not the developer's own
-    /// data.
+    /// Guesses the value of a variable that contains the location of the backend's data.
+    ///
+    /// The guessed location is in a folder of the run, so that the backend does not change the
+    /// developer's own data.
     private mutating func guessValue(
         store variable: SourceSurvey.Variable,
         _ nameParts: Set<String>

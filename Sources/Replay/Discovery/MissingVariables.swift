@@ -19,7 +19,7 @@ enum MissingVariables {
             return SourceSurvey.captures(#"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"#, String(line))
                 .map { $0[0] }
                 .filter { name in !nonVariablePrefixes.contains(where: name.hasPrefix) }
-                .map { SourceSurvey.Variable(name: $0, fallback: nil, place: "its output") }
+                .map { SourceSurvey.Variable(name: $0, fallback: nil, location: "its output") }
         }
     }
 }

@@ -26,7 +26,7 @@ extension BackendDiscovery {
             wait: .seconds(3),
             expectedObservability
         )
-        let exchanges = session.world.journal.read { $0.exchanges(in: namespace) }
+        let exchanges = session.fakes.journal.read { $0.exchanges(in: namespace) }
         let purchaseRequest = exchanges.first { $0.purpose == .sentinel }?.request
         guard let event = (try? purchaseRequest?.json())?["event"] else { return }
         let purchase = ResponseSurvey.Purchase(
@@ -53,7 +53,7 @@ extension BackendDiscovery {
             note(
                 "probes",
                 "no route in the backend's files shows the effect of a purchase",
-                isOpen: true
+                isUnresolved: true
             )
             return
         }
@@ -66,7 +66,7 @@ extension BackendDiscovery {
         let names = bestMatch.probe.readings.keys.sorted().joined(separator: ", ")
         note("probes", "\(bestMatch.probe.text) shows \(names)")
         for (field, doubt) in bestMatch.doubtsByField.sorted(by: { $0.key < $1.key }) {
-            note("probes: read: \(field)", doubt, isOpen: true)
+            note("probes: read: \(field)", doubt, isUnresolved: true)
         }
     }
 

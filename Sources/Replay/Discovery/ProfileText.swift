@@ -20,7 +20,7 @@ extension BackendDiscovery {
             place + (authority.map { ["ca: \(Self.yamlScalar($0))"] } ?? []) + endpoints + userLines
             + names
             + probes + unsupportedFeatureLines
-        for note in notes where note.isOpen {
+        for note in notes where note.isUnresolved {
             // A line break in the note would end the YAML comment.
             let text = String(note.text.map { $0.isNewline ? " " : $0 })
             lines.append("# Unresolved, \(note.key): \(text)")
@@ -47,7 +47,7 @@ extension BackendDiscovery {
     private var endpoints: [String] {
         var lines: [String] = []
         for (name, endpoint) in profile.endpoints.sorted(by: { $0.key < $1.key })
-        where !profile.defaultedEndpoints.contains(name) && endpoint.body == nil {
+        where !profile.namesOfDefaultEndpoints.contains(name) && endpoint.body == nil {
             let place = "\(endpoint.method) \(endpoint.path)"
             let id = endpoint.responseIDPointer.map { ", id: \($0)" }
             lines.append(
@@ -111,12 +111,12 @@ extension BackendDiscovery {
         return lines
     }
 
-    private static func text(_ reading: Profile.Reading) -> String {
+    private static func text(_ reading: Profile.FieldReading) -> String {
         var parts = ["at: \(yamlScalar(reading.pointer.description))"]
         switch reading.meaning {
         case .value: break
-        case .isAny(let values): parts.append("is: \(JSONValue.array(values).text)")
-        case .isNone(let values): parts.append("not: \(JSONValue.array(values).text)")
+        case .isOneOf(let values): parts.append("is: \(JSONValue.array(values).text)")
+        case .isNoneOf(let values): parts.append("not: \(JSONValue.array(values).text)")
         case .isFuture: parts.append("after: now")
         }
         if let valueIfPathAbsent = reading.valueIfPathAbsent {
@@ -127,8 +127,8 @@ extension BackendDiscovery {
     }
 
     private var unsupportedFeatureLines: [String] {
-        guard !profile.unsupported.isEmpty else { return [] }
-        let names = profile.unsupported.map(\.rawValue).sorted()
+        guard !profile.unsupportedFeatures.isEmpty else { return [] }
+        let names = profile.unsupportedFeatures.map(\.rawValue).sorted()
         return ["features: {except: [\(names.joined(separator: ", "))]}"]
     }
 

@@ -13,7 +13,7 @@ struct ResponseSurvey: Sendable {
         let periodEnd: Instant?
     }
 
-    private(set) var readings: [String: Profile.Reading] = [:]
+    private(set) var readings: [String: Profile.FieldReading] = [:]
     /// The mapped fields that a person should check, each with the reason.
     private(set) var doubtsByField: [String: String] = [:]
 
@@ -25,7 +25,8 @@ struct ResponseSurvey: Sendable {
     ///   - after: The response about the user after the purchase.
     ///   - purchase: The purchase.
     init(before: JSONValue?, after: JSONValue, _ purchase: Purchase) {
-        let leafValues = after.places.compactMap { pointer -> (JSONPointer, String, JSONValue)? in
+        let leafValues = after.valuePaths.compactMap {
+            pointer -> (JSONPointer, String, JSONValue)? in
             guard let value = after[pointer], value.object == nil, value.array == nil else {
                 return nil
             }
@@ -51,7 +52,10 @@ struct ResponseSurvey: Sendable {
         }
         if readings["access"] == nil { readings["access"] = accessReading(leafValues, before) }
         if readings["access"] == nil, let periodEnd = readings["expires"] {
-            readings["access"] = Profile.Reading(pointer: periodEnd.pointer, meaning: .isFuture)
+            readings["access"] = Profile.FieldReading(
+                pointer: periodEnd.pointer,
+                meaning: .isFuture
+            )
             doubtsByField["access"] = "only the end of the period shows whether the user has access"
         }
     }
@@ -64,15 +68,15 @@ struct ResponseSurvey: Sendable {
         _ pointer: JSONPointer,
         _ oldValue: JSONValue?,
         _ before: JSONValue?
-    ) -> Profile.Reading {
-        // If only the response before the purchase lacks the path, a missing path means "no" or
-        // "none".
+    ) -> Profile.FieldReading {
+        // If the response after the purchase contains the path and the response before it does not,
+        // a missing path means "no" or "none".
         let isAbsentBefore = before != nil && oldValue == nil
-        return Profile.Reading(
+        return Profile.FieldReading(
             pointer: pointer,
             meaning: .value,
             valueIfPathAbsent: isAbsentBefore
-                ? (Profile.Reading.booleanFields.contains(field) ? false : .null) : nil
+                ? (Profile.FieldReading.booleanFields.contains(field) ? false : .null) : nil
         )
     }
 
@@ -106,7 +110,8 @@ struct ResponseSurvey: Sendable {
             ? "access" : nil
     }
 
-    /// Returns whether the name of a second path fits a field better than that of the first.
+    /// Returns whether a name suits a field so well that its JSON path replaces a path that was
+    /// found earlier for the field.
     private static func isBetterMatch(_ name: String, for field: String) -> Bool {
         switch field {
         case "access": accessWords.contains { name.hasSuffix($0) || name.hasPrefix("is" + $0) }
@@ -132,11 +137,12 @@ struct ResponseSurvey: Sendable {
         "free", "none", "inactive", "basic", "no", "expired", "unsubscribed", "",
     ]
 
-    /// Maps access to a string that changed with the purchase: a subscription level, or a status.
+    /// Finds a string that changed with the purchase, such as a subscription level or a status, and
+    /// returns it as the reading for the field `access`.
     private mutating func accessReading(
         _ leafValues: [(JSONPointer, String, JSONValue)],
         _ before: JSONValue?
-    ) -> Profile.Reading? {
+    ) -> Profile.FieldReading? {
         for (pointer, name, value) in leafValues {
             guard let text = value.string, text.count < 30, let oldValue = before?[pointer],
                 oldValue != value,
@@ -149,10 +155,10 @@ struct ResponseSurvey: Sendable {
             else { continue }
             if Self.containsWord(name, ["status", "state"]) {
                 doubtsByField["access"] = "values other than '\(text)' may also give access"
-                return Profile.Reading(pointer: pointer, meaning: .isAny([value]))
+                return Profile.FieldReading(pointer: pointer, meaning: .isOneOf([value]))
             }
             let noAccessValues: [JSONValue] = oldValue.isNull ? [.null] : [oldValue, .null]
-            return Profile.Reading(pointer: pointer, meaning: .isNone(noAccessValues))
+            return Profile.FieldReading(pointer: pointer, meaning: .isNoneOf(noAccessValues))
         }
         return nil
     }

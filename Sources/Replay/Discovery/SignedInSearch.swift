@@ -42,7 +42,7 @@ extension BackendDiscovery {
             }
             let document = try? JSONValue(parsing: acceptedResponse.body)
             var endpoint = Profile.Endpoint(method: "GET", path: path)
-            endpoint.responseIDPointer = document?.places.first { document?[$0] == .string(id) }
+            endpoint.responseIDPointer = document?.valuePaths.first { document?[$0] == .string(id) }
             profile.endpoints["protected"] = endpoint
             note("endpoints: protected", "GET \(path) requires an ID token and accepts one")
             return
@@ -51,7 +51,7 @@ extension BackendDiscovery {
         note(
             "endpoints: protected",
             "no route was found that requires an ID token and accepts one",
-            isOpen: true
+            isUnresolved: true
         )
     }
 }

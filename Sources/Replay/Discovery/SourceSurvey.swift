@@ -11,7 +11,7 @@ internal import Providers
 package struct SourceSurvey: Sendable {
     /// A file of the backend, with its content.
     package struct File: Sendable {
-        /// The path of the file as the user wrote or sees it.
+        /// The path of the file as the user typed it or as it is printed for the user.
         package let path: String
         package let text: String
 
@@ -33,7 +33,7 @@ package struct SourceSurvey: Sendable {
         /// `queryNames` contains the names that it reads from the query.
         package let bodyNames: [String]
         package let queryNames: [String]
-        package let place: String
+        package let location: String
     }
 
     /// An environment variable that a line of code reads.
@@ -41,13 +41,13 @@ package struct SourceSurvey: Sendable {
         package let name: String
         /// The value that the code uses if the variable is not set; nil if the code has none.
         package let fallback: String?
-        package let place: String
+        package let location: String
     }
 
     /// The host of a URL that a line of code contains literally.
     package struct FixedHost: Hashable, Sendable {
         package let host: String
-        package let place: String
+        package let location: String
     }
 
     package private(set) var routes: [Route] = []
@@ -82,8 +82,8 @@ package struct SourceSurvey: Sendable {
                 .prefix(20_000).map { String($0.prefix(400)) }
             let readsComputedVariable = lines.contains(where: Self.readsComputedVariable)
             for (index, line) in lines.enumerated() {
-                let place = "\(file.path):\(index + 1)"
-                if readsComputedVariable { read(namesIn: line, place) }
+                let location = "\(file.path):\(index + 1)"
+                if readsComputedVariable { read(namesIn: line, location) }
                 if line.contains("use(") || line.contains("prefix") {
                     prefixes += Self.captures(
                         #"(?:\.use\(|prefix\s*=|prefix:)\s*["'`](/[\w/-]+)["'`]"#,
@@ -91,8 +91,8 @@ package struct SourceSurvey: Sendable {
                     )
                     .map { $0[0] }
                 }
-                read(variablesOf: line, place)
-                read(hostsOf: line, place)
+                read(variablesOf: line, location)
+                read(hostsOf: line, location)
                 let lowercaseLine = line.lowercased()
                 usesHMAC =
                     usesHMAC || lowercaseLine.contains("createhmac")
@@ -104,7 +104,7 @@ package struct SourceSurvey: Sendable {
                 {
                     prependsBearer = true
                 }
-                routes += Self.routes(in: lines, at: index, place)
+                routes += Self.routes(in: lines, at: index, location)
             }
         }
         let prefixedRoutes = Set(prefixes).sorted().flatMap { prefix in
@@ -114,7 +114,7 @@ package struct SourceSurvey: Sendable {
                     path: prefix + (route.path == "/" ? "" : route.path),
                     bodyNames: route.bodyNames,
                     queryNames: route.queryNames,
-                    place: route.place
+                    location: route.location
                 )
             }
         }
@@ -191,10 +191,15 @@ package struct SourceSurvey: Sendable {
             {
                 calledProviders.insert(provider.party)
             }
-            // A short name of a provider is part of too many other words.
-            let environmentNameParts = provider.hints.environmentNameParts.map { $0.lowercased() }
-                .filter { $0.count > 4 }
-            if (environmentNameParts + provider.exclusiveHosts).contains(where: text.contains) {
+            // A provider name of up to four letters also occurs within unrelated words, so it is
+            // ignored.
+            let environmentVariableNameParts = provider.hints.environmentVariableNameParts.map {
+                $0.lowercased()
+            }
+            .filter { $0.count > 4 }
+            if (environmentVariableNameParts + provider.exclusiveHosts).contains(
+                where: text.contains
+            ) {
                 mentionedProviders.insert(provider.party)
             }
         }
@@ -245,8 +250,8 @@ package struct SourceSurvey: Sendable {
             let services = ComposeServices(file.text)
             composeCommands += services.commands
             for (name, value, line) in services.variables {
-                let place = "\(file.path):\(line)"
-                variables.append(Variable(name: name, fallback: value, place: place))
+                let location = "\(file.path):\(line)"
+                variables.append(Variable(name: name, fallback: value, location: location))
             }
         case ".env.example", ".env.sample":
             for line in file.text.split(separator: "\n") {
@@ -256,7 +261,7 @@ package struct SourceSurvey: Sendable {
                 let name = line[..<equalsIndex].trimmed
                 let value = line[line.index(after: equalsIndex)...].trimmed
                 variables.append(
-                    Variable(name: name, fallback: value.isEmpty ? nil : value, place: file.path)
+                    Variable(name: name, fallback: value.isEmpty ? nil : value, location: file.path)
                 )
             }
         default:
@@ -275,7 +280,7 @@ package struct SourceSurvey: Sendable {
 
     // MARK: Lines
 
-    private mutating func read(variablesOf line: String, _ place: String) {
+    private mutating func read(variablesOf line: String, _ location: String) {
         guard line.lowercased().contains("env") else { return }
         let patterns = [
             #"process\.env\.([A-Z][A-Z0-9_]{2,})"#, #"process\.env\[\s*["'`]([A-Z][A-Z0-9_]{2,})"#,
@@ -295,7 +300,7 @@ package struct SourceSurvey: Sendable {
                     #"^["'\]\)]*\s*(?:\|\||\?\?|,|or)\s*["'`]([^"'`]*)["'`]"#,
                     textAfterName
                 ).first?[0]
-                variables.append(Variable(name: match[0], fallback: fallback, place: place))
+                variables.append(Variable(name: match[0], fallback: fallback, location: location))
             }
         }
     }
@@ -311,26 +316,27 @@ package struct SourceSurvey: Sendable {
 
     /// Finds names of environment variables that the code passes to one of its functions:
     /// `required('API_KEY')`.
-    private mutating func read(namesIn line: String, _ place: String) {
+    private mutating func read(namesIn line: String, _ location: String) {
         let pattern = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
         for match in Self.captures(pattern, line) {
-            variables.append(Variable(name: match[0], fallback: nil, place: place))
+            variables.append(Variable(name: match[0], fallback: nil, location: location))
         }
     }
 
-    private mutating func read(hostsOf line: String, _ place: String) {
+    private mutating func read(hostsOf line: String, _ location: String) {
         guard line.contains("://") else { return }
-        // The host may be only the default value of an environment variable.
+        // A host in such a line may be only the default value of an environment variable, so the
+        // backend may not be fixed to it.
         let isFallback =
             line.contains("process.env") || line.contains("environ") || line.contains("etenv")
             || line.contains("ENV")
         guard !isFallback else { return }
         for match in Self.captures(#"https?://([A-Za-z0-9.-]+\.[a-z]{2,})"#, line) {
-            fixedHosts.append(FixedHost(host: match[0].lowercased(), place: place))
+            fixedHosts.append(FixedHost(host: match[0].lowercased(), location: location))
         }
     }
 
-    private static func routes(in lines: [String], at index: Int, _ place: String) -> [Route] {
+    private static func routes(in lines: [String], at index: Int, _ location: String) -> [Route] {
         let line = lines[index]
         guard
             line.contains("\"/") || line.contains("'/") || line.contains("`/")
@@ -348,7 +354,7 @@ package struct SourceSurvey: Sendable {
                 method =
                     ["POST", "PUT", "PATCH", "DELETE", "GET"].first { line.contains($0) } ?? ""
             }
-            guard let path = template(match[2]) else { return nil }
+            guard let path = pathTemplate(match[2]) else { return nil }
             let handlerLines = body(of: lines, from: index)
             return Route(
                 method: method,
@@ -358,16 +364,16 @@ package struct SourceSurvey: Sendable {
                     of: #"(?:body|json|data|payload|params|form|input)"#
                 ),
                 queryNames: names(in: handlerLines, of: #"(?:query|args|searchParams|GET)"#),
-                place: place
+                location: location
             )
         }
     }
 
     /// Returns the path of a route with `{{id}}` in place of its parameter; nil if it has several
     /// parameters.
-    static func template(_ path: String) -> String? {
+    static func pathTemplate(_ path: String) -> String? {
         var count = 0
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
+        let pathParts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
             let isParameter =
                 part.hasPrefix(":") || part.hasPrefix("<") || part.hasPrefix("{")
                 || part.hasPrefix("[")
@@ -375,7 +381,7 @@ package struct SourceSurvey: Sendable {
             count += isParameter ? 1 : 0
             return isParameter ? "{{id}}" : String(part)
         }
-        return count <= 1 ? parts.joined(separator: "/") : nil
+        return count <= 1 ? pathParts.joined(separator: "/") : nil
     }
 
     /// Returns the lines of code that seem to handle a route, up to the declaration of the next
@@ -398,11 +404,11 @@ package struct SourceSurvey: Sendable {
     ///   - source: A regular expression for the name of the object.
     /// - Returns: The names, each once.
     private static func names(in lines: [String], of source: String) -> [String] {
-        let word = #"([A-Za-z_][A-Za-z0-9_]{0,40})"#
+        let identifierPattern = #"([A-Za-z_][A-Za-z0-9_]{0,40})"#
         let patterns = [
-            source + #"\??\."# + word + #"\b(?!\s*\()"#,
-            source + #"\??\[\s*["'`]"# + word + #"["'`]"#,
-            source + #"(?:\(\))?\.(?:get|fetch|input)\(\s*["'`]"# + word + #"["'`]"#,
+            source + #"\??\."# + identifierPattern + #"\b(?!\s*\()"#,
+            source + #"\??\[\s*["'`]"# + identifierPattern + #"["'`]"#,
+            source + #"(?:\(\))?\.(?:get|fetch|input)\(\s*["'`]"# + identifierPattern + #"["'`]"#,
         ]
         let methods: Set<String> = ["get", "post", "body", "json", "query", "length", "toString"]
         var found: [String] = []
@@ -421,9 +427,10 @@ package struct SourceSurvey: Sendable {
         return found.filter { !methods.contains($0) }.uniqued()
     }
 
-    /// Returns the texts that the groups of a regular expression matched, for each match.
+    /// Returns the strings that the groups of a regular expression captured, one list for each
+    /// match.
     ///
-    /// A group without a match has an empty string.
+    /// The string is empty for a group that captured nothing.
     static func captures(_ pattern: String, _ text: String) -> [[String]] {
         guard let expression = RegexCache.expression(pattern) else { return [] }
         let nsText = text as NSString

@@ -27,7 +27,8 @@ extension BackendDiscovery {
         let clock = session.executor.clock
         for route in candidateRoutes.prefix(12) {
             let start = clock.now
-            // With a backend that does not respond, the search would take minutes.
+            // If the backend does not respond, each route takes more than 20 seconds, so the search
+            // ends after the first such route.
             defer { if clock.now - start > .seconds(20) { isUnresponsive = true } }
             if isUnresponsive { break }
             for idForm in [profile.idForm, .uuid, .integer].uniqued() {
@@ -50,7 +51,7 @@ extension BackendDiscovery {
                 : "no route that creates a user was found, so Assay creates no user before an "
                     + "event; if the backend has one, write "
                     + "'users: {create: {post: /…, body: {…}}}'",
-            isOpen: !survey.usesTokens
+            isUnresolved: !survey.usesTokens
         )
     }
 
@@ -60,7 +61,7 @@ extension BackendDiscovery {
 
     func canCreateUser(
         _ session: ReplaySession,
-        _ creation: Profile.UserCreation,
+        _ creation: Profile.SetupAction,
         _ idForm: Profile.IDForm? = nil
     ) async -> Bool {
         let executor = executor(session) {
@@ -74,9 +75,9 @@ extension BackendDiscovery {
     /// Returns the body and the response of the last request that created a user; nil if there was
     /// none.
     func registrationResponse(_ session: ReplaySession) async -> (
-        sent: [UInt8], responseJSON: JSONValue
+        sentBody: [UInt8], responseJSON: JSONValue
     )? {
-        let calls = session.world.journal.read { $0.exchanges(in: name + "-u") }
+        let calls = session.fakes.journal.read { $0.exchanges(in: name + "-u") }
         guard
             let call = calls.last(where: {
                 if case .registration = $0.purpose { true } else { false }
@@ -91,12 +92,12 @@ extension BackendDiscovery {
     mutating func adoptEndpoint(
         _ endpoint: Profile.Endpoint,
         _ idForm: Profile.IDForm,
-        _ registrationResponse: (sent: [UInt8], responseJSON: JSONValue)?
+        _ registrationResponse: (sentBody: [UInt8], responseJSON: JSONValue)?
     ) {
         var endpoint = endpoint
         profile.idForm = idForm
         let id = registrationResponse.flatMap {
-            Self.id(in: $0.responseJSON, sent: String(decoding: $0.sent, as: UTF8.self))
+            Self.id(in: $0.responseJSON, sentBody: String(decoding: $0.sentBody, as: UTF8.self))
         }
         if let (pointer, value) = id {
             endpoint.responseIDPointer = pointer
@@ -107,7 +108,7 @@ extension BackendDiscovery {
             }
         }
         profile.endpoints["register"] = nil
-        profile.defaultedEndpoints.remove("register")
+        profile.namesOfDefaultEndpoints.remove("register")
         profile.creation = .request(endpoint)
         note(
             "users: create",
@@ -122,14 +123,16 @@ extension BackendDiscovery {
 
     /// Returns the path and the value of an ID in a response, if the request did not contain the
     /// value.
-    static func id(in registrationResponse: JSONValue, sent: String) -> (JSONPointer, JSONValue)? {
-        let places = registrationResponse.places.filter { pointer in
+    static func id(in registrationResponse: JSONValue, sentBody: String) -> (
+        JSONPointer, JSONValue
+    )? {
+        let valuePaths = registrationResponse.valuePaths.filter { pointer in
             let name = (pointer.tokens.last ?? "").lowercased().filter { $0.isLetter }
             return idWords.contains(name)
         }
-        for pointer in places {
+        for pointer in valuePaths {
             switch registrationResponse[pointer] {
-            case .string(let text) where !text.isEmpty && !sent.contains(text):
+            case .string(let text) where !text.isEmpty && !sentBody.contains(text):
                 return (pointer, .string(text))
             case .number(let number): return (pointer, .number(number))
             default: continue
@@ -164,7 +167,8 @@ extension BackendDiscovery {
 
 extension String {
     fileprivate var isUUID: Bool {
-        let parts = split(separator: "-", omittingEmptySubsequences: false)
-        return parts.map(\.count) == [8, 4, 4, 4, 12] && allSatisfy { $0.isHexDigit || $0 == "-" }
+        let uuidParts = split(separator: "-", omittingEmptySubsequences: false)
+        return uuidParts.map(\.count) == [8, 4, 4, 4, 12]
+            && allSatisfy { $0.isHexDigit || $0 == "-" }
     }
 }

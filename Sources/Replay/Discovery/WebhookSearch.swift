@@ -2,11 +2,12 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Searches for the routes that receive webhooks and that show whether the backend is ready.
+/// Searches for the route that receives webhooks, and for the route that shows whether the backend
+/// is ready.
 extension BackendDiscovery {
     static let sharedSecretName = Profile.SecretName.revenueCatAuthorization
-    /// The environment variable with the webhook's Authorization value, in a profile for a backend
-    /// that is already running.
+    /// The environment variable from which a profile takes the Authorization value of webhooks, if
+    /// the backend is already running and therefore has its own value.
     package static let sharedSecretVariable = "REVENUECAT_WEBHOOK_AUTH"
 
     /// Whether any file of the backend contains the host or the package of RevenueCat's API.
@@ -33,7 +34,7 @@ extension BackendDiscovery {
         }.sorted { Self.pathRank($0.path) < Self.pathRank($1.path) }
         let commonPaths = DoctorChecks.commonWebhookPaths.filter { $0 != "/" }
         let configuredPaths =
-            profile.defaultedEndpoints.contains("revenuecat-webhook")
+            profile.namesOfDefaultEndpoints.contains("revenuecat-webhook")
             ? [] : [profile.endpoints["revenuecat-webhook"]?.path].compactMap(\.self)
         let executor = executor(session)
         var bestCandidate: (path: String, status: Int)?
@@ -45,7 +46,8 @@ extension BackendDiscovery {
                 authorization: .configured
             )
             if case .failed(.timedOut, _) = outcome { timeoutCount += 1 }
-            // With a backend that does not respond, the search would take minutes.
+            // If the backend does not respond, the whole search would take minutes, so it ends at
+            // the second timeout.
             if timeoutCount > 1 { break }
             guard case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
@@ -60,7 +62,7 @@ extension BackendDiscovery {
             note(
                 Self.webhookNoteKey,
                 "no route in the backend's files and no common route accepts RevenueCat's events",
-                isOpen: true
+                isUnresolved: true
             )
             return true
         }
@@ -68,13 +70,13 @@ extension BackendDiscovery {
             method: "POST",
             path: bestCandidate.path
         )
-        profile.defaultedEndpoints.remove("revenuecat-webhook")
+        profile.namesOfDefaultEndpoints.remove("revenuecat-webhook")
         let isTokenAccepted = !RouteStatuses.refused.contains(bestCandidate.status)
         acceptsEvents = (200..<300).contains(bestCandidate.status)
         note(
             Self.webhookNoteKey,
             "POST \(bestCandidate.path) responds to an event with \(bestCandidate.status)",
-            isOpen: !acceptsEvents
+            isUnresolved: !acceptsEvents
         )
         return isTokenAccepted
     }
@@ -112,7 +114,7 @@ extension BackendDiscovery {
             if case .failed(.timedOut, _) = outcome { break }
             guard case .answered(let response) = outcome, (200..<300).contains(response.status)
             else { continue }
-            profile.start?.ready = Profile.Ready(method: "GET", path: path)
+            profile.start?.ready = Profile.ReadinessCheck(method: "GET", path: path)
             note("start: ready", "GET \(path) returns \(response.status)")
             return
         }

@@ -22,10 +22,10 @@ package struct DriftComparison: Sendable {
 
     /// Sends a request to one of the two sides: the live service or the fake.
     package typealias Call =
-        @Sendable (HTTPMessage.Request) async -> Result<HTTPMessage.Response, Unreachable>
+        @Sendable (HTTPMessage.Request) async -> Result<HTTPMessage.Response, UnreachableError>
 
     /// The error when the live service or the fake gives no response.
-    package struct Unreachable: Error, Sendable {
+    package struct UnreachableError: Error, Sendable {
         package let text: String
 
         package init(_ text: String) { self.text = text }
@@ -56,14 +56,14 @@ package struct DriftComparison: Sendable {
     ///   - fake: Sends a request to the fake.
     ///   - progress: Receives each operation before it is called.
     /// - Returns: One line for each operation.
-    /// - Throws: `Unreachable` when the live service or the fake does not respond at all.
+    /// - Throws: `UnreachableError` when the live service or the fake does not respond at all.
     package func compare(
         suppliedParameters: [String: String],
         fakeParameterValues: [String: String],
         live: Call,
         fake: Call,
         progress: (ServiceOperation) -> Void = { _ in }
-    ) async throws(Unreachable) -> [OperationComparison] {
+    ) async throws(UnreachableError) -> [OperationComparison] {
         let liveValues = try await values(suppliedParameters, live)
         let fakeValues = try await values(fakeParameterValues, fake)
         var comparisons: [OperationComparison] = []
@@ -85,7 +85,7 @@ package struct DriftComparison: Sendable {
         _ fakeValues: [String: String],
         _ live: Call,
         _ fake: Call
-    ) async throws(Unreachable) -> OperationComparison.Outcome {
+    ) async throws(UnreachableError) -> OperationComparison.Outcome {
         let template = operation.path + (readPlan.queryByPath[operation.path] ?? "")
         guard let target = Self.filled(template, liveValues) else {
             return .notComparable(
@@ -128,7 +128,7 @@ package struct DriftComparison: Sendable {
     private func values(
         _ suppliedParameters: [String: String],
         _ call: Call
-    ) async throws(Unreachable) -> [String: String] {
+    ) async throws(UnreachableError) -> [String: String] {
         var values = suppliedParameters
         for source in readPlan.parameterSources where values[source.name] == nil {
             guard let target = Self.filled(source.path, values) else { continue }
@@ -136,7 +136,9 @@ package struct DriftComparison: Sendable {
             guard response.status < 300, let body = try? JSONValue(parsing: response.body) else {
                 continue
             }
-            let found = source.pointers.compactMap { JSONPointer($0).flatMap { body[$0]?.string } }
+            let found = source.responsePointers.compactMap {
+                JSONPointer($0).flatMap { body[$0]?.string }
+            }
             if let value = found.first { values[source.name] = value }
         }
         return values
@@ -146,13 +148,15 @@ package struct DriftComparison: Sendable {
     /// parameter is not known.
     private static func filled(_ template: String, _ values: [String: String]) -> String? {
         var filled = ""
-        var rest = template[...]
-        while let open = rest.firstIndex(of: "{"), let close = rest.firstIndex(of: "}") {
-            let name = String(rest[rest.index(after: open)..<close])
+        var remainingTemplate = template[...]
+        while let open = remainingTemplate.firstIndex(of: "{"),
+            let close = remainingTemplate.firstIndex(of: "}")
+        {
+            let name = String(remainingTemplate[remainingTemplate.index(after: open)..<close])
             guard let value = values[name] else { return nil }
-            filled += rest[..<open] + value.percentEncoded
-            rest = rest[rest.index(after: close)...]
+            filled += remainingTemplate[..<open] + value.percentEncoded
+            remainingTemplate = remainingTemplate[remainingTemplate.index(after: close)...]
         }
-        return filled + rest
+        return filled + remainingTemplate
     }
 }

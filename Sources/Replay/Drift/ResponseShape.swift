@@ -25,26 +25,26 @@ package struct ResponseShape: Hashable, Sendable {
 
     private mutating func add(
         _ value: JSONValue,
-        at place: String,
+        at valuePath: String,
         hasArbitraryKeys: Bool,
         _ userNamedMembers: Set<String>
     ) {
-        kinds[place, default: []].insert(value.kind)
-        valueCounts[place, default: 0] += 1
+        kinds[valuePath, default: []].insert(value.kind)
+        valueCounts[valuePath, default: 0] += 1
         switch value {
         case .object(let object):
             for member in object.members {
                 let name = hasArbitraryKeys ? "*" : member.key
                 add(
                     member.value,
-                    at: place + "/" + name,
+                    at: valuePath + "/" + name,
                     hasArbitraryKeys: !hasArbitraryKeys && userNamedMembers.contains(member.key),
                     userNamedMembers
                 )
             }
         case .array(let items):
             for item in items {
-                add(item, at: place + "/*", hasArbitraryKeys: false, userNamedMembers)
+                add(item, at: valuePath + "/*", hasArbitraryKeys: false, userNamedMembers)
             }
         case .null, .bool, .number, .string: break
         }
@@ -62,11 +62,11 @@ package struct ResponseShape: Hashable, Sendable {
             case kinds(live: [String], fake: [String])
         }
 
-        package let place: String
+        package let valuePath: String
         package let kind: Kind
 
         package static func < (left: Difference, right: Difference) -> Bool {
-            left.place < right.place
+            left.valuePath < right.valuePath
         }
     }
 
@@ -85,10 +85,12 @@ package struct ResponseShape: Hashable, Sendable {
         optional: Set<String> = []
     ) -> [Difference] {
         var found: [Difference] = []
-        for (place, live) in kinds {
-            guard let fakeKinds = fake.kinds[place] else {
-                if Self.isComparable(place, in: fake) {
-                    found.append(Difference(place: place, kind: .missingInFake(live.sorted())))
+        for (valuePath, live) in kinds {
+            guard let fakeKinds = fake.kinds[valuePath] else {
+                if Self.isComparable(valuePath, in: fake) {
+                    found.append(
+                        Difference(valuePath: valuePath, kind: .missingInFake(live.sorted()))
+                    )
                 }
                 continue
             }
@@ -96,35 +98,39 @@ package struct ResponseShape: Hashable, Sendable {
             if !left.isEmpty, !right.isEmpty, left.isDisjoint(with: right) {
                 found.append(
                     Difference(
-                        place: place,
+                        valuePath: valuePath,
                         kind: .kinds(live: left.sorted(), fake: right.sorted())
                     )
                 )
             }
         }
-        for (place, fakeKinds) in fake.kinds where kinds[place] == nil {
-            let name = place.split(separator: "/").last.map(String.init) ?? ""
-            let isRequired = !fake.isOptionalMember(place) && !optional.contains(name)
-            guard isRequired, Self.isComparable(place, in: self) else { continue }
-            found.append(Difference(place: place, kind: .missingInLive(fakeKinds.sorted())))
+        for (valuePath, fakeKinds) in fake.kinds where kinds[valuePath] == nil {
+            let name = valuePath.split(separator: "/").last.map(String.init) ?? ""
+            let isRequired = !fake.isOptionalMember(valuePath) && !optional.contains(name)
+            guard isRequired, Self.isComparable(valuePath, in: self) else { continue }
+            found.append(Difference(valuePath: valuePath, kind: .missingInLive(fakeKinds.sorted())))
         }
         return found.sorted()
     }
 
     /// Returns whether only some of the objects at the parent path have the member at this path.
     ///
-    /// Then all objects of the live service may lack the member.
-    private func isOptionalMember(_ place: String) -> Bool {
-        guard let slash = place.lastIndex(of: "/") else { return false }
-        return valueCounts[place, default: 0] < valueCounts[String(place[..<slash]), default: 0]
+    /// A member that some objects of the fake lack may be missing from all objects of the live
+    /// service.
+    private func isOptionalMember(_ valuePath: String) -> Bool {
+        guard let slash = valuePath.lastIndex(of: "/") else { return false }
+        return valueCounts[valuePath, default: 0]
+            < valueCounts[String(valuePath[..<slash]), default: 0]
     }
 
     /// Returns whether the other response could have contained a value at a path.
     ///
     /// It could if it has the object that surrounds the value. A missing item proves nothing,
     /// because a list or a map may be empty.
-    private static func isComparable(_ place: String, in other: ResponseShape) -> Bool {
-        guard !place.hasSuffix("/*"), let slash = place.lastIndex(of: "/") else { return false }
-        return other.kinds[String(place[..<slash])]?.contains("an object") ?? false
+    private static func isComparable(_ valuePath: String, in other: ResponseShape) -> Bool {
+        guard !valuePath.hasSuffix("/*"), let slash = valuePath.lastIndex(of: "/") else {
+            return false
+        }
+        return other.kinds[String(valuePath[..<slash])]?.contains("an object") ?? false
     }
 }

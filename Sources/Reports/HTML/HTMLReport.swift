@@ -26,15 +26,15 @@ package enum HTMLReport {
         if let replay { body += command(replay.value.text([])) }
         body += "<section class=cards>\n"
         if let grade = scorecard.grade {
-            body += card("grade", grade.rawValue, grade == .none ? "grade none" : "grade")
+            body += summaryCard("grade", grade.rawValue, grade == .none ? "grade none" : "grade")
         }
-        body += card(
+        body += summaryCard(
             "clauses proven",
             "\(scorecard.count(.proven)) of \(scorecard.clauses.count)",
             scorecard.count(.failed) == 0 ? "passed" : "failed"
         )
         for verdict in Verdict.allCases where report.count(verdict) > 0 {
-            body += card(verdict.words, "\(report.count(verdict))", verdict.rawValue)
+            body += summaryCard(verdict.words, "\(report.count(verdict))", verdict.rawValue)
         }
         body += "</section>\n<section><h2>Clauses</h2><p class=clauses>\n"
         for (clause, state) in scorecard.clauses.sorted(by: { $0.key < $1.key }) {
@@ -42,17 +42,17 @@ package enum HTMLReport {
             body += "\(escaped(clause))</span>\n"
         }
         body += "</p></section>\n"
-        body += list("Stopped before the first case", report.skipReasons)
+        body += listSection("Stopped before the first case", report.skipReasons)
         let unobservedChecks = Scorecard.unobservedChecks(report.value.cases).map { line, clauses in
             "\(clauses.joined(separator: " ")) not proven: \(line)"
         }
-        body += list("Notes", unobservedChecks + report.notesWithKillSummary)
+        body += listSection("Notes", unobservedChecks + report.notesWithKillSummary)
         let reportedCases = report.skipReasons.isEmpty ? report.cases.filter(\.isReported) : []
         body += HTMLFindingGroups.section(reportedCases)
         if !reportedCases.isEmpty {
             body += "<section><h2>Cases that need attention</h2>\n"
             for (number, result) in reportedCases.enumerated() {
-                body += block(result, number, replay)
+                body += caseBlock(result, number, replay)
             }
             body += "</section>\n"
         }
@@ -73,14 +73,15 @@ package enum HTMLReport {
 
     /// Returns an HTML section with a title and a list of lines; an empty string when there are no
     /// lines.
-    private static func list(_ title: String, _ lines: [String]) -> String {
+    private static func listSection(_ title: String, _ lines: [String]) -> String {
         guard !lines.isEmpty else { return "" }
         return "<section><h2>\(title)</h2><ul>"
             + lines.map { "<li>\(escaped($0))</li>" }.joined() + "</ul></section>\n"
     }
 
-    private static func card(_ label: String, _ value: String, _ kind: String) -> String {
-        "<div class=\"card \(kind)\"><b>\(escaped(value))</b><span>\(escaped(label))</span></div>\n"
+    private static func summaryCard(_ label: String, _ value: String, _ cssClass: String) -> String
+    {
+        "<div class=\"card \(cssClass)\"><b>\(escaped(value))</b><span>\(escaped(label))</span></div>\n"
     }
 
     /// Returns the HTML of a command with a button that copies the command.
@@ -89,7 +90,7 @@ package enum HTMLReport {
             + "<button type=button class=copy>copy</button></div>\n"
     }
 
-    private static func block(
+    private static func caseBlock(
         _ result: Redacted<CaseResult>,
         _ number: Int,
         _ replay: Redacted<ReplayCommand>?
@@ -141,7 +142,8 @@ package enum HTMLReport {
 
     private static func milliseconds(_ seconds: Double) -> String {
         let value = Int((seconds * 1000).rounded())
-        let rest = String(value % 1000)
-        return "\(value / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
+        let millisecondDigits = String(value % 1000)
+        return "\(value / 1000)." + String(repeating: "0", count: 3 - millisecondDigits.count)
+            + millisecondDigits
     }
 }

@@ -30,7 +30,8 @@ enum HTMLText {
 
     /// Returns lines escaped for HTML.
     ///
-    /// A line that the old lines do not contain is marked; without old lines, no line is marked.
+    /// Each line that does not occur in the previous lines is marked. If there are no previous
+    /// lines, no line is marked.
     static func markingChangedLines(_ lines: [String], since previousLines: [String]?) -> String {
         guard let previousLines, previousLines != lines else {
             return escaped(lines.joined(separator: "\n"))

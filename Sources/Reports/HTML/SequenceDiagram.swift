@@ -5,8 +5,8 @@ internal import Conformance
 /// Each party, such as the backend, is a column, and time runs downward. Each message is an arrow
 /// that expands to show its bodies.
 struct SequenceDiagram {
-    private static let rowMax = 60
-    private static let bodyMax = 1600
+    private static let rowCountMax = 60
+    private static let bodyCharacterMax = 1600
 
     private let entries: [Timeline.Entry]
     private let parties: [Exchange.Party]
@@ -53,15 +53,15 @@ struct SequenceDiagram {
         for party in parties { text += "<b>\(HTMLText.escaped(party.description))</b>" }
         text += "</span></div>\n"
         var shownBodies: [String: [String]] = [:]
-        let visibleHalfCount = Self.rowMax / 2
+        let visibleHalfCount = Self.rowCountMax / 2
         for (index, entry) in entries.enumerated() {
             let isLeftOut =
-                entries.count > Self.rowMax
+                entries.count > Self.rowCountMax
                 && (visibleHalfCount..<(entries.count - visibleHalfCount)).contains(index)
             let bodies = bodies(entry.exchange, &shownBodies)
             guard !isLeftOut else {
                 if index == visibleHalfCount {
-                    text += "<p class=sub>\(entries.count - Self.rowMax) messages are left out"
+                    text += "<p class=sub>\(entries.count - Self.rowCountMax) messages are left out"
                     text += " here</p>\n"
                 }
                 continue
@@ -80,11 +80,11 @@ struct SequenceDiagram {
         if !isComplete(exchange) { cssClasses.append("lost") }
         if (exchange.response?.status ?? 0) >= 400 { cssClasses.append("bad") }
         let direction = from == to ? "self" : from < to ? "right" : "left"
-        let left = min(from, to)
+        let leftLane = min(from, to)
         // The label of an arrow in the right half of the diagram extends to the left of the arrow's
         // end.
-        let isLabelRightAligned = left * 2 >= parties.count && parties.count > 2
-        let style = "--n:\(parties.count);--a:\(left);--w:\(abs(from - to))"
+        let isLabelRightAligned = leftLane * 2 >= parties.count && parties.count > 2
+        let style = "--n:\(parties.count);--a:\(leftLane);--w:\(abs(from - to))"
         let words = HTMLText.escaped(entry.words.printable)
         let outcome = HTMLText.escaped(entry.outcome)
         let head =
@@ -169,8 +169,9 @@ struct SequenceDiagram {
         guard !body.isEmpty else { return [] }
         let value = try? JSONValue(parsing: body)
         let text = value?.prettyText ?? String(decoding: body, as: UTF8.self)
-        let shown = text.count > bodyMax ? String(text.prefix(bodyMax)) + "…" : text
-        return shown.printableLines.split(separator: "\n", omittingEmptySubsequences: false)
+        let visibleText =
+            text.count > bodyCharacterMax ? String(text.prefix(bodyCharacterMax)) + "…" : text
+        return visibleText.printableLines.split(separator: "\n", omittingEmptySubsequences: false)
             .map(String.init)
     }
 }

@@ -113,15 +113,18 @@ struct AppExpectationTests {
     // MARK: Identities
 
     private static let identities: [(AppExpectation.Identity.IdentityCondition, Bool)] = [
-        (.user("ada"), false), (.notUser("ada"), true), (.sameAs("second"), false),
-        (.otherThan("second"), true), (.sameAs("phone"), true), (.otherThan("phone"), false),
+        (.user("ada"), false), (.notUser("ada"), true), (.sameAsPhone("second"), false),
+        (.differentFromPhone("second"), true), (.sameAsPhone("phone"), true),
+        (.differentFromPhone("phone"), false),
         (.changed, true),
     ]
 
     @Test("the final ID of a phone", arguments: identities)
-    func identity(wanted: AppExpectation.Identity.IdentityCondition, isMet: Bool) {
+    func identity(expectedValue: AppExpectation.Identity.IdentityCondition, isMet: Bool) {
         let found = codes {
-            $0.identities = [.init(phone: "phone", wanted: wanted, location: Self.place)]
+            $0.identities = [
+                .init(phone: "phone", expectedValue: expectedValue, location: Self.place)
+            ]
         }
         #expect(found == (isMet ? [] : [.wrongUser]))
     }
@@ -129,12 +132,15 @@ struct AppExpectationTests {
     @Test(
         "a phone that reported no ID meets no expectation",
         arguments: [
-            .user("ada"), .notUser("ada"), .sameAs("second"), .otherThan("phone"), .changed,
+            .user("ada"), .notUser("ada"), .sameAsPhone("second"), .differentFromPhone("phone"),
+            .changed,
         ] as [AppExpectation.Identity.IdentityCondition]
     )
-    func silentPhone(wanted: AppExpectation.Identity.IdentityCondition) {
+    func silentPhone(expectedValue: AppExpectation.Identity.IdentityCondition) {
         let found = codes {
-            $0.identities = [.init(phone: "second", wanted: wanted, location: Self.place)]
+            $0.identities = [
+                .init(phone: "second", expectedValue: expectedValue, location: Self.place)
+            ]
         }
         #expect(found == [.wrongUser], "no evidence is not another id")
     }
@@ -145,13 +151,13 @@ struct AppExpectationTests {
         scenario.register(id, at: 500)
         let mine = AppExpectation.Identity(
             phone: "phone",
-            wanted: .user("ada"),
+            expectedValue: .user("ada"),
             location: Self.place
         )
         #expect(codes(in: scenario) { $0.identities = [mine] }.isEmpty)
         let others = AppExpectation.Identity(
             phone: "phone",
-            wanted: .notUser("ada"),
+            expectedValue: .notUser("ada"),
             location: Self.place
         )
         #expect(codes(in: scenario) { $0.identities = [others] } == [.wrongUser])
@@ -160,13 +166,15 @@ struct AppExpectationTests {
     @Test func `two phones with one ID belong to one person`() {
         var scenario = PhoneTimeline.browser
         scenario.register(first, at: 500, on: "second")
-        func codes(_ wanted: AppExpectation.Identity.IdentityCondition) -> [FindingCode] {
+        func codes(_ expectedValue: AppExpectation.Identity.IdentityCondition) -> [FindingCode] {
             self.codes(in: scenario) {
-                $0.identities = [.init(phone: "phone", wanted: wanted, location: Self.place)]
+                $0.identities = [
+                    .init(phone: "phone", expectedValue: expectedValue, location: Self.place)
+                ]
             }
         }
-        #expect(codes(.sameAs("second")).isEmpty)
-        #expect(codes(.otherThan("second")) == [.wrongUser])
+        #expect(codes(.sameAsPhone("second")).isEmpty)
+        #expect(codes(.differentFromPhone("second")) == [.wrongUser])
         #expect(codes(.changed) == [.wrongUser])
     }
 
@@ -188,7 +196,7 @@ struct AppExpectationTests {
     @Test("a page shows an element, its text, or nothing", arguments: screens)
     func screen(
         element: AppExpectation.Screen.Element,
-        wanted: JSONValue,
+        expectedValue: JSONValue,
         isNegated: Bool,
         expected: [FindingCode]
     ) {
@@ -196,7 +204,7 @@ struct AppExpectationTests {
         scenario.screen(["access": true, "status": "You are Active", "error": "", "product": .null])
         var screen = AppExpectation.Screen(
             element: element,
-            wanted: wanted,
+            expectedValue: expectedValue,
             location: Self.place
         )
         screen.isNegated = isNegated
@@ -204,7 +212,11 @@ struct AppExpectationTests {
     }
 
     @Test func `a page without a screen record is not judged`() {
-        let screen = AppExpectation.Screen(element: .access, wanted: true, location: Self.place)
+        let screen = AppExpectation.Screen(
+            element: .access,
+            expectedValue: true,
+            location: Self.place
+        )
         #expect(codes { $0.screens = [screen] } == [.unobservable])
     }
 

@@ -337,7 +337,7 @@ struct AppInvariantTests {
         },
         .breaks(.endsWithOneUserID, .identitySplit, "the last registration was not acknowledged") {
             $0.drop(4050)
-            $0.register(third, at: 4050, answers: second)
+            $0.register(third, at: 4050, responses: second)
         },
         .keeps(.endsWithOneUserID, "a registration that failed counts for nothing") {
             $0.register(second, at: 4200, status: 500)
@@ -507,7 +507,7 @@ extension AppInvariantTests {
         ) {
             $0.drop(100)
             $0.drop(after: 1100)
-            $0.register(first, at: 1150, answers: second)
+            $0.register(first, at: 1150, responses: second)
         },
         .breaks(.retriesFailedRegistrations, .registrationLost, "no answer at all is a failure") {
             $0.drop(100)

@@ -18,14 +18,14 @@ struct CallRuleTests {
     }
 
     private func findings(
-        _ answers: [Exchange],
+        _ responses: [Exchange],
         _ change: (inout Expectation) -> Void
     ) -> [Finding] {
         var expectation = EvidenceBuilder.expectation()
         change(&expectation)
         var builder = EvidenceBuilder([], expectation: expectation)
         builder.contract.steps.append(.call([call("one"), call("two")]))
-        builder.subject = answers
+        builder.subject = responses
         return CallRule.findings(in: builder.evidence)
     }
 
@@ -51,8 +51,8 @@ struct CallRuleTests {
         ]
     )
     func race(statuses: [Int], isFair: Bool) {
-        let answers = zip(["one", "two"], statuses).map { answer($0, $1, "{}") }
-        let found = findings(answers) {
+        let responses = zip(["one", "two"], statuses).map { answer($0, $1, "{}") }
+        let found = findings(responses) {
             $0.race = RaceExpectation(
                 calls: ["one", "two"],
                 winnerCount: 1,

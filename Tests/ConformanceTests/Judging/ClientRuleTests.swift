@@ -71,7 +71,7 @@ private struct PhoneEvidence {
         at time: Int64,
         until end: Int64? = nil,
         _ status: Int? = 200,
-        answers: String? = nil,
+        responses: String? = nil,
         platform: String? = "ios",
         device: String = "INSTALL"
     ) {
@@ -82,7 +82,7 @@ private struct PhoneEvidence {
         let outcome: Exchange.Outcome =
             status.map {
                 .answered(
-                    HTTPMessage.Response($0, json: ["appUserId": .string(answers ?? id)])
+                    HTTPMessage.Response($0, json: ["appUserId": .string(responses ?? id)])
                 )
             } ?? .failed(.closed, "")
         add(
@@ -269,7 +269,7 @@ struct ClientRuleTests {
             var scenario = PhoneEvidence()
             scenario.phone(vault: "user-1", alias: nil)
             scenario.userAction("launch", at: 0)
-            scenario.register("user-1", at: 10, status, answers: named)
+            scenario.register("user-1", at: 10, status, responses: named)
             #expect(scenario.codes(.retriesFailedRegistrations) == [.registrationLost])
             scenario.register("user-1", at: 900)
             #expect(scenario.codes(.retriesFailedRegistrations).isEmpty)
@@ -396,7 +396,7 @@ struct ClientRuleTests {
     @Test func `displayed values are compared and missing ones are not guessed`() {
         func codes(
             _ element: AppExpectation.Screen.Element,
-            _ wanted: JSONValue,
+            _ expectedValue: JSONValue,
             isNegated: Bool = false
         )
             -> [FindingCode]
@@ -405,7 +405,7 @@ struct ClientRuleTests {
             scenario.screen(["access": false, "status": "unknown", "product": .null])
             var screen = AppExpectation.Screen(
                 element: element,
-                wanted: wanted,
+                expectedValue: expectedValue,
                 location: EvidenceBuilder.location
             )
             screen.isNegated = isNegated

@@ -43,7 +43,7 @@ struct EffectRuleTests {
         var builder = builder((0, 1), pushes: 0)
         builder.observability.arePushesObservable = false
         #expect(builder.codes(EffectRule.self) == [.unobservable])
-        builder.profile.unsupported.insert(.push)
+        builder.profile.unsupportedFeatures.insert(.push)
         #expect(builder.codes(EffectRule.self).isEmpty)
     }
 

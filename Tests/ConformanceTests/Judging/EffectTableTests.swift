@@ -155,7 +155,7 @@ struct EffectTableTests {
     func invisiblePurchaseReason(sees: Bool, isDeclared: Bool, isDoubt: Bool) {
         let found = codes(EvidenceBuilder.effect(0...0), []) {
             $0.observability.arePushesObservable = sees
-            if isDeclared { $0.profile.unsupported = [.push] }
+            if isDeclared { $0.profile.unsupportedFeatures = [.push] }
         }
         #expect(found == (isDoubt ? [.unobservable] : []))
     }
@@ -393,10 +393,10 @@ struct EffectTableTests {
         arguments: RevenueCatState.integrationTags.sorted()
     )
     func reserved(tag: String) {
-        #expect(tags([tag: "x"]) == [.effectExtra])
+        #expect(tags([tag: "x"]) == [.unexpectedEffect])
         #expect(tags(["my_" + tag: "x"]).isEmpty)
         #expect(tags([tag: "x"], method: "GET").isEmpty)
-        #expect(tags([tag: "x"], atRoot: true) == [.effectExtra])
+        #expect(tags([tag: "x"], atRoot: true) == [.unexpectedEffect])
     }
 
     private func tags(
@@ -457,14 +457,14 @@ struct EffectTableTests {
 
     @Test("the provider call targeted by a fault was made", arguments: plans)
     func fault(
-        answers: [ProviderPlan.PlannedResponse],
+        responses: [ProviderPlan.PlannedResponse],
         includesReads: Bool,
         calls: [String],
         isMet: Bool
     ) {
         let plan = ProviderPlan(
             provider: .oneSignal,
-            answers: answers,
+            responses: responses,
             includesReads: includesReads
         )
         let exchanges = calls.map { method -> Exchange in
@@ -479,7 +479,7 @@ struct EffectTableTests {
     }
 
     @Test func `calls to another provider are not affected by a plan`() {
-        let plan = ProviderPlan(provider: .revenueCat, answers: [.reset])
+        let plan = ProviderPlan(provider: .revenueCat, responses: [.reset])
         let builder = EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.attempt(200)]).with {
             $0.contract.given = [.provider(plan)]
         }

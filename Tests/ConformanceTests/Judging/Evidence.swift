@@ -38,11 +38,11 @@ struct EvidenceBuilder {
                 name: "subscription",
                 source: .get("/s/{{id}}"),
                 readings: [
-                    "access": Profile.Reading(
+                    "access": Profile.FieldReading(
                         pointer: JSONPointer(tokens: ["access"]),
                         meaning: .value
                     ),
-                    "expires": Profile.Reading(
+                    "expires": Profile.FieldReading(
                         pointer: JSONPointer(tokens: ["until"]),
                         meaning: .value
                     ),
@@ -58,8 +58,8 @@ struct EvidenceBuilder {
         Delivery(name: name, subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada")))
     }
 
-    static func expectation(_ relation: Expectation.Relation? = nil) -> Expectation {
-        var expectation = Expectation(answers: .statuses([200]))
+    static func expectation(_ relation: Expectation.BaselineRelation? = nil) -> Expectation {
+        var expectation = Expectation(responses: .statuses([200]))
         expectation.relation = relation
         return expectation
     }
@@ -149,7 +149,7 @@ struct EvidenceBuilder {
             began: Self.base + .seconds(3600),
             ended: Self.base + .seconds(3610),
             exchanges: exchanges.map { $0.call == nil ? Services.recognizingCall($0) : $0 },
-            settleEvidence: .sentinel(quiet: .milliseconds(10))
+            settleEvidence: .sentinel(quietDuration: .milliseconds(10))
         )
     }
 

@@ -6,7 +6,8 @@ import Testing
 struct FindingCodeTests {
     /// Codes that no judge makes, with who does.
     private static let codesProvenElsewhere: [FindingCode: String] = [
-        .expired: "RunReport.expire, see ReportTests and RunReportTests: it depends on today"
+        .contractExpired:
+            "RunReport.expire, see ReportTests and RunReportTests: it depends on today"
     ]
 
     @Test("a code appears for its failing example", arguments: FindingExample.all)
@@ -91,7 +92,7 @@ struct FindingCodeTests {
         #expect(Judge.mayResolveWithLongerWait([finding]) == Self.improving.contains(code))
         let final = Finding(code, expected: "a", actual: "b", isFinal: true)
         #expect(!Judge.mayResolveWithLongerWait([final]))
-        let extra = Finding(.effectExtra, expected: "a", actual: "b")
+        let extra = Finding(.unexpectedEffect, expected: "a", actual: "b")
         #expect(!Judge.mayResolveWithLongerWait([finding, extra]), "what is there cannot go away")
     }
 

@@ -71,12 +71,12 @@ extension EvidenceBuilder {
         _ outcome: Exchange.Outcome,
         _ expected: ResponseExpectation = .statuses([200])
     ) -> EvidenceBuilder {
-        bought({ $0.answers = expected }, [delivery("purchase", outcome)])
+        bought({ $0.responses = expected }, [delivery("purchase", outcome)])
     }
 
     /// A case that compares with two twins; each closure makes the lines of one run.
     static func compared(
-        _ relation: Expectation.Relation = .once,
+        _ relation: Expectation.BaselineRelation = .once,
         mine: (String) -> [Exchange],
         baselines: (Int, String) -> [Exchange]
     ) -> EvidenceBuilder {
@@ -155,12 +155,12 @@ extension EvidenceBuilder {
 
 extension FindingExample {
     static var all: [FindingExample] {
-        answers + pushes + relations + states + routes + apps + doubts
+        responses + pushes + relations + states + routes + apps + doubts
     }
 
     private static let ada = "assay-namespace-0-ada"
 
-    private static let answers: [FindingExample] = [
+    private static let responses: [FindingExample] = [
         FindingExample(.responseStatus, "201 is no 200") {
             EvidenceBuilder.answered(201).evidence
         } right: {
@@ -174,12 +174,12 @@ extension FindingExample {
         FindingExample(.noResponse, "the connection closes") {
             EvidenceBuilder.outcome(.failed(.closed, "closed")).evidence
         } right: {
-            EvidenceBuilder.outcome(.failed(.closed, "closed"), .anything).evidence
+            EvidenceBuilder.outcome(.failed(.closed, "closed"), .anyOutcome).evidence
         },
         FindingExample(.responseLate, "the sender waited in vain") {
             EvidenceBuilder.outcome(.failed(.timedOut, "60 s")).evidence
         } right: {
-            EvidenceBuilder.outcome(.failed(.timedOut, "60 s"), .anything).evidence
+            EvidenceBuilder.outcome(.failed(.timedOut, "60 s"), .anyOutcome).evidence
         },
         FindingExample(.backendExited, "the program ended") {
             EvidenceBuilder.bought().evidence { $0.backendExitReason = "signal 11" }
@@ -194,7 +194,7 @@ extension FindingExample {
         FindingExample(.backendThrottled, "429 is the limiter's answer") {
             EvidenceBuilder.answered(429).evidence
         } right: {
-            EvidenceBuilder.answered(429, .rejected).evidence
+            EvidenceBuilder.answered(429, .clientError).evidence
         },
     ]
 
@@ -322,7 +322,7 @@ extension FindingExample {
         } right: {
             compared(mine: ["Hi"], theirs: ["Hi"])
         },
-        FindingExample(.effectExtra, "a second push") {
+        FindingExample(.unexpectedEffect, "a second push") {
             compared(mine: ["Hi", "Hi"], theirs: ["Hi"])
         } right: {
             compared(mine: ["Hi", "Hi"], theirs: ["Hi", "Hi"])
@@ -383,9 +383,9 @@ extension FindingExample {
             probed(["n": 7, "plan": "a"]) { ["n": .integer(Int64($0)), "plan": "a"] }
         },
         FindingExample(.baselineFailed, "the plain run got a 500") {
-            baseline(answers: 500)
+            baseline(responses: 500)
         } right: {
-            baseline(answers: 200)
+            baseline(responses: 200)
         },
     ]
 
@@ -478,7 +478,7 @@ extension FindingExample {
         }.evidence
     }
 
-    private static func baseline(answers status: Int) -> CaseEvidence {
+    private static func baseline(responses status: Int) -> CaseEvidence {
         EvidenceBuilder.compared { _ in
             [EvidenceBuilder.probe([:])]
         } baselines: { _, _ in
@@ -497,24 +497,32 @@ extension FindingExample {
             seen(["access": false], "access", false)
         },
         FindingExample(.userMissing, "a purchase of nobody known is lost") {
-            existing(nil, wanted: true)
+            existing(nil, expectedValue: true)
         } right: {
-            existing(["id": "x"], wanted: true)
+            existing(["id": "x"], expectedValue: true)
         },
         FindingExample(.unexpectedUser, "a test event makes a user") {
-            existing(["id": "x"], wanted: false)
+            existing(["id": "x"], expectedValue: false)
         } right: {
-            existing(nil, wanted: false)
+            existing(nil, expectedValue: false)
         },
         FindingExample(.userMissing, "the probe answers null") {
-            existing(.null, wanted: true)
+            existing(.null, expectedValue: true)
         } right: {
-            existing(["id": "x"], wanted: true)
+            existing(["id": "x"], expectedValue: true)
         },
         FindingExample(.userMissing, "the probe answers as for an id that nobody has") {
-            existing(["user": "assay-namespace-0-ada", "known": false], wanted: true, nobody: true)
+            existing(
+                ["user": "assay-namespace-0-ada", "known": false],
+                expectedValue: true,
+                nobody: true
+            )
         } right: {
-            existing(["user": "assay-namespace-0-ada", "known": true], wanted: true, nobody: true)
+            existing(
+                ["user": "assay-namespace-0-ada", "known": true],
+                expectedValue: true,
+                nobody: true
+            )
         },
         FindingExample(.personalDataKept, "the address is still there") {
             deletedUserNames(["mail": "assay-namespace-0-ada@example.com"])
@@ -539,7 +547,7 @@ extension FindingExample {
         FindingExample(.settleTimeoutExpired, "a later purchase had no effect either") {
             settled(.window(.milliseconds(15)))
         } right: {
-            settled(.sentinel(quiet: .milliseconds(15)))
+            settled(.sentinel(quietDuration: .milliseconds(15)))
         },
         FindingExample(.mappedPathAbsent, "the mapped place is misspelt") {
             seen(["acces": false, "plan": "free"], "access", false)
@@ -565,7 +573,7 @@ extension FindingExample {
                 + (0..<count).map { _ in EvidenceBuilder.push(to: "assay-namespace-0-ada", key: "k")
                 }
         ).evidence {
-            $0.starvation = RunRecord.Starvation(longestPause: .seconds(3), lost: .seconds(4))
+            $0.starvation = RunRecord.Starvation(longestPause: .seconds(3), lostTime: .seconds(4))
         }
     }
 
@@ -582,11 +590,11 @@ extension FindingExample {
 
     private static func existing(
         _ document: JSONValue?,
-        wanted: Bool,
+        expectedValue: Bool,
         nobody: Bool = false
     ) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.states = [EvidenceBuilder.state("exists", .bool(wanted))] },
+            { $0.states = [EvidenceBuilder.state("exists", .bool(expectedValue))] },
             [
                 EvidenceBuilder.delivery(),
                 EvidenceBuilder.probe(
@@ -660,23 +668,23 @@ extension FindingExample {
     )
 
     private static func routed(
-        _ answers: [String: (Int, JSONValue)],
+        _ responses: [String: (Int, JSONValue)],
         _ expect: (inout Expectation) -> Void
     ) -> CaseEvidence {
         EvidenceBuilder.bought(expect, []).with { builder in
             builder.contract.steps = [
                 .call(
-                    answers.keys.sorted().map { name in
+                    responses.keys.sorted().map { name in
                         var call = Call(name: name, route: .login)
                         call.user = "ada"
                         // What is answered is this rule's business, and no other's.
-                        call.answers = .anything
+                        call.responses = .anyOutcome
                         return call
                     }
                 )
             ]
-            builder.subject = answers.keys.sorted().map {
-                EvidenceBuilder.call($0, answers[$0]?.0 ?? 0, answers[$0]?.1 ?? .null)
+            builder.subject = responses.keys.sorted().map {
+                EvidenceBuilder.call($0, responses[$0]?.0 ?? 0, responses[$0]?.1 ?? .null)
             }
         }.evidence
     }
@@ -764,7 +772,7 @@ extension FindingExample {
         var scenario = PhoneTimeline.browser
         scenario.screen(["access": .bool(access)])
         scenario.expected.screens = [
-            .init(element: .access, wanted: false, location: EvidenceBuilder.location)
+            .init(element: .access, expectedValue: false, location: EvidenceBuilder.location)
         ]
         return scenario.evidence()
     }
@@ -822,7 +830,7 @@ extension FindingExample {
     private static func disturbed(_ calls: [Exchange]) -> CaseEvidence {
         EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.delivery()] + calls).with {
             $0.contract.given = [
-                .provider(ProviderPlan(provider: .oneSignal, answers: [.status(503)]))
+                .provider(ProviderPlan(provider: .oneSignal, responses: [.status(503)]))
             ]
         }.evidence
     }

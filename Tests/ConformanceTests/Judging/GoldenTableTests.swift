@@ -213,13 +213,15 @@ struct GoldenTableTests {
         builder.subject = spans.enumerated().map { index, span in
             EvidenceBuilder.delivery(attempt: index + 1, invoked: span.0, completed: span.1)
         }
-        #expect(ConcurrentRequestsRule.overlap(in: builder.evidence.subject) == peak)
+        #expect(
+            ConcurrentRequestsRule.overlappingRequestCount(in: builder.evidence.subject) == peak
+        )
         #expect(
             builder.codes(ConcurrentRequestsRule.self) == (peak < 2 ? [.requestsNotConcurrent] : [])
         )
         builder.subject.shuffleEnds()
         #expect(
-            ConcurrentRequestsRule.overlap(in: builder.evidence.subject) == peak,
+            ConcurrentRequestsRule.overlappingRequestCount(in: builder.evidence.subject) == peak,
             "in any order"
         )
     }

@@ -31,7 +31,7 @@ struct JudgePropertyTests {
         /// Whether strangers' lines stand between.
         var hasNoise = false
 
-        private static let relations: [Conformance.Expectation.Relation?] = [
+        private static let relations: [Conformance.Expectation.BaselineRelation?] = [
             nil, .once, .faultFree, .before,
         ]
 
@@ -263,7 +263,7 @@ struct JudgePropertyTests {
         for seed in Self.seeds {
             let evidence = MadeUpCase().evidence(seed: seed)
             let findings = Judge.judge(evidence).findings
-            guard findings.contains(where: { $0.code == .effectExtra || $0.isFinal }) else {
+            guard findings.contains(where: { $0.code == .unexpectedEffect || $0.isFinal }) else {
                 continue
             }
             #expect(!Judge.mayResolveWithLongerWait(findings), "seed \(seed)")

@@ -12,7 +12,7 @@ struct JudgeTests {
         (.pageUnusable("blank"), .setupFailed),
     ]
 
-    private func builder(_ relation: Expectation.Relation? = nil) -> EvidenceBuilder {
+    private func builder(_ relation: Expectation.BaselineRelation? = nil) -> EvidenceBuilder {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(relation))
         builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["plan": "a"])]
         if relation != nil { builder.baselines = [builder.subject, builder.subject] }
@@ -220,11 +220,18 @@ struct JudgeTests {
             [EvidenceBuilder.delivery()]
         )
         let plain = Judge.judge(builder.evidence)
-        let waited = Judge.judge(builder.evidence { $0.waited = .seconds(10) })
-        #expect(waited.verdict == .failed)
-        #expect(waited.findings.map(\.code) == plain.findings.map(\.code))
-        #expect(waited.findings.first?.actual.hasSuffix("after waiting for 10000 ms") == true)
-        #expect(waited.findings.first?.remedy.contains("'settle-timeout: 30s'") == true)
+        let unsuccessfulWaitTime = Judge.judge(
+            builder.evidence { $0.unsuccessfulWaitTime = .seconds(10) }
+        )
+        #expect(unsuccessfulWaitTime.verdict == .failed)
+        #expect(unsuccessfulWaitTime.findings.map(\.code) == plain.findings.map(\.code))
+        #expect(
+            unsuccessfulWaitTime.findings.first?.actual.hasSuffix("after waiting for 10000 ms")
+                == true
+        )
+        #expect(
+            unsuccessfulWaitTime.findings.first?.remedy.contains("'settle-timeout: 30s'") == true
+        )
         #expect(plain.findings.first?.actual.contains("waiting") == false)
     }
 

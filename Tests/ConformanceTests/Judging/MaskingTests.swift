@@ -24,10 +24,10 @@ struct MaskingTests {
         #expect(masking.replaceIDs(in: names.installID(of: "ada")) == "‹ada install›")
         #expect(masking.replaceIDs(in: names.eventID(of: "purchase")) == "‹purchase id›")
         #expect(masking.replaceIDs(in: "key-" + names.id(of: "ada")) == "key-‹ada›")
-        #expect(masking.apply(["id": .string(names.id(of: "ada"))]) == ["id": "‹ada›"])
+        #expect(masking.masked(["id": .string(names.id(of: "ada"))]) == ["id": "‹ada›"])
         let devices = JSONObject(members: [.init(key: names.installID(of: "ada"), value: true)])
         let named = JSONObject(members: [.init(key: "‹ada install›", value: true)])
-        #expect(masking.apply(["devices": .object(devices)]) == ["devices": .object(named)])
+        #expect(masking.masked(["devices": .object(devices)]) == ["devices": .object(named)])
     }
 
     @Test(
@@ -68,8 +68,8 @@ struct MaskingTests {
                 .string(made.text() + record.namespace.id(of: "ada") + made.text()),
                 .integer(record.began.milliseconds + Int64(made.int(0...5000))),
             ])
-            let once = masking.apply(document)
-            #expect(masking.apply(once) == once, "seed \(seed)")
+            let once = masking.masked(document)
+            #expect(masking.masked(once) == once, "seed \(seed)")
         }
     }
 
@@ -89,7 +89,7 @@ struct MaskingTests {
     @Test("timestamps of the backend's clock are masked within two seconds", arguments: moments)
     func clock(value: JSONValue, isMasked: Bool) {
         let masking = Masking(record())
-        #expect(masking.apply(value) == (isMasked ? Masking.wallClock : value))
+        #expect(masking.masked(value) == (isMasked ? Masking.wallClockToken : value))
     }
 
     private static let readings: [(JSONValue, Int64?)] = [
@@ -135,7 +135,7 @@ struct MaskingTests {
         for seed in UInt64(0)..<300 {
             var made = ArbitraryValues(seed: seed)
             let document = JSONValue.object(made.object())
-            let leaves = document.places.filter {
+            let leaves = document.valuePaths.filter {
                 !$0.tokens.isEmpty && document[$0]?.array == nil && document[$0]?.object == nil
             }
             guard !leaves.isEmpty else { continue }
@@ -150,9 +150,9 @@ struct MaskingTests {
         for seed in UInt64(0)..<300 {
             var made = ArbitraryValues(seed: seed)
             let document = JSONValue.object(made.object())
-            let places = document.places.filter { !$0.tokens.isEmpty }
-            guard !places.isEmpty else { continue }
-            let place = made.one(of: places)
+            let valuePaths = document.valuePaths.filter { !$0.tokens.isEmpty }
+            guard !valuePaths.isEmpty else { continue }
+            let place = made.one(of: valuePaths)
             func with(_ text: String) -> JSONValue {
                 var copy = document
                 copy.set(place, to: .string(text))
@@ -227,7 +227,7 @@ struct MaskingTests {
         builder.contract.expectation.comparedFields = fields
         let codes = Set(builder.codes(RelationRule.self))
         #expect(codes.contains(.stateDiffers) == state)
-        #expect(codes.contains(.effectExtra) == effects)
+        #expect(codes.contains(.unexpectedEffect) == effects)
     }
 
     @Test(
@@ -260,7 +260,7 @@ struct MaskingTests {
         #expect(codes(["a", "b"], ["b", "a"]).isEmpty)
         #expect(codes(["a", "a"], ["a", "b"]) == [.effectDiffers])
         #expect(codes(["a"], ["a", "b"]) == [.effectMissing])
-        #expect(codes(["a", "b"], ["a"]) == [.effectExtra])
+        #expect(codes(["a", "b"], ["a"]) == [.unexpectedEffect])
         #expect(codes([], []).isEmpty)
     }
 
@@ -270,7 +270,7 @@ struct MaskingTests {
         } baselines: { _, id in
             [EvidenceBuilder.push(to: id)]
         }
-        #expect(Set(builder.codes(RelationRule.self)) == [.effectMissing, .effectExtra])
+        #expect(Set(builder.codes(RelationRule.self)) == [.effectMissing, .unexpectedEffect])
     }
 
     @Test func `the order of unrelated lines changes nothing`() {

@@ -90,7 +90,7 @@ struct PhoneTimeline: Sendable {
         at time: Int64,
         until end: Int64? = nil,
         status: Int? = 200,
-        answers: String? = nil,
+        responses: String? = nil,
         on phone: String = "phone",
         _ changes: [String: String?] = [:]
     ) {
@@ -106,7 +106,7 @@ struct PhoneTimeline: Sendable {
         let outcome: Exchange.Outcome =
             status.map {
                 .answered(
-                    HTTPMessage.Response($0, json: ["appUserId": .string(answers ?? id ?? "")])
+                    HTTPMessage.Response($0, json: ["appUserId": .string(responses ?? id ?? "")])
                 )
             } ?? .failed(.closed, "closed")
         let request = Self.request("/register", phone, JSONValue.object(body).bytes)

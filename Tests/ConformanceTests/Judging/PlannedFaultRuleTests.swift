@@ -6,7 +6,7 @@ struct PlannedFaultRuleTests {
     @Test func `a fault that affected no call is inconclusive`() {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.contract.given = [
-            .provider(ProviderPlan(provider: .oneSignal, answers: [.asUsual, .status(500)]))
+            .provider(ProviderPlan(provider: .oneSignal, responses: [.asUsual, .status(500)]))
         ]
         builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.push(to: "x")]
         #expect(PlannedFaultRule.findings(in: builder.evidence).map(\.code) == [.faultNotApplied])

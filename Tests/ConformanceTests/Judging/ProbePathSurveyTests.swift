@@ -9,7 +9,7 @@ struct ReadingSurveyTests {
         _ wanted: JSONValue = false,
         at pointer: String = "/activ",
         valueIfPathAbsent: JSONValue? = nil,
-        places: [String]? = ["/active", "/plan"],
+        valuePaths: [String]? = ["/active", "/plan"],
         field: String = "access",
         _ documents: JSONValue?...
     ) throws -> EvidenceBuilder {
@@ -22,13 +22,13 @@ struct ReadingSurveyTests {
         ]
         var builder = EvidenceBuilder(expectation: expectation)
         builder.profile.probes[0].readings = [
-            field: Profile.Reading(
+            field: Profile.FieldReading(
                 pointer: try #require(JSONPointer(pointer)),
                 meaning: .value,
                 valueIfPathAbsent: valueIfPathAbsent
             )
         ]
-        builder.observability.places = places.map {
+        builder.observability.valuePaths = valuePaths.map {
             ["subscription": $0.compactMap { JSONPointer($0) }]
         }
         builder.subject = [EvidenceBuilder.delivery()]
@@ -62,7 +62,7 @@ struct ReadingSurveyTests {
     @Test func `a probe path present in an earlier response may be absent now`() throws {
         let builder = try refund(
             at: "/refundable",
-            places: ["/plan"],
+            valuePaths: ["/plan"],
             ["refundable": true],
             ["plan": "free"]
         )
@@ -70,7 +70,7 @@ struct ReadingSurveyTests {
     }
 
     @Test func `a baseline response proves that a probe path exists`() throws {
-        var builder = try refund(at: "/pause", places: ["/plan"], ["plan": "free"])
+        var builder = try refund(at: "/pause", valuePaths: ["/plan"], ["plan": "free"])
         #expect(builder.codes(StateRule.self) == [.mappedPathAbsent])
         builder.baselines = [[EvidenceBuilder.probe(["pause": true])]]
         #expect(builder.codes(StateRule.self).isEmpty)
@@ -84,23 +84,23 @@ struct ReadingSurveyTests {
     )
     func nothingThere(document: JSONValue?) throws {
         let known = ["/subscription", "/subscription/active"]
-        let fine = try refund(at: "/subscription/active", places: known, document)
+        let fine = try refund(at: "/subscription/active", valuePaths: known, document)
         #expect(fine.codes(StateRule.self).isEmpty)
         // A wrong answer is wrong even where no place is known.
-        let wrong = try refund(true, at: "/subscription/activ", places: known, document)
+        let wrong = try refund(true, at: "/subscription/activ", valuePaths: known, document)
         #expect(wrong.codes(StateRule.self) == [.wrongStateValue])
         // A right one proves something only where the place is known to exist.
-        let blind = try refund(at: "/subscription/activ", places: known, document)
+        let blind = try refund(at: "/subscription/activ", valuePaths: known, document)
         #expect(blind.codes(StateRule.self) == [.mappedPathAbsent])
         // Records of before did not look.
-        let old = try refund(at: "/subscription/activ", places: nil, document)
+        let old = try refund(at: "/subscription/activ", valuePaths: nil, document)
         #expect(old.codes(StateRule.self).isEmpty)
     }
 
     @Test func `a place whose parent is misspelt is nothing's absence`() throws {
         let builder = try refund(
             at: "/subscripton/active",
-            places: nil,
+            valuePaths: nil,
             ["subscription": ["active": true]]
         )
         let finding = try #require(StateRule.findings(in: builder.evidence).first)
@@ -113,14 +113,14 @@ struct ReadingSurveyTests {
         #expect(silent.codes(StateRule.self).isEmpty)
         let wrong = try refund(true, valueIfPathAbsent: false, ["active": true])
         #expect(wrong.codes(StateRule.self) == [.wrongStateValue])
-        let given = try refund(valueIfPathAbsent: true, places: nil, nil)
+        let given = try refund(valueIfPathAbsent: true, valuePaths: nil, nil)
         #expect(given.codes(StateRule.self) == [.wrongStateValue])
         let plain = try refund(.null, valueIfPathAbsent: .null, field: "product", ["active": true])
         #expect(plain.codes(StateRule.self).isEmpty)
     }
 
     @Test func `without an event and without a look at a purchase absence says nothing`() throws {
-        var builder = try refund(places: nil, ["id": "u1"])
+        var builder = try refund(valuePaths: nil, ["id": "u1"])
         builder.subject.removeFirst()
         #expect(builder.codes(StateRule.self).isEmpty)
     }
@@ -143,7 +143,7 @@ struct ReadingSurveyTests {
         let document: JSONValue =
             pointer == "/activ"
             ? ["active": true] : ["subscription": ["active": true, "expires": 1]]
-        observability.places = ["p": document.places]
+        observability.valuePaths = ["p": document.valuePaths]
         let survey = ProbePathSurvey(observability: observability)
         let wanted = try #require(JSONPointer(pointer))
         #expect(survey.nearest(to: wanted, in: "p")?.description == near)
@@ -159,7 +159,7 @@ struct ReadingSurveyTests {
         expectation.comparedFields = fields
         var builder = EvidenceBuilder(expectation: expectation)
         builder.profile.probes[0].readings = readings.compactMapValues { JSONPointer($0) }
-            .mapValues { Profile.Reading(pointer: $0, meaning: .value) }
+            .mapValues { Profile.FieldReading(pointer: $0, meaning: .value) }
         let seen = [
             EvidenceBuilder.delivery(), EvidenceBuilder.probe(["active": true, "sku": "a"]),
         ]
@@ -182,7 +182,7 @@ struct ReadingSurveyTests {
         #expect(compared([], readings).codes(RelationRule.self).isEmpty)
         var blind = compared([], readings.merging(["product": "/skew"]) { $1 })
         #expect(blind.codes(RelationRule.self).isEmpty, "nobody looked at a plain purchase")
-        blind.observability.places = ["subscription": [JSONPointer(tokens: ["active"])]]
+        blind.observability.valuePaths = ["subscription": [JSONPointer(tokens: ["active"])]]
         #expect(blind.codes(RelationRule.self) == [.mappedPathAbsent])
     }
 
@@ -205,7 +205,7 @@ struct ReadingSurveyTests {
         #expect(
             try JSONValue(parsing: text).decoded(as: RunRecord.Observability.self) == observability
         )
-        observability.places = ["p": [JSONPointer(tokens: ["a"])]]
+        observability.valuePaths = ["p": [JSONPointer(tokens: ["a"])]]
         let again = try JSONValue(encoding: observability).decoded(as: RunRecord.Observability.self)
         #expect(again == observability)
     }
@@ -225,7 +225,7 @@ struct StateTemplateTests {
         ]
         var builder = EvidenceBuilder(expectation: expectation)
         for name in ["account", "product", "expires"] {
-            builder.profile.probes[0].readings[name] = Profile.Reading(
+            builder.profile.probes[0].readings[name] = Profile.FieldReading(
                 pointer: JSONPointer(tokens: [name]),
                 meaning: .value
             )

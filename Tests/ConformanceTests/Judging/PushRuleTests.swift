@@ -102,7 +102,9 @@ struct PushRuleTests {
         var write = EvidenceBuilder.push(to: ada)
         write.effects = []
         write.call = ProviderCall(kind: "onesignal.tags", reservedNames: ["store"])
-        #expect(findings([write], kind: "onesignal.tags") { _ in }.map(\.code) == [.effectExtra])
+        #expect(
+            findings([write], kind: "onesignal.tags") { _ in }.map(\.code) == [.unexpectedEffect]
+        )
         write.call?.reservedNames = []
         #expect(findings([write], kind: "onesignal.tags") { _ in }.isEmpty)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Relation rule")
 struct RelationRuleTests {
-    private func builder(_ relation: Expectation.Relation = .once) -> EvidenceBuilder {
+    private func builder(_ relation: Expectation.BaselineRelation = .once) -> EvidenceBuilder {
         EvidenceBuilder(expectation: EvidenceBuilder.expectation(relation))
     }
 
@@ -36,7 +36,7 @@ struct RelationRuleTests {
         var builder = builder()
         builder.subject = run(builder, 0, pushes: 2) { _ in ["plan": "a"] }
         builder.baselines = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
-        #expect(builder.codes(RelationRule.self) == [.effectExtra])
+        #expect(builder.codes(RelationRule.self) == [.unexpectedEffect])
     }
 
     @Test func `a missing push is a finding`() {
@@ -108,7 +108,7 @@ struct RelationRuleTests {
         let masking = Masking(record)
         #expect(masking.replaceIDs(in: "1001") == "‹ada›")
         #expect(masking.replaceIDs(in: "2031-10-01T10:01:00+1001") == "2031-10-01T10:01:00+1001")
-        #expect(masking.apply(1001) == "‹ada›")
+        #expect(masking.masked(1001) == "‹ada›")
     }
 
     @Test func `a row that is missing differs from one that is there`() {

@@ -25,7 +25,7 @@ struct ResponseRuleTests {
         _ outcome: Exchange.Outcome,
         expecting expected: ResponseExpectation = .statuses([200])
     ) -> [FindingCode] {
-        var builder = EvidenceBuilder(expectation: Expectation(answers: expected))
+        var builder = EvidenceBuilder(expectation: Expectation(responses: expected))
         builder.subject = [EvidenceBuilder.delivery("purchase", outcome)]
         return builder.codes(ResponseRule.self)
     }
@@ -97,13 +97,13 @@ struct ConcurrentRequestsRuleTests {
 
     @Test func `concurrent copies overlap`() {
         let racing = builder([(0, 10), (5, 12), (6, 7), (11, 20)])
-        #expect(ConcurrentRequestsRule.overlap(in: racing.evidence.subject) == 3)
+        #expect(ConcurrentRequestsRule.overlappingRequestCount(in: racing.evidence.subject) == 3)
         #expect(racing.codes(ConcurrentRequestsRule.self).isEmpty)
     }
 
     @Test func `sequential copies do not count as a race`() {
         let serial = builder([(0, 10), (10, 20), (20, 30)])
-        #expect(ConcurrentRequestsRule.overlap(in: serial.evidence.subject) == 1)
+        #expect(ConcurrentRequestsRule.overlappingRequestCount(in: serial.evidence.subject) == 1)
         #expect(serial.codes(ConcurrentRequestsRule.self) == [.requestsNotConcurrent])
         #expect(Judge.judge(serial.evidence).verdict == .inconclusive)
     }

@@ -5,8 +5,9 @@ import Testing
 @Suite("Response table")
 struct ResponseTableTests {
     private static let expectations: [ResponseExpectation] = [
-        .statuses([200]), .statuses([200, 409]), .statuses([401]), .refused, .rejected, .answered,
-        .success, .denied, .conflict, .anything,
+        .statuses([200]), .statuses([200, 409]), .statuses([401]), .refused, .clientError,
+        .answered,
+        .success, .nonSuccess, .conflict, .anyOutcome,
     ]
 
     /// Said again, in other words than the code does.
@@ -14,12 +15,12 @@ struct ResponseTableTests {
         switch expected {
         case .statuses(let list): list.contains(status)
         case .refused: [401, 403].contains(status)
-        case .rejected: status / 100 == 4
+        case .clientError: status / 100 == 4
         case .answered: [2, 3, 4].contains(status / 100)
         case .success: status / 100 == 2
-        case .denied: status / 100 != 2
+        case .nonSuccess: status / 100 != 2
         case .conflict: status == 409
-        case .anything: true
+        case .anyOutcome: true
         }
     }
 
@@ -38,7 +39,7 @@ struct ResponseTableTests {
         for status in [200, 201, 204, 301, 400, 401, 403, 404, 409, 422, 429, 500, 503] {
             let found = EvidenceBuilder.answered(status, expected).codes(ResponseRule.self)
             let isUnknownUser =
-                expected == .refused || expected == .denied || expected == .statuses([401])
+                expected == .refused || expected == .nonSuccess || expected == .statuses([401])
             let code: FindingCode =
                 status == 429
                 ? .backendThrottled
@@ -58,7 +59,7 @@ struct ResponseTableTests {
         ]
         for (outcome, code) in outcomes {
             let found = EvidenceBuilder.outcome(outcome, expected).codes(ResponseRule.self)
-            #expect(found == (expected == .anything ? [] : [code]), "\(outcome)")
+            #expect(found == (expected == .anyOutcome ? [] : [code]), "\(outcome)")
         }
     }
 
@@ -102,7 +103,7 @@ struct ResponseTableTests {
 
     @Test func `a delivery's own expectation overrides the contract's`() {
         var delivery = EvidenceBuilder.purchase("purchase")
-        delivery.answers = .rejected
+        delivery.responses = .clientError
         var builder = EvidenceBuilder([delivery], expectation: EvidenceBuilder.expectation())
         builder.subject = [
             EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(400)))
@@ -113,7 +114,7 @@ struct ResponseTableTests {
     }
 
     @Test func `given steps must succeed for every kind of expectation`() {
-        var builder = EvidenceBuilder(expectation: Expectation(answers: .rejected))
+        var builder = EvidenceBuilder(expectation: Expectation(responses: .clientError))
         builder.contract.given = [.deliver(EvidenceBuilder.purchase("before"))]
         builder.subject = [
             EvidenceBuilder.delivery("before"),
@@ -139,7 +140,7 @@ struct ResponseTableTests {
         race: RaceExpectation? = nil
     ) -> [FindingCode] {
         var call = Call(name: "one", route: .login)
-        call.answers = expected
+        call.responses = expected
         return EvidenceBuilder.bought({ $0.race = race }, exchanges).with {
             $0.contract.steps = [.call([call])]
         }.codes(ResponseRule.self)
@@ -150,7 +151,9 @@ struct ResponseTableTests {
         #expect(calls(nil, [EvidenceBuilder.call("one", 409)]) == [.responseStatus])
         #expect(calls(.conflict, [EvidenceBuilder.call("one", 409)]).isEmpty)
         #expect(calls(.refused, [EvidenceBuilder.call("one", 200)]) == [.unauthenticatedAccepted])
-        #expect(calls(.denied, [EvidenceBuilder.call("one", 200)]) == [.unauthenticatedAccepted])
+        #expect(
+            calls(.nonSuccess, [EvidenceBuilder.call("one", 200)]) == [.unauthenticatedAccepted]
+        )
         #expect(calls(nil, []) == [.setupFailed])
     }
 

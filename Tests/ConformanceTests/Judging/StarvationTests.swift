@@ -38,7 +38,7 @@ struct StarvationTests {
         )
     }
 
-    private let starvation = RunRecord.Starvation(longestPause: .seconds(3), lost: .seconds(4))
+    private let starvation = RunRecord.Starvation(longestPause: .seconds(3), lostTime: .seconds(4))
 
     @Test func `a missing effect during a stall of Assay makes the case inconclusive`() {
         #expect(verdict(pushes: 0, of: 1, nil).verdict == .failed)
@@ -51,13 +51,13 @@ struct StarvationTests {
     @Test func `a stall before the wait for a push explains no missing push`() {
         let early = RunRecord.Starvation(
             longestPause: .seconds(3),
-            lost: .seconds(4),
+            lostTime: .seconds(4),
             didUseUpWaitTime: false
         )
         #expect(verdict(pushes: 0, of: 1, early).verdict == .failed)
         let late = RunRecord.Starvation(
             longestPause: .seconds(3),
-            lost: .seconds(4),
+            lostTime: .seconds(4),
             didUseUpWaitTime: true
         )
         #expect(verdict(pushes: 0, of: 1, late).verdict == .inconclusive)

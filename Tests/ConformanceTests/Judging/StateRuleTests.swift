@@ -34,19 +34,21 @@ struct StateRuleTests {
     }
 
     @Test func `a plan name and a date can mean access`() {
-        func reading(_ meaning: Profile.Reading.Meaning, _ document: JSONValue) -> [FindingCode] {
+        func reading(_ meaning: Profile.FieldReading.Meaning, _ document: JSONValue)
+            -> [FindingCode]
+        {
             var builder = builder("access", true)
-            builder.profile.probes[0].readings["access"] = Profile.Reading(
+            builder.profile.probes[0].readings["access"] = Profile.FieldReading(
                 pointer: JSONPointer(tokens: ["x"]),
                 meaning: meaning
             )
             builder.subject = [EvidenceBuilder.probe(document)]
             return builder.codes(StateRule.self)
         }
-        #expect(reading(.isAny(["pro", "max"]), ["x": "pro"]).isEmpty)
-        #expect(reading(.isAny(["pro", "max"]), ["x": "free"]) == [.wrongStateValue])
-        #expect(reading(.isNone(["free", .null]), ["x": "pro"]).isEmpty)
-        #expect(reading(.isNone(["free", .null]), ["x": .null]) == [.wrongStateValue])
+        #expect(reading(.isOneOf(["pro", "max"]), ["x": "pro"]).isEmpty)
+        #expect(reading(.isOneOf(["pro", "max"]), ["x": "free"]) == [.wrongStateValue])
+        #expect(reading(.isNoneOf(["free", .null]), ["x": "pro"]).isEmpty)
+        #expect(reading(.isNoneOf(["free", .null]), ["x": .null]) == [.wrongStateValue])
         #expect(reading(.isFuture, ["x": "2099-01-01T00:00:00Z"]).isEmpty)
         #expect(reading(.isFuture, ["x": 946_684_800]) == [.wrongStateValue])
     }

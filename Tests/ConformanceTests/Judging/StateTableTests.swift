@@ -8,7 +8,7 @@ struct StateTableTests {
         _ field: String,
         _ wanted: JSONValue,
         _ document: JSONValue?,
-        _ meaning: Profile.Reading.Meaning = .value,
+        _ meaning: Profile.FieldReading.Meaning = .value,
         status: Int? = nil,
         _ change: (inout EvidenceBuilder) -> Void = { _ in }
     ) -> [FindingCode] {
@@ -19,7 +19,7 @@ struct StateTableTests {
                 EvidenceBuilder.probe(document, status: status ?? (document == nil ? 404 : 200)),
             ]
         ).with {
-            $0.profile.probes[0].readings[field] = Profile.Reading(
+            $0.profile.probes[0].readings[field] = Profile.FieldReading(
                 pointer: JSONPointer(tokens: ["x"]),
                 meaning: meaning
             )
@@ -37,7 +37,7 @@ struct StateTableTests {
 
     @Test(
         "a flag is understood or asked about",
-        arguments: Profile.Reading.booleanFields,
+        arguments: Profile.FieldReading.booleanFields,
         booleanFields
     )
     func flag(field: String, row: (JSONValue, Bool?)) {
@@ -58,7 +58,7 @@ struct StateTableTests {
         #expect(codes("access", true, ["x": one]).isEmpty)
     }
 
-    @Test("a flag of a row that is missing is false", arguments: Profile.Reading.booleanFields)
+    @Test("a flag of a row that is missing is false", arguments: Profile.FieldReading.booleanFields)
     func missingRow(field: String) {
         #expect(codes(field, false, nil).isEmpty)
         #expect(codes(field, true, nil) == [.wrongStateValue])
@@ -68,20 +68,20 @@ struct StateTableTests {
     // MARK: Conditions that are combined
 
     /// `x` is "active", and (`until` is in the future, or null).
-    private static let rule: Profile.Reading = {
+    private static let rule: Profile.FieldReading = {
         var until = reading("until", .isFuture)
-        until.alternativeConditions = [reading("until", .isAny([.null]))]
-        var rule = reading("x", .isAny(["active"]))
+        until.alternativeConditions = [reading("until", .isOneOf([.null]))]
+        var rule = reading("x", .isOneOf(["active"]))
         rule.additionalConditions = [until]
         return rule
     }()
 
     private static func reading(
         _ name: String,
-        _ meaning: Profile.Reading.Meaning,
+        _ meaning: Profile.FieldReading.Meaning,
         valueIfPathAbsent: JSONValue? = nil
-    ) -> Profile.Reading {
-        Profile.Reading(
+    ) -> Profile.FieldReading {
+        Profile.FieldReading(
             pointer: JSONPointer(tokens: [name]),
             meaning: meaning,
             valueIfPathAbsent: valueIfPathAbsent
@@ -130,7 +130,7 @@ struct StateTableTests {
             for wanted in [true, false] {
                 let found = codes("access", .bool(wanted), ["x": value]) {
                     $0.profile.probes[0].readings["access"] = rule
-                    $0.observability.places = ["subscription": [JSONPointer(tokens: ["x"])]]
+                    $0.observability.valuePaths = ["subscription": [JSONPointer(tokens: ["x"])]]
                 }
                 let isDecided = found.isEmpty || found == [.wrongStateValue]
                 #expect(isDecided == (known != nil), "\(found) \(wanted) \(isFirst)")
@@ -144,25 +144,26 @@ struct StateTableTests {
         rule.additionalConditions = [Self.reading("gone", .value, valueIfPathAbsent: true)]
         let found = codes("access", true, ["x": true]) {
             $0.profile.probes[0].readings["access"] = rule
-            $0.observability.places = ["subscription": [JSONPointer(tokens: ["x"])]]
+            $0.observability.valuePaths = ["subscription": [JSONPointer(tokens: ["x"])]]
         }
         #expect(found.isEmpty)
     }
 
     // MARK: Meanings
 
-    private static let meanings: [(Profile.Reading.Meaning, JSONValue, Bool)] = [
-        (.isAny(["pro"]), "pro", true), (.isAny(["pro"]), "PRO", false),
-        (.isAny(["pro"]), .null, false), (.isAny([1, true]), true, true), (.isAny([]), 1, false),
-        (.isNone(["free"]), "pro", true), (.isNone(["free"]), "free", false),
-        (.isNone(["free", .null]), .null, false), (.isNone([]), "x", true),
+    private static let meanings: [(Profile.FieldReading.Meaning, JSONValue, Bool)] = [
+        (.isOneOf(["pro"]), "pro", true), (.isOneOf(["pro"]), "PRO", false),
+        (.isOneOf(["pro"]), .null, false), (.isOneOf([1, true]), true, true),
+        (.isOneOf([]), 1, false),
+        (.isNoneOf(["free"]), "pro", true), (.isNoneOf(["free"]), "free", false),
+        (.isNoneOf(["free", .null]), .null, false), (.isNoneOf([]), "x", true),
         (.isFuture, "2099-01-01T00:00:00Z", true), (.isFuture, "1999-01-01T00:00:00Z", false),
         (.isFuture, 4_102_444_800, true), (.isFuture, 4_102_444_800_000, true),
         (.isFuture, 946_684_800, false), (.isFuture, .null, false), (.isFuture, "soon", false),
     ]
 
     @Test("a profile says what counts as true", arguments: meanings)
-    func meaning(meaning: Profile.Reading.Meaning, value: JSONValue, isTrue: Bool) {
+    func meaning(meaning: Profile.FieldReading.Meaning, value: JSONValue, isTrue: Bool) {
         #expect(codes("access", .bool(isTrue), ["x": value], meaning).isEmpty)
         #expect(codes("access", .bool(!isTrue), ["x": value], meaning) == [.wrongStateValue])
     }

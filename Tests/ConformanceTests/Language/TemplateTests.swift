@@ -296,7 +296,8 @@ struct EndpointTemplateTests {
         var profile = Profile()
         profile.endpoints["login"] = Profile.Endpoint(method: "POST", path: "/l", body: body)
         #expect(
-            profile.templatePointers(in: "login")["id"] == JSONPointer(tokens: ["a", "b", "0"])
+            profile.pointersByTemplateName(in: "login")["id"]
+                == JSONPointer(tokens: ["a", "b", "0"])
         )
         #expect(Profile().allSecretNames == ["deviceId", "deviceToken", "deviceToken"])
     }

@@ -143,8 +143,8 @@ struct MutatedFile {
             }
             guard let other = Self.opposites[name] else { return core }
             // A whole condition is negated already.
-            let isWhole = node.parent?.is(ConditionElementSyntax.self) == true
-            if name == "==" || name == "!=", isWhole { return core }
+            let coversWholeSuite = node.parent?.is(ConditionElementSyntax.self) == true
+            if name == "==" || name == "!=", coversWholeSuite { return core }
             let text = "\(left.trimmedDescription) \(other) \(right.trimmedDescription)"
             return either("compare", node, text, core)
         }

@@ -86,7 +86,7 @@ struct InitTests {
         for (hasEnded, count) in [(true, 2), (false, 1)] {
             let tries = Locked(0)
             var profile = Profile()
-            profile.start = Profile.Start(command: "x")
+            profile.start = Profile.StartSettings(command: "x")
             await #expect(throws: ReplaySession.OpenError.self) {
                 _ = try await BackendDiscovery.discover(profile, SourceSurvey([]), name: "n") {
                     _ throws(ReplaySession.OpenError) in

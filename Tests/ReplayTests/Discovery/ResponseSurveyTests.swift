@@ -17,8 +17,8 @@ struct ResponseSurveyTests {
             let meaning =
                 switch reading.meaning {
                 case .value: ""
-                case .isAny(let values): " is \(JSONValue.array(values).text)"
-                case .isNone(let values): " not \(JSONValue.array(values).text)"
+                case .isOneOf(let values): " is \(JSONValue.array(values).text)"
+                case .isNoneOf(let values): " not \(JSONValue.array(values).text)"
                 case .isFuture: " after now"
                 }
             return reading.pointer.description + meaning

@@ -68,7 +68,7 @@ struct SourceSurveyTests {
     func route(line: String, path: String, wanted: String) {
         let found = Self.survey(line, path).routes
         #expect(found.map { "\($0.method) \($0.path)" } == [wanted])
-        #expect(found.first?.place == "\(path):1")
+        #expect(found.first?.location == "\(path):1")
     }
 
     @Test(
@@ -169,7 +169,7 @@ struct SourceSurveyTests {
                 "EMPTY_KEY=–",
             ]
         )
-        #expect(survey.variables.first?.place == "compose.yaml:8")
+        #expect(survey.variables.first?.location == "compose.yaml:8")
         #expect(survey.commands == ["node shop.js"])
         for text in ["", "services:", "services:\n  a:", "services: {a: {build: .}}", "- x"] {
             #expect(Self.survey(text, "compose.yaml").variables.isEmpty)
@@ -184,7 +184,7 @@ struct SourceSurveyTests {
 
     @Test func `a hard-coded host without a variable is distinguished`() {
         let fixed = Self.survey("URL = \"https://api.onesignal.com/notifications\"", "a.py")
-        #expect(fixed.fixedHosts == [.init(host: "api.onesignal.com", place: "a.py:1")])
+        #expect(fixed.fixedHosts == [.init(host: "api.onesignal.com", location: "a.py:1")])
         let free = Self.survey("const u = process.env.OS || 'https://api.onesignal.com'")
         #expect(free.fixedHosts.isEmpty)
         #expect(free.mentionedProviders == [.oneSignal])

@@ -50,7 +50,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
 
     private let machine: SimulatedMachine
     private let clock: SimulatedClock
-    private let world: FakeRegistry
+    private let fakes: FakeRegistry
     private let pace: Pace
     private let defect: Defect?
     private var disk = Disk()
@@ -64,10 +64,10 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
     func ended() async -> String? { exitDescription }
     var timeZone: String?
 
-    init(_ machine: SimulatedMachine, _ world: FakeRegistry, pace: Pace, defect: Defect?) {
+    init(_ machine: SimulatedMachine, _ fakes: FakeRegistry, pace: Pace, defect: Defect?) {
         self.machine = machine
         clock = SimulatedClock(machine: machine, process: .backend)
-        self.world = world
+        self.fakes = fakes
         self.pace = pace
         self.defect = defect
     }
@@ -293,18 +293,18 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
             body: JSONValue.object(body).bytes
         )
         // The fake lives in Assay's process and answers when that process has time.
-        let world = world
+        let fakes = fakes
         let reply = await withTaskExecutorPreference(machine.core(.assay)) {
             await SimulatedClock(machine: machine).pause(.microseconds(machine.pick(50...500)))
-            return FakeServer.reply(to: request, .oneSignal, world)
+            return FakeServer.reply(to: request, .oneSignal, fakes)
         }
         switch reply.sendMode {
         case .answer: return sent(reply)
-        case .reset, .half: return .unknown
+        case .reset, .truncatedResponse: return .unknown
         case .never:
             await clock.pause(.milliseconds(400))
             return .unknown
-        case .hang(let milliseconds):
+        case .hangThenReset(let milliseconds):
             await clock.pause(.milliseconds(min(milliseconds, 400)))
             return .unknown
         case .slow(let milliseconds):

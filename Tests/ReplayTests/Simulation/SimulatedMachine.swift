@@ -201,7 +201,7 @@ struct SimulatedClock: RunClock {
     var process = SimulatedMachine.Process.assay
 
     var now: Duration { machine.now }
-    var wall: Instant { Self.start + machine.now + machine.dateChange }
+    var wallTime: Instant { Self.start + machine.now + machine.dateChange }
     var executor: (any TaskExecutor)? { machine.core(process) }
 
     func sleep(until deadline: Duration) async throws(CancellationError) {

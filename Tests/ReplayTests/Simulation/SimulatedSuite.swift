@@ -54,9 +54,13 @@ enum SimulatedContracts {
             like: .faultFree,
             pushes: 1
         ),
-        contract("push-response-lost", [fail([.loseResponse]), deliver("a")], pushes: 1),
+        contract("push-response-lost", [fail([.lostResponse]), deliver("a")], pushes: 1),
         contract("push-fails", [fail([.status(500), .reset]), deliver("a")], pushes: 1),
-        contract("push-hangs", [fail([.hang(200), .slow(100)]), deliver("a")], pushes: 1),
+        contract(
+            "push-hangs",
+            [fail([.hangThenReset(200), .slow(100)]), deliver("a")],
+            pushes: 1
+        ),
         contract(
             "refund",
             [deliver("a"), deliver("refund", "CANCELLATION", at: .seconds(60), refunds: true)],
@@ -109,7 +113,7 @@ enum SimulatedContracts {
             "crash-points",
             [deliver("a") { $0.followsRetrySchedule = true }],
             like: .faultFree,
-            search: .crashPoints([.loseResponse, .killAfter])
+            search: .crashPoints([.lostResponse, .killAfter])
         ),
     ]
 
@@ -117,12 +121,12 @@ enum SimulatedContracts {
         _ id: String,
         _ steps: [Step],
         given: [Step] = [],
-        like relation: Expectation.Relation? = nil,
+        like relation: Expectation.BaselineRelation? = nil,
         states: [(String, JSONValue)] = [],
         pushes: Int? = nil,
         search: Search? = nil
     ) -> Contract {
-        var expectation = Expectation(answers: .statuses([200]))
+        var expectation = Expectation(responses: .statuses([200]))
         expectation.within = .seconds(3)
         expectation.relation = relation
         if !states.isEmpty {
@@ -179,8 +183,8 @@ enum SimulatedContracts {
         Delivery(name: name + "Again", subject: .repeats(name))
     }
 
-    static func fail(_ answers: [ProviderPlan.PlannedResponse]) -> Step {
-        .provider(ProviderPlan(provider: .oneSignal, answers: answers))
+    static func fail(_ responses: [ProviderPlan.PlannedResponse]) -> Step {
+        .provider(ProviderPlan(provider: .oneSignal, responses: responses))
     }
 }
 
@@ -200,26 +204,26 @@ struct SimulatedSuite: Sendable {
         /// How long it took on the machine's clock.
         let time: Duration
         let stallCount: Int
-        private let world: FakeRegistry
+        private let fakes: FakeRegistry
 
         init(
             results: [CaseResult]?,
             time: Duration,
             stallCount: Int,
-            world: FakeRegistry
+            fakes: FakeRegistry
         ) {
             self.results = results
             self.time = time
             self.stallCount = stallCount
-            self.world = world
+            self.fakes = fakes
         }
 
         /// All that was said, in order.
-        var journal: [Exchange] { world.journal.read { $0.exchanges } }
+        var journal: [Exchange] { fakes.journal.read { $0.exchanges } }
 
         /// How many runs the cases took, their twins among them; without calibration and sentinels.
         var runCount: Int {
-            world.namespaces.count { name in
+            fakes.namespaces.count { name in
                 let parts = name.split(separator: "-")
                 return parts.count == 2 && parts[0] == "n" && Int(parts[1]) != nil
             }
@@ -252,7 +256,7 @@ struct SimulatedSuite: Sendable {
                 readings: Dictionary(
                     uniqueKeysWithValues: ["access", "refunded", "product"].map {
                         let pointer = JSONPointer(tokens: [$0])
-                        return ($0, Profile.Reading(pointer: pointer, meaning: .value))
+                        return ($0, Profile.FieldReading(pointer: pointer, meaning: .value))
                     }
                 ),
                 ignoredPointers: []
@@ -267,28 +271,28 @@ struct SimulatedSuite: Sendable {
         var random = SeededGenerator(seed: seed, text: "pace")
         var profile = Self.profile
         change(&profile)
-        let world = FakeRegistry(
+        let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: profile.secrets[.revenueCatKey],
             oneSignalKey: profile.secrets[.oneSignalKey],
             seed: seed,
             time: { machine.now },
-            wallClock: { clock.wall }
+            wallClock: { clock.wallTime }
         )
         var pace = SimulatedBackend.Pace()
         // Backends differ: some push at once, some after a while, and none to the same beat.
         let slowest = Int64.random(in: 1...60, using: &random)
         pace.push = slowest * 100...slowest * 1000
-        let program = SimulatedBackend(machine, world, pace: pace, defect: defect)
+        let program = SimulatedBackend(machine, fakes, pace: pace, defect: defect)
         let backend = BackendUnderTest(
             client: SimulatedNetwork(machine, program),
             process: program,
             clock: clock,
-            ready: Profile.Ready(method: "GET", path: "/ready")
+            ready: Profile.ReadinessCheck(method: "GET", path: "/ready")
         )
         let executor = RunExecutor(
             backend: backend,
-            world: world,
+            fakes: fakes,
             profile: profile,
             base: SimulatedClock.start - .seconds(3600),
             clock: clock
@@ -310,7 +314,7 @@ struct SimulatedSuite: Sendable {
             results: results,
             time: machine.now,
             stallCount: machine.stallCount,
-            world: world
+            fakes: fakes
         )
     }
 }

@@ -13,7 +13,7 @@ struct SimulationBench: Sendable {
 
     let machine: SimulatedMachine
     let clock: SimulatedClock
-    let world: FakeRegistry
+    let fakes: FakeRegistry
     let backend: ScriptedBackend
     let executor: RunExecutor
 
@@ -38,25 +38,25 @@ struct SimulationBench: Sendable {
         let clock = SimulatedClock(machine: machine)
         self.machine = machine
         self.clock = clock
-        world = FakeRegistry(
+        fakes = FakeRegistry(
             journalBytesMax: journalBytesMax,
             revenueCatKey: profile.secrets[.revenueCatKey],
             oneSignalKey: profile.secrets[.oneSignalKey],
             seed: seed,
             time: { machine.now },
-            wallClock: { clock.wall }
+            wallClock: { clock.wallTime }
         )
-        backend = ScriptedBackend(machine, world)
+        backend = ScriptedBackend(machine, fakes)
         executor = RunExecutor(
             backend: BackendUnderTest(
                 client: backend,
                 process: isStarted ? backend : nil,
                 clock: clock,
                 ready: profile.start.map(\.ready) ?? .init(method: "GET", path: "/ready"),
-                startTimeMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
+                startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,
                 onStartupWait: onStartupWait
             ),
-            world: world,
+            fakes: fakes,
             profile: profile,
             base: SimulatedClock.start - .seconds(3600),
             clock: clock
@@ -104,7 +104,7 @@ struct SimulationBench: Sendable {
 
     /// What stands in the journal of that run.
     func journal(_ name: String) -> [Exchange] {
-        world.journal.read { $0.exchanges(in: name) }
+        fakes.journal.read { $0.exchanges(in: name) }
     }
 }
 
@@ -124,7 +124,7 @@ final class ScriptedBackend: Transport, BackendProgram, @unchecked Sendable {
     var base = "played"
     let clock: SimulatedClock
     private let machine: SimulatedMachine
-    private let world: FakeRegistry
+    private let fakes: FakeRegistry
     /// Answers in place of the usual, when it returns something.
     var answer: @Sendable (ScriptedBackend, Arrival) async -> Exchange.Outcome? = { _, _ in nil }
     /// How long it works on a request.
@@ -161,10 +161,10 @@ final class ScriptedBackend: Transport, BackendProgram, @unchecked Sendable {
     private(set) var owned: [String: String] = [:]
     private(set) var warmed: [Int] = []
 
-    init(_ machine: SimulatedMachine, _ world: FakeRegistry) {
+    init(_ machine: SimulatedMachine, _ fakes: FakeRegistry) {
         self.machine = machine
         clock = SimulatedClock(machine: machine)
-        self.world = world
+        self.fakes = fakes
     }
 
     /// The webhooks that came in.
@@ -273,7 +273,7 @@ final class ScriptedBackend: Transport, BackendProgram, @unchecked Sendable {
 
     /// A call to a provider.
     func call(_ party: Exchange.Party, _ request: HTTPMessage.Request) {
-        _ = FakeServer.reply(to: request, party, world)
+        _ = FakeServer.reply(to: request, party, fakes)
     }
 
     static func notification(to user: String) -> HTTPMessage.Request {

@@ -14,8 +14,8 @@ extension DeviceScenarioJudge {
         ]
     }
 
-    /// The names of the parameters of each command that contains an ID (Despia fact sheet, section
-    /// 3.1).
+    /// The names of the allowed parameters of each command with a vault key or an ID (Despia fact
+    /// sheet, section 3.1).
     private static let parameters: [String: Set<String>] = [
         "setvault": ["key", "value", "locked"], "readvault": ["key"],
         "setonesignalplayerid": ["user_id"],
@@ -85,7 +85,8 @@ extension DeviceScenarioJudge {
         for command in timeline.commands where command.bridge.scheme == "readvault" {
             let name = command.phone + "/" + command.load + "/" + (command.bridge["key"] ?? "")
             if let first = pendingReadsByKey[name], command.time < first.repliedAt,
-                // A new document of the page is independent of the reads of the previous document.
+                // A new document of the page does not know the reads of the previous document, so
+                // their overlap is not an error.
                 !timeline.hasLoadedNewDocument(
                     command.phone,
                     from: first.sequence,
@@ -104,7 +105,7 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            let delay = timeline.replyDelays[command.sequence]
+            let delay = timeline.replyDelaysInMicroseconds[command.sequence]
             guard let delay, delay < consideredDelayMax else { continue }
             pendingReadsByKey[name] = (command.sequence, command.time + delay)
         }
@@ -125,7 +126,7 @@ extension DeviceScenarioJudge {
                 } else if isStoredUnlocked, value.contains("@") && value.contains(".") {
                     "an email address is stored unlocked under '\(key)'"
                 } else if isStoredUnlocked, Self.mayBeCredential(value) {
-                    "a credential is stored unlocked under '\(key)'"
+                    "a credential is stored in the vault without a lock, under '\(key)'"
                 } else if isStoredUnlocked, !allowedVaultKeys.contains(key) {
                     "the profile does not list the vault key '\(key.shown(40))'"
                 } else {
@@ -178,14 +179,14 @@ extension DeviceScenarioJudge {
     }
 
     func checkUnbroken(at location: SourceLocation) -> [Finding] {
-        guard let first = timeline.errors.first else { return [] }
+        guard let first = timeline.pageErrors.first else { return [] }
         return [
             Finding(
                 .pageBroken,
                 expected: "the page reports no error",
                 actual: first.text.shown(160),
                 location: location,
-                evidence: timeline.errors.map(\.sequence),
+                evidence: timeline.pageErrors.map(\.sequence),
                 isFinal: true
             )
         ]

@@ -2,7 +2,7 @@
 /// and its final ID and screen.
 ///
 /// Source: identity rules, part B. The invariants are in the files of this folder, by topic:
-/// `IdentityPromises`, `RegistrationPromises`, `PaywallPromises`, `BridgePromises`.
+/// `IdentityInvariants`, `RegistrationInvariants`, `PaywallInvariants`, `BridgeInvariants`.
 package struct ClientRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         guard let expected = evidence.expectation.app else { return [] }

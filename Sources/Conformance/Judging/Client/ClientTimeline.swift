@@ -29,10 +29,10 @@ package struct ClientTimeline: Sendable {
         package let sequence: Int
         package let phone: String
         package let load: String
-        package let sent: Int64
+        package let sendTime: Int64
         package let answered: Int64?
         package let id: String?
-        package let device: String?
+        package let deviceID: String?
         package let platform: String?
         package let source: String?
         package let status: Int?
@@ -44,7 +44,7 @@ package struct ClientTimeline: Sendable {
     package struct Login: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
-        package let sent: Int64
+        package let sendTime: Int64
         package let answered: Int64?
         package let currentID: String?
     }
@@ -83,11 +83,11 @@ package struct ClientTimeline: Sendable {
     package private(set) var registrations: [Registration] = []
     package private(set) var logins: [Login] = []
     package private(set) var userActions: [UserAction] = []
-    package private(set) var errors: [PageEvent] = []
-    /// The documents that were about to run their first script; a page that reloads itself has
-    /// several.
+    package private(set) var pageErrors: [PageEvent] = []
+    /// The starts of page documents, reported when a document was about to run its first script; a
+    /// page that reloads itself has several.
     package private(set) var documentStarts: [PageEvent] = []
-    /// The documents of the pages whose scripts have all run.
+    /// The loads of page documents, reported when all scripts of a document have run.
     package private(set) var documentLoads: [PageEvent] = []
     package private(set) var callbacks: [Callback] = []
     /// The requests of the page that match no route of the profile.
@@ -100,15 +100,15 @@ package struct ClientTimeline: Sendable {
     /// The delay of the native side's reply in microseconds, by the command's sequence number.
     ///
     /// Commands without a reply are left out.
-    package private(set) var replyDelays: [Int: Int64] = [:]
+    package private(set) var replyDelaysInMicroseconds: [Int: Int64] = [:]
     /// The sequence numbers of the commands whose reply the app's bridge package accepts as a
     /// result (Despia fact sheet, section 1.4).
     private var sequencesOfResultCommands: Set<Int> = []
     /// The final content of each phone's page, by phone name; the member names are those of
     /// `AppExpectation.Screen.Element`.
-    package private(set) var screens: [String: JSONValue] = [:]
+    package private(set) var screensByPhone: [String: JSONValue] = [:]
 
-    /// The key of each vault entry that has a role, such as the user's ID or the lock.
+    /// The vault key of each role. Roles are, for example, the user's ID and the lock.
     package let keys: [PhoneChange.VaultRole: String]
 
     package init(_ record: RunRecord, profile: Profile) {
@@ -126,7 +126,7 @@ package struct ClientTimeline: Sendable {
     private mutating func add(_ exchange: Exchange, _ fields: FieldPointers) {
         switch exchange.entry {
         case .userAction(let userAction, let phone): add(userAction, phone.name, exchange)
-        case .screen(let shown, let phone): screens[phone.name] = shown
+        case .screen(let screenContent, let phone): screensByPhone[phone.name] = screenContent
         case .observation(_, let phone) where exchange.to == .despia:
             phones[phone] = exchange.responseJSON
             if initialPhoneStates[phone] == nil { initialPhoneStates[phone] = phones[phone] }
@@ -151,7 +151,7 @@ package struct ClientTimeline: Sendable {
             text: userAction.text ?? ""
         )
         switch userAction.kind {
-        case .pageError: errors.append(event)
+        case .pageError: pageErrors.append(event)
         case .pageStarted: documentStarts.append(event)
         case .pageLoaded: documentLoads.append(event)
         case .unmatchedRequest: unroutedRequests.append(event)
@@ -179,12 +179,12 @@ package struct ClientTimeline: Sendable {
 
     private static func phone(_ exchange: Exchange) -> String { exchange.phone?.name ?? "phone" }
 
-    private static func json(_ request: HTTPMessage.Request) -> JSONValue {
+    private static func bodyJSON(_ request: HTTPMessage.Request) -> JSONValue {
         (try? JSONValue(parsing: request.body)) ?? .null
     }
 
     private mutating func add(command exchange: Exchange) {
-        let body = Self.json(exchange.request)
+        let body = Self.bodyJSON(exchange.request)
         guard let text = body["command"]?.string else { return }
         commands.append(
             Command(
@@ -207,59 +207,61 @@ package struct ClientTimeline: Sendable {
         }
         if hasResultReply { sequencesOfResultCommands.insert(exchange.sequence) }
         if let delay = replies.compactMap({ $0["delay"]?.int64 }).max() {
-            replyDelays[exchange.sequence] = delay * 1000
+            replyDelaysInMicroseconds[exchange.sequence] = delay * 1000
         }
     }
 
     /// The JSON paths of the judged fields in the app's requests and in the backend's responses, as
     /// the profile defines them.
     private struct FieldPointers {
-        let register: [String: JSONPointer]
+        let registerPointers: [String: JSONPointer]
         let login: [String: JSONPointer]
-        let registeredID: JSONPointer
+        let registeredIDPointer: JSONPointer
 
         init(_ profile: Profile) {
-            register = profile.templatePointers(in: "register")
-            login = profile.templatePointers(in: "login")
-            registeredID =
-                profile.endpoints["register"]?.responseIDPointer ?? register["id"]
+            registerPointers = profile.pointersByTemplateName(in: "register")
+            login = profile.pointersByTemplateName(in: "login")
+            registeredIDPointer =
+                profile.endpoints["register"]?.responseIDPointer ?? registerPointers["id"]
                 ?? JSONPointer(tokens: ["appUserId"])
         }
     }
 
     private mutating func add(registration exchange: Exchange, _ fields: FieldPointers) {
-        let body = Self.json(exchange.request)
+        let body = Self.bodyJSON(exchange.request)
         func text(_ name: String) -> String? {
-            guard let pointer = fields.register[name], let value = body[pointer] else { return nil }
+            guard let pointer = fields.registerPointers[name], let value = body[pointer] else {
+                return nil
+            }
             return value.string ?? (value.isNull ? nil : value.text)
         }
         let status = exchange.response?.status
-        let answered = exchange.responseJSON?[fields.registeredID]?.string
+        let returnedID = exchange.responseJSON?[fields.registeredIDPointer]?.string
         registrations.append(
             Registration(
                 sequence: exchange.sequence,
                 phone: Self.phone(exchange),
                 load: exchange.phone?.load ?? "",
-                sent: exchange.invoked,
+                sendTime: exchange.invoked,
                 answered: exchange.completed,
                 id: text("id"),
-                device: text("device"),
+                deviceID: text("device"),
                 platform: text("platform"),
                 source: text("source"),
                 status: status,
                 isAcknowledged: status.map { (200..<300).contains($0) } == true
-                    && (answered == nil || answered == text("id"))
+                    && (returnedID == nil || returnedID == text("id"))
             )
         )
     }
 
     private mutating func add(login exchange: Exchange, _ fields: FieldPointers) {
-        let body = Self.json(exchange.request)
+        let body = Self.bodyJSON(exchange.request)
         logins.append(
             Login(
                 sequence: exchange.sequence,
                 phone: Self.phone(exchange),
-                sent: exchange.invoked,
+                sendTime: exchange.invoked,
                 answered: exchange.completed,
                 currentID: fields.login["id"].flatMap { body[$0] }?.string
             )
@@ -281,7 +283,7 @@ package struct ClientTimeline: Sendable {
         }
         let readinessTimes =
             commands.filter { $0.phone == phone }.map(\.time)
-            + registrations.filter { $0.phone == phone }.map(\.sent)
+            + registrations.filter { $0.phone == phone }.map(\.sendTime)
         return (readinessTimes + [load].compactMap { $0 }).min()
     }
 
@@ -337,7 +339,7 @@ package struct ClientTimeline: Sendable {
 
     /// Returns the value of a phone's vault entry at the end of the scenario; nil when there is
     /// none.
-    package func vault(_ role: PhoneChange.VaultRole, of phone: String) -> String? {
+    package func finalVaultValue(_ role: PhoneChange.VaultRole, of phone: String) -> String? {
         keys[role].flatMap { phones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
 

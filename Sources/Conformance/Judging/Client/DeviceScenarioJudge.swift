@@ -69,7 +69,7 @@ struct DeviceScenarioJudge {
     var ineffectiveTapFinding: Finding? {
         let names: Set<String> = ["login", "logout", "restore"]
         let userAction = timeline.userActions.first { userAction in
-            // An app that could not start has a reason not to react to taps.
+            // An app without an acknowledged registration could not start, so it may ignore taps.
             let isAppRegistered = timeline.registrations.contains {
                 $0.phone == userAction.phone && $0.sequence < userAction.sequence
                     && $0.isAcknowledged
@@ -202,8 +202,8 @@ struct DeviceScenarioJudge {
 
     func finding(for expected: AppExpectation.Identity) -> Finding? {
         let found = timeline.finalID(of: expected.phone)
-        let (isMet, wanted): (Bool, String) =
-            switch expected.wanted {
+        let (isMet, expectedValue): (Bool, String) =
+            switch expected.expectedValue {
             case .user(let user):
                 (found == record.namespace.id(of: user), "the ID of \(user)")
             case .notUser(let user):
@@ -211,12 +211,12 @@ struct DeviceScenarioJudge {
                     found != nil && found != record.namespace.id(of: user),
                     "an ID other than that of \(user)"
                 )
-            case .sameAs(let phone):
+            case .sameAsPhone(let phone):
                 (
                     found != nil && found == timeline.finalID(of: phone),
                     "the same ID as \(phone): \(idDescription(timeline.finalID(of: phone)))"
                 )
-            case .otherThan(let phone):
+            case .differentFromPhone(let phone):
                 (
                     found != nil && found != timeline.finalID(of: phone),
                     "an ID other than that of \(phone)"
@@ -230,7 +230,7 @@ struct DeviceScenarioJudge {
         guard !isMet else { return nil }
         return Finding(
             .wrongUser,
-            expected: "\(expected.phone) ends with \(wanted)",
+            expected: "\(expected.phone) ends with \(expectedValue)",
             actual: idDescription(found),
             location: expected.location,
             evidence: timeline.commands.filter { timeline.idWrittenToVault($0) != nil }.map(
@@ -241,8 +241,8 @@ struct DeviceScenarioJudge {
 
     func finding(for expected: AppExpectation.Screen) -> Finding? {
         let name = expected.element.rawValue
-        let shown = timeline.screens["phone"]
-        guard let shown else {
+        let screenContent = timeline.screensByPhone["phone"]
+        guard let screenContent else {
             return Finding(
                 .unobservable,
                 expected: "the content of the page",
@@ -250,7 +250,7 @@ struct DeviceScenarioJudge {
                 location: expected.location
             )
         }
-        guard let value = shown[name] else {
+        guard let value = screenContent[name] else {
             return Finding(
                 .unobservable,
                 expected: "the content that the page shows for '\(name)'",
@@ -259,25 +259,27 @@ struct DeviceScenarioJudge {
                 location: expected.location
             )
         }
-        let wanted: JSONValue =
-            if case .string(let text) = expected.wanted { .string(filledTemplateText(text)) } else {
-                expected.wanted
+        let expectedValue: JSONValue =
+            if case .string(let text) = expected.expectedValue {
+                .string(filledTemplateText(text))
+            } else {
+                expected.expectedValue
             }
         let isEqual =
-            switch (value, wanted) {
-            case (.string(let text), .string(let wanted)):
-                text.lowercased().contains(wanted.lowercased())
+            switch (value, expectedValue) {
+            case (.string(let text), .string(let expectedValue)):
+                text.lowercased().contains(expectedValue.lowercased())
             // An element that is missing on the page shows no text.
             case (.null, .string): false
-            case (.null, .bool(let wanted)): !wanted
-            case (.string(let text), .bool(let wanted)): !text.isEmpty == wanted
-            default: value == wanted
+            case (.null, .bool(let expectedValue)): !expectedValue
+            case (.string(let text), .bool(let expectedValue)): !text.isEmpty == expectedValue
+            default: value == expectedValue
             }
         guard isEqual == expected.isNegated else { return nil }
         return Finding(
             .screenDiffers,
             expected: "the page's '\(name)' "
-                + (expected.isNegated ? "is not " : "is ") + wanted.text,
+                + (expected.isNegated ? "is not " : "is ") + expectedValue.text,
             actual: value.text,
             location: expected.location
         )
@@ -296,13 +298,13 @@ struct DeviceScenarioJudge {
             $0.isAcknowledged && $0.phone == launch.phone
         }
         let startTime = timeline.readyTime(of: launch.phone) ?? launch.time
-        let sent = firstAcknowledged.map { Duration.microseconds($0.sent - startTime) }
-        if let sent, sent <= startTimeLimit { return [] }
+        let sendTime = firstAcknowledged.map { Duration.microseconds($0.sendTime - startTime) }
+        if let sendTime, sendTime <= startTimeLimit { return [] }
         return [
             Finding(
                 .startTooSlow,
                 expected: "a registration within \(startTimeLimit.milliseconds) ms of the launch",
-                actual: sent.map { "the registration came after \($0.milliseconds) ms" }
+                actual: sendTime.map { "the registration came after \($0.milliseconds) ms" }
                     ?? "the backend acknowledged no registration",
                 location: expected.location,
                 evidence: [launch.sequence] + (firstAcknowledged.map { [$0.sequence] } ?? [])
@@ -342,7 +344,8 @@ struct DeviceScenarioJudge {
 }
 
 extension String {
-    /// Returns the beginning of the string on one line, without control characters.
+    /// Returns at most `countMax` characters from the beginning of the string, on one line, with
+    /// spaces in place of control characters.
     func shown(_ countMax: Int) -> String {
         let line = prefix(countMax).unicodeScalars.map { $0.value < 32 ? " " : $0 }
         return String(String.UnicodeScalarView(line))

@@ -9,7 +9,7 @@ extension DeviceScenarioJudge {
     static let commandOrderTolerance: Int64 = 50_000
 
     func checkUsableIDs(at location: SourceLocation) -> [Finding] {
-        let idWrite: [(sequence: Int, id: String, place: String)] =
+        let idWrite: [(sequence: Int, id: String, holder: String)] =
             timeline.commands.compactMap { command in
                 if let id = timeline.idWrittenToVault(command) {
                     return (command.sequence, id, "the vault")
@@ -27,7 +27,7 @@ extension DeviceScenarioJudge {
                 .unusableID,
                 expected: "every ID identifies exactly one user",
                 actual:
-                    "\(entryWithUnusableID.place) contained '\(entryWithUnusableID.id.shown(60))'",
+                    "\(entryWithUnusableID.holder) contained '\(entryWithUnusableID.id.shown(60))'",
                 location: location,
                 evidence: [entryWithUnusableID.sequence],
                 isFinal: true
@@ -43,7 +43,8 @@ extension DeviceScenarioJudge {
         }
         if firstRegistrations.isEmpty { return [missingRegistrationFinding(location)] }
         for first in firstRegistrations {
-            // Each phone has its own vault, so the lock of another phone is irrelevant.
+            // Each phone has its own vault, so only the lock (the vault entry that marks the user
+            // ID as final) of this phone counts.
             let lock = timeline.commands.first {
                 $0.phone == first.phone && $0.bridge.scheme == "setvault"
                     && $0.bridge["key"] == key && $0.bridge["value"] == "true"
@@ -60,7 +61,7 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            if lock.time > first.sent + Self.commandOrderTolerance {
+            if lock.time > first.sendTime + Self.commandOrderTolerance {
                 return [wrongOrder("the lock", lock.time, first, location, lock.sequence)]
             }
         }
@@ -89,7 +90,7 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            if written.time > call.sent + Self.commandOrderTolerance {
+            if written.time > call.sendTime + Self.commandOrderTolerance {
                 return [wrongOrder("the ID", written.time, call, location, written.sequence)]
             }
         }
@@ -106,7 +107,7 @@ extension DeviceScenarioJudge {
         Finding(
             .wrongOrder,
             expected: "\(subject) is written before the registration is sent",
-            actual: "it was written \((time - call.sent) / 1000) ms after the registration",
+            actual: "it was written \((time - call.sendTime) / 1000) ms after the registration",
             location: location,
             evidence: [call.sequence, sequence],
             isFinal: true
@@ -139,8 +140,10 @@ extension DeviceScenarioJudge {
             $0.phone == phone
                 && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
         }
-        let ends = documentStarts.dropFirst().map(\.sequence) + [Int.max]
-        return zip(documentStarts, ends).map { IdentityFlow(userAction: $0, endSequence: $1) }
+        let flowEndSequences = documentStarts.dropFirst().map(\.sequence) + [Int.max]
+        return zip(documentStarts, flowEndSequences).map {
+            IdentityFlow(userAction: $0, endSequence: $1)
+        }
     }
 
     func checkAliased(at location: SourceLocation) -> [Finding] {
@@ -193,17 +196,17 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            let vault = timeline.vault(.id, of: phone)
-            let alias = timeline.externalID(of: phone)
+            let finalVaultValue = timeline.finalVaultValue(.id, of: phone)
+            let aliasID = timeline.externalID(of: phone)
             let last = timeline.lastAcknowledgedRegistration(of: phone)
             let registered = last?.id
-            if vault == alias, alias == registered, registered != nil { continue }
+            if finalVaultValue == aliasID, aliasID == registered, registered != nil { continue }
             return [
                 Finding(
                     .identitySplit,
                     expected: "one ID in the vault of \(phone), at OneSignal and at the backend",
                     actual:
-                        "vault \(idDescription(vault)), OneSignal \(idDescription(alias)), backend "
+                        "vault \(idDescription(finalVaultValue)), OneSignal \(idDescription(aliasID)), backend "
                         + idDescription(registered),
                     location: location,
                     evidence: (last.map { [$0.sequence] } ?? [])
@@ -234,9 +237,12 @@ extension DeviceScenarioJudge {
 
     func checkDelayedRepliesKeepUserID(at location: SourceLocation) -> [Finding] {
         for phone in timeline.names {
-            let start = timeline.userActions.last { $0.phone == phone && $0.name != "wait" }
+            let lastUserAction = timeline.userActions.last {
+                $0.phone == phone && $0.name != "wait"
+            }
             let settledRegistration = timeline.registrations.first {
-                $0.phone == phone && $0.sequence > start?.sequence ?? 0 && $0.isAcknowledged
+                $0.phone == phone && $0.sequence > lastUserAction?.sequence ?? 0
+                    && $0.isAcknowledged
             }
             guard let settledRegistration else { return [missingRegistrationFinding(location)] }
             let laterCommand = timeline.commands.first { command in
@@ -328,22 +334,23 @@ extension DeviceScenarioJudge {
                 page.registrations.first?.sequence ?? .max
             )
             // The app may repeat a read that got no reply.
-            let reads = page.commands.filter {
+            let vaultReads = page.commands.filter {
                 $0.bridge.scheme == "readvault" && $0.bridge["key"] == timeline.keys[.id]
-                    && $0.sequence < endSequence && timeline.replyDelays[$0.sequence] != nil
+                    && $0.sequence < endSequence
+                    && timeline.replyDelaysInMicroseconds[$0.sequence] != nil
             }
             let calls = page.registrations.filter(\.isAcknowledged)
             let repeatedRegistration = calls.dropFirst().first { $0.id == calls.first?.id }
-            guard reads.count > 1 || repeatedRegistration != nil else { continue }
+            guard vaultReads.count > 1 || repeatedRegistration != nil else { continue }
             return [
                 Finding(
-                    reads.count > 1 ? .unexpectedCommand : .registrationRepeated,
+                    vaultReads.count > 1 ? .unexpectedCommand : .registrationRepeated,
                     expected: "a page determines the ID of its user once",
-                    actual: reads.count > 1
-                        ? "the page read the ID \(reads.count) times before it used the ID"
+                    actual: vaultReads.count > 1
+                        ? "the page read the ID \(vaultReads.count) times before it used the ID"
                         : "the page registered \(idDescription(repeatedRegistration?.id)) twice",
                     location: location,
-                    evidence: reads.map(\.sequence)
+                    evidence: vaultReads.map(\.sequence)
                         + [calls.first?.sequence, repeatedRegistration?.sequence].compactMap { $0 },
                     isFinal: true
                 )

@@ -70,7 +70,7 @@ extension DeviceScenarioJudge {
     /// start.
     private struct IdentityChange {
         let userAction: ClientTimeline.UserAction
-        let end: Int
+        let endSequence: Int
         /// The time of the response to each call that the login, logout or restore made; nil for a
         /// call without a response.
         let responseTimes: [Int64?]
@@ -87,16 +87,17 @@ extension DeviceScenarioJudge {
             let nextPageStart = timeline.documentStarts.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
             }
-            let end = min(nextAction?.sequence ?? .max, nextPageStart?.sequence ?? .max)
-            let calls =
+            let endSequence = min(nextAction?.sequence ?? .max, nextPageStart?.sequence ?? .max)
+            let registrationAndLoginCalls =
                 timeline.registrations.map { ($0.phone, $0.sequence, $0.answered) }
                 + timeline.logins.map { ($0.phone, $0.sequence, $0.answered) }
-            let callsOfChange = calls.filter { phone, sequence, _ in
-                phone == userAction.phone && sequence > userAction.sequence && sequence < end
+            let callsOfChange = registrationAndLoginCalls.filter { phone, sequence, _ in
+                phone == userAction.phone && sequence > userAction.sequence
+                    && sequence < endSequence
             }
             return IdentityChange(
                 userAction: userAction,
-                end: end,
+                endSequence: endSequence,
                 responseTimes: callsOfChange.map(\.2)
             )
         }
@@ -106,15 +107,15 @@ extension DeviceScenarioJudge {
         for identityChange in identityChanges {
             let userAction = identityChange.userAction
             // The login, logout or restore is complete when its last call has a response.
-            let end = identityChange.responseTimes.map { $0 ?? .max }.max()
+            let completionTime = identityChange.responseTimes.map { $0 ?? .max }.max()
             let upgradeTap = timeline.userActions.first {
                 $0.phone == userAction.phone && $0.sequence > userAction.sequence
-                    && $0.sequence < identityChange.end && $0.name == "upgrade"
+                    && $0.sequence < identityChange.endSequence && $0.name == "upgrade"
             }
             let earlyPaywall = paywalls.first { paywall in
                 paywall.phone == userAction.phone && paywall.sequence > userAction.sequence
-                    && paywall.sequence < identityChange.end
-                    && end.map { paywall.time < $0 } ?? false
+                    && paywall.sequence < identityChange.endSequence
+                    && completionTime.map { paywall.time < $0 } ?? false
             }
             if let earlyPaywall {
                 return [
@@ -129,14 +130,17 @@ extension DeviceScenarioJudge {
                     )
                 ]
             }
-            // Only a tap during the login, logout or restore can show that the paywall is blocked.
-            guard let upgradeTap, end.map({ upgradeTap.time >= $0 }) ?? true else { continue }
+            // Only a tap during the login, logout or restore can show whether the app blocks the
+            // paywall. A later tap is reported as a fault that did not occur.
+            guard let upgradeTap, completionTime.map({ upgradeTap.time >= $0 }) ?? true else {
+                continue
+            }
             return [
                 Finding(
                     .faultNotApplied,
                     expected: "the \(userAction.name) is in progress when the upgrade button is "
                         + "tapped",
-                    actual: end == nil
+                    actual: completionTime == nil
                         ? "the \(userAction.name) made no call to the backend"
                         : "the last call of the \(userAction.name) was answered before the tap",
                     location: location,
@@ -166,8 +170,8 @@ extension DeviceScenarioJudge {
                         && $0.name == "upgrade"
                 }?.time
             }
-            // Older runtimes do not report that a paywall was closed. After this time, the first
-            // paywall may have been closed.
+            // Older runtimes do not report that a paywall was closed. When the second tap comes
+            // later than a double tap, the first paywall may have been closed.
             if let first = tapTimes[0], let last = tapTimes[1],
                 last - first > Self.doubleTapIntervalMax
             {

@@ -2,8 +2,8 @@
 extension DeviceScenarioJudge {
     func checkRetriesFailedRegistrations(at location: SourceLocation) -> [Finding] {
         let calls = timeline.registrations
-        let failed = calls.filter { !$0.isAcknowledged }
-        guard !failed.isEmpty else {
+        let failedRegistrations = calls.filter { !$0.isAcknowledged }
+        guard !failedRegistrations.isEmpty else {
             return [
                 Finding(
                     .faultNotApplied,
@@ -16,7 +16,7 @@ extension DeviceScenarioJudge {
                 )
             ]
         }
-        let lostRegistration = failed.first { call in
+        let lostRegistration = failedRegistrations.first { call in
             !calls.contains { other in
                 other.phone == call.phone
                     && (other.sequence > call.sequence || Self.isSuccessfulRetry(other, call))
@@ -36,16 +36,17 @@ extension DeviceScenarioJudge {
         ]
     }
 
-    /// Whether the backend confirmed a concurrent attempt at the same registration after the failed
-    /// attempt had ended.
+    /// Whether the backend confirmed another registration of the same ID, with a response that came
+    /// after the response to the failed registration.
     private static func isSuccessfulRetry(
         _ call: ClientTimeline.Registration,
-        _ failed: ClientTimeline.Registration
+        _ failedRegistrations: ClientTimeline.Registration
     ) -> Bool {
-        guard call.isAcknowledged, call.id == failed.id, let answered = call.answered else {
+        guard call.isAcknowledged, call.id == failedRegistrations.id, let answered = call.answered
+        else {
             return false
         }
-        return failed.answered.map { $0 < answered } ?? false
+        return failedRegistrations.answered.map { $0 < answered } ?? false
     }
 
     func checkRepeatsNoRegistration(at location: SourceLocation) -> [Finding] {
@@ -71,7 +72,7 @@ extension DeviceScenarioJudge {
                     .registrationRepeated,
                     expected: "\(idDescription(call.id)) is registered once",
                     actual:
-                        "it was registered again \((repeatedRegistration.sent - call.sent) / 1000) ms later, "
+                        "it was registered again \((repeatedRegistration.sendTime - call.sendTime) / 1000) ms later, "
                         + "without a reason",
                     location: location,
                     evidence: [call.sequence, repeatedRegistration.sequence],
@@ -87,22 +88,27 @@ extension DeviceScenarioJudge {
     /// The last pauses are compared with the first ones, so that random variation (jitter) does not
     /// matter. An app that makes only a few attempts passes.
     func checkRegistrationPausesGrow(at location: SourceLocation) -> [Finding] {
-        let failed = timeline.registrations.filter { !$0.isAcknowledged }
-        guard let first = failed.first else { return checkRetriesFailedRegistrations(at: location) }
-        let attempts = failed.filter { $0.phone == first.phone && $0.id == first.id }
-        let pausesInMicroseconds = zip(attempts, attempts.dropFirst()).map { $1.sent - $0.sent }
+        let failedRegistrations = timeline.registrations.filter { !$0.isAcknowledged }
+        guard let first = failedRegistrations.first else {
+            return checkRetriesFailedRegistrations(at: location)
+        }
+        let attempts = failedRegistrations.filter { $0.phone == first.phone && $0.id == first.id }
+        let pausesInMicroseconds = zip(attempts, attempts.dropFirst()).map {
+            $1.sendTime - $0.sendTime
+        }
         guard attempts.count > 1 else { return checkRetriesFailedRegistrations(at: location) }
         guard pausesInMicroseconds.count >= Self.comparedPauseCount,
-            let shortest = pausesInMicroseconds.prefix(2).min(),
+            let shortestFirstPause = pausesInMicroseconds.prefix(2).min(),
             let longestLastPause = pausesInMicroseconds.suffix(2).max(),
-            Double(longestLastPause) < Double(shortest) * Self.pauseGrowthFactorMin
+            Double(longestLastPause) < Double(shortestFirstPause) * Self.pauseGrowthFactorMin
         else { return [] }
         return [
             Finding(
                 .registrationRepeated,
                 expected:
                     "pauses that grow while the registration of \(idDescription(first.id)) fails",
-                actual: "\(attempts.count) attempts with pauses of \(shortest / 1000) ms at first "
+                actual:
+                    "\(attempts.count) attempts with pauses of \(shortestFirstPause / 1000) ms at first "
                     + "and \(longestLastPause / 1000) ms at the end",
                 location: location,
                 evidence: attempts.map(\.sequence),
@@ -113,15 +119,15 @@ extension DeviceScenarioJudge {
 
     /// The minimum number of pauses between attempts that is needed to judge their growth.
     private static let comparedPauseCount = 3
-    /// The minimum factor by which the pauses must grow; clocks and machines cause smaller
-    /// differences.
+    /// The minimum factor by which the pauses must grow; smaller differences may come from
+    /// imprecise clocks and busy machines.
     private static let pauseGrowthFactorMin = 1.4
 
     func checkCompleteRegistrations(at location: SourceLocation) -> [Finding] {
         guard !timeline.registrations.isEmpty else { return [missingRegistrationFinding(location)] }
         for call in timeline.registrations {
             let requiredFields = [
-                ("the ID", call.id), ("the device", call.device), ("the platform", call.platform),
+                ("the ID", call.id), ("the device", call.deviceID), ("the platform", call.platform),
                 ("the source", call.source),
             ]
             for (name, value) in requiredFields where !Self.isSetValue(value) {
@@ -140,7 +146,8 @@ extension DeviceScenarioJudge {
                 switch phoneKind {
                 case "android": ["ios", "iphone", "ipad"]
                 case "iphone", "ipad", "ipad-desktop": ["android"]
-                // On such a phone, the app cannot know the platform, so it must not send one.
+                // On a phone with an unknown platform, the app must send neither `ios` nor
+                // `android`, because it cannot know the platform.
                 case "unknown": ["ios", "android"]
                 default: []
                 }
@@ -161,11 +168,11 @@ extension DeviceScenarioJudge {
     func checkUsesInstallIDAsDeviceID(at location: SourceLocation) -> [Finding] {
         for call in timeline.registrations {
             guard let installID = timeline.installID(of: call.phone) else { continue }
-            if call.device != installID {
+            if call.deviceID != installID {
                 return [
                     incompleteRegistrationFinding(
                         "the device of a registration is the install ID",
-                        call.device ?? "missing",
+                        call.deviceID ?? "missing",
                         call,
                         location
                     )
@@ -174,7 +181,8 @@ extension DeviceScenarioJudge {
         }
         for command in timeline.commands {
             for parameter in command.bridge.parameters where !Self.isSetValue(parameter.value) {
-                // An empty value deletes a vault entry (Despia fact sheet, section 5).
+                // An empty value is correct, because it deletes a vault entry (Despia fact sheet,
+                // section 5).
                 if parameter.value.isEmpty { continue }
                 return [
                     Finding(

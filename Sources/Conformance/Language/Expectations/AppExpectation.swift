@@ -28,21 +28,21 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         package enum IdentityCondition: Hashable, Codable, Sendable {
             case user(String)
             case notUser(String)
-            /// The ID must be the same as that of the phone with this name; `otherThan` requires a
-            /// different ID.
-            case sameAs(String)
-            case otherThan(String)
+            /// The ID must be the same as the ID of the phone with this name; the next case,
+            /// `differentFromPhone`, requires a different ID.
+            case sameAsPhone(String)
+            case differentFromPhone(String)
             /// The ID must differ from the first ID that the phone's app reported.
             case changed
         }
 
         package var phone: String
-        package var wanted: IdentityCondition
+        package var expectedValue: IdentityCondition
         package var location: SourceLocation
 
-        package init(phone: String, wanted: IdentityCondition, location: SourceLocation) {
+        package init(phone: String, expectedValue: IdentityCondition, location: SourceLocation) {
             self.phone = phone
-            self.wanted = wanted
+            self.expectedValue = expectedValue
             self.location = location
         }
     }
@@ -57,13 +57,13 @@ package struct AppExpectation: Hashable, Codable, Sendable {
 
         package var element: Element
         /// The expected visibility of the element (true or false), or its expected text.
-        package var wanted: JSONValue
+        package var expectedValue: JSONValue
         package var isNegated = false
         package var location: SourceLocation
 
-        package init(element: Element, wanted: JSONValue, location: SourceLocation) {
+        package init(element: Element, expectedValue: JSONValue, location: SourceLocation) {
             self.element = element
-            self.wanted = wanted
+            self.expectedValue = expectedValue
             self.location = location
         }
     }

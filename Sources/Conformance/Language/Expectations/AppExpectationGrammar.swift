@@ -55,27 +55,35 @@ extension Field where Owner == AppExpectation {
     }
 
     fileprivate static var identities: Field {
-        let wanted = AppExpectation.Identity.IdentityCondition.syntax
+        let expectedValue = AppExpectation.Identity.IdentityCondition.syntax
         return Field(
             KeyShape(
                 "id",
-                .map(key: .name(.phone, .refers), value: wanted.shape, countRange: 1...20),
+                .map(key: .name(.phone, .refers), value: expectedValue.shape, countRange: 1...20),
                 "The app user ID that each phone must have at the end of the run."
             ),
             read: { node, expected, reader in
                 for entry in reader.entries(node) ?? [] {
                     guard let phone = reader.name(entry.keyNode, .phone, .refers),
-                        let wanted = wanted.read(entry.value, &reader)
+                        let expectedValue = expectedValue.read(entry.value, &reader)
                     else { continue }
                     expected.identities.append(
-                        .init(phone: phone, wanted: wanted, location: entry.value.location)
+                        .init(
+                            phone: phone,
+                            expectedValue: expectedValue,
+                            location: entry.value.location
+                        )
                     )
                 }
             },
             write: { expected in
                 expected.identities.isEmpty
                     ? nil
-                    : .flow(expected.identities.map { .init($0.phone, wanted.write($0.wanted)) })
+                    : .flow(
+                        expected.identities.map {
+                            .init($0.phone, expectedValue.write($0.expectedValue))
+                        }
+                    )
             }
         )
     }
@@ -101,10 +109,10 @@ extension Field where Owner == AppExpectation {
             },
             write: { expected in
                 let entries = expected.screens.map { screen in
-                    let wanted = YAMLNode.json(screen.wanted)
+                    let expectedValue = YAMLNode.json(screen.expectedValue)
                     return YAMLNode.Entry(
                         screen.element.rawValue,
-                        screen.isNegated ? .flow([.init("not", wanted)]) : wanted
+                        screen.isNegated ? .flow([.init("not", expectedValue)]) : expectedValue
                     )
                 }
                 return entries.isEmpty ? nil : .flow(entries)
@@ -169,12 +177,12 @@ extension AppExpectation.Screen {
         owner: "'not'",
         doc: "Any value except this one.",
         keys: [KeyShape("not", displayedValue, "The value that must not be shown.")]
-    ).requiring("not")
+    ).requiringKey("not")
 
     fileprivate init(_ element: Element, _ node: LocatedNode, _ reader: inout NodeReader) {
-        self.init(element: element, wanted: .null, location: node.location)
+        self.init(element: element, expectedValue: .null, location: node.location)
         guard case .mapping = node.content else {
-            wanted = Self.displayedValue(node, &reader)
+            expectedValue = Self.displayedValue(node, &reader)
             return
         }
         let parts = reader.mapping(node, allowed: ["not"])
@@ -182,7 +190,7 @@ extension AppExpectation.Screen {
             reader.fail(.missingKey("not", of: "a screen"), at: node.location)
         }
         isNegated = true
-        wanted = parts["not"].map { Self.displayedValue($0, &reader) } ?? .null
+        expectedValue = parts["not"].map { Self.displayedValue($0, &reader) } ?? .null
     }
 
     /// Reads the expected visibility (true or false) or text of a page element; returns null after
@@ -192,7 +200,7 @@ extension AppExpectation.Screen {
         if case .bool = node.json { return node.json }
         guard case .scalar(let text, _) = node.content, !node.json.isNull else {
             reader.fail(
-                .wrongKind(expected: "true, false or a string", found: node.kind),
+                .wrongValueKind(expected: "true, false or a string", found: node.kind),
                 at: node.location
             )
             return .null
@@ -293,29 +301,29 @@ extension Field where Owner == AppExpectation.Command {
 extension AppExpectation.Identity.IdentityCondition {
     /// The values of an expected ID that is written as a mapping, collected while the file is
     /// parsed.
-    private struct Draft: Sendable {
+    private struct ConditionDraft: Sendable {
         var not: String?
-        var sameAs: String?
-        var otherThan: String?
+        var sameAsPhone: String?
+        var differentFromPhone: String?
         var changed: Bool?
     }
 
-    private static let draftGrammar = Construct<Draft>(
+    private static let draftGrammar = Construct<ConditionDraft>(
         "identity",
         "an ID",
         "The expected app user ID of a phone.",
-        makeEmptyOwner: { _ in Draft() }
+        makeEmptyOwner: { _ in ConditionDraft() }
     ) {
         Field.optional("not", \.not, .name(.user, .refers), "Any ID except that of this user.")
         Field.optional(
             "same-as",
-            \.sameAs,
+            \.sameAsPhone,
             .name(.phone, .refers),
             "The same ID as the ID of this phone."
         )
         Field.optional(
             "other-than",
-            \.otherThan,
+            \.differentFromPhone,
             .name(.phone, .refers),
             "A different ID than the ID of this phone."
         )
@@ -325,7 +333,7 @@ extension AppExpectation.Identity.IdentityCondition {
             Syntax<Bool>.switchWord("true", "value of 'changed'"),
             "A different ID than the first ID that the phone's app reported."
         )
-    }.oneOf(["not", "same-as", "other-than", "changed"], example: "changed: true")
+    }.alternativeKeys(["not", "same-as", "other-than", "changed"], example: "changed: true")
 
     /// The syntax of an expected ID: the name of a user, or a mapping such as `{changed: true}`.
     fileprivate static let syntax = Syntax<AppExpectation.Identity.IdentityCondition>(
@@ -336,17 +344,19 @@ extension AppExpectation.Identity.IdentityCondition {
             }
             guard let draft = draftGrammar.read(node, &reader) else { return nil }
             if let user = draft.not { return .notUser(user) }
-            if let phone = draft.sameAs { return .sameAs(phone) }
-            if let phone = draft.otherThan { return .otherThan(phone) }
+            if let phone = draft.sameAsPhone { return .sameAsPhone(phone) }
+            if let phone = draft.differentFromPhone { return .differentFromPhone(phone) }
             return draft.changed == true ? .changed : nil
         },
-        write: { wanted in
-            switch wanted {
+        write: { expectedValue in
+            switch expectedValue {
             case .user(let user): .plain(user)
-            case .notUser(let user): draftGrammar.flow.write(Draft(not: user))
-            case .sameAs(let phone): draftGrammar.flow.write(Draft(sameAs: phone))
-            case .otherThan(let phone): draftGrammar.flow.write(Draft(otherThan: phone))
-            case .changed: draftGrammar.flow.write(Draft(changed: true))
+            case .notUser(let user): draftGrammar.flow.write(ConditionDraft(not: user))
+            case .sameAsPhone(let phone):
+                draftGrammar.flow.write(ConditionDraft(sameAsPhone: phone))
+            case .differentFromPhone(let phone):
+                draftGrammar.flow.write(ConditionDraft(differentFromPhone: phone))
+            case .changed: draftGrammar.flow.write(ConditionDraft(changed: true))
             }
         }
     )

@@ -1,10 +1,10 @@
-/// The exact recipients that a push message must have: all of these, and no others.
+/// The exact recipients that a push message must have: all of the listed recipients, and no others.
 ///
-/// Source: section 3 of the push service's fact sheet: aliases, segments and filters select the
+/// Source: section 3 of the OneSignal fact sheet: aliases, segments and filters select the
 /// recipients of a message.
 package struct Audience: Hashable, Codable, Sendable {
     /// The name that the fakes report as the recipient of a message to a segment.
-    package static let everyone = "everyone"
+    package static let everyoneRecipientID = "everyone"
 
     /// The names of the users in the case that the message must reach.
     package var users: [String]
@@ -60,8 +60,8 @@ package struct Audience: Hashable, Codable, Sendable {
         let recipientIDs = Set(effect.recipients)
         let namedUserIDs = Set(users.map(namespace.id(of:)))
         return namedUserIDs.isSubset(of: recipientIDs)
-            && recipientIDs.contains(Self.everyone) == isEveryone
-            && recipientIDs.subtracting(namedUserIDs).subtracting([Self.everyone]).count
+            && recipientIDs.contains(Self.everyoneRecipientID) == isEveryone
+            && recipientIDs.subtracting(namedUserIDs).subtracting([Self.everyoneRecipientID]).count
                 == otherRecipientCount
     }
 

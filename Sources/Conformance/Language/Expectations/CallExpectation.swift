@@ -13,7 +13,7 @@ package struct CallExpectation: Hashable, Codable, Sendable {
 }
 
 extension Field where Owner == Expectation {
-    /// The field for the key `idsInResponses`: for each call, the user whose ID the response must contain.
+    /// The field for the key `ids`: for each call, the user whose ID the response must contain.
     static var idsInResponses: Field {
         Field(
             KeyShape(

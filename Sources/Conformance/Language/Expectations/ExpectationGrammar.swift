@@ -3,22 +3,22 @@ extension Expectation {
         "expect",
         "an expectation",
         "The expected outcome: fixed values, or a comparison with a baseline run (`like`).",
-        makeEmptyOwner: { _ in Expectation(answers: .statuses([200])) }
+        makeEmptyOwner: { _ in Expectation(responses: .statuses([200])) }
     ) {
-        Field<Expectation>.answers.sufficientAlone.supportedByAllTargets
+        Field<Expectation>.responses.definingExpectation.supportedByAllTargets
         Field<Expectation>.within.supportedByAllTargets
-        Field<Expectation>.baselineRelation.sufficientAlone
+        Field<Expectation>.baselineRelation.definingExpectation
         Field<Expectation>.comparedStateParts.supportedByAllTargets
-        Field<Expectation>.idsInResponses.sufficientAlone
+        Field<Expectation>.idsInResponses.definingExpectation
         Field<Expectation>.callsWithSameResponse
-        Field<Expectation>.race.sufficientAlone
+        Field<Expectation>.race.definingExpectation
         Field<Expectation>.concurrentRequestMinimum
         Field<Expectation>.extraObservationTime
         Field<Expectation>.secrets
         Field<Expectation>.keyFetchLimit
-        Field<Expectation>.effects.sufficientAlone
-        Field<Expectation>.state.sufficientAlone
-        Field<Expectation>.deletedUsers.sufficientAlone
-        Field<Expectation>.app.sufficientAlone.supportedByAllTargets
+        Field<Expectation>.effects.definingExpectation
+        Field<Expectation>.state.definingExpectation
+        Field<Expectation>.deletedUsers.definingExpectation
+        Field<Expectation>.app.definingExpectation.supportedByAllTargets
     }.companionKeys("compare", ["like"])
 }

@@ -1,8 +1,8 @@
-/// The keys `baselineRelation` and `comparedStateParts`, by which a run is compared with a baseline run of the same
+/// The keys `like` and `compare`, by which a run is compared with a baseline run of the same
 /// backend.
 extension Field where Owner == Expectation {
     static var baselineRelation: Field {
-        let relation = Syntax<Expectation.Relation>.choice("relation")
+        let relation = Syntax<Expectation.BaselineRelation>.choice("relation")
         return Field(
             KeyShape(
                 "like",
@@ -21,12 +21,12 @@ extension Field where Owner == Expectation {
         )
     }
 
-    /// The field for the key `comparedStateParts`: `state`, `fields`, `kept`, `effects`, or names of mapped
+    /// The field for the key `compare`: `state`, `fields`, `kept`, `effects`, or names of mapped
     /// state fields.
     static var comparedStateParts: Field {
         let aspects = Expectation.Aspect.allCases.map(\.rawValue)
         let aspectsSyntax = Syntax.list(
-            Syntax<String>.word("aspect", among: aspects + Profile.Reading.names)
+            Syntax<String>.word("aspect", among: aspects + Profile.FieldReading.names)
         )
         var shape = KeyShape(
             "compare",

@@ -6,28 +6,28 @@ package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConve
     case refused
     /// The status must be from 400 to 499: the backend rejects the body, and does not ask for a
     /// retry with a 5xx.
-    case rejected
+    case clientError
     /// The response must be complete, with a status below 500.
     case answered
     /// The status must be from 200 to 299; for calls of the backend's own routes.
     case success
     /// The response must be complete, with a status outside 200 to 299.
-    case denied
+    case nonSuccess
     /// The status must be 409: the request asks for something that belongs to another user.
     case conflict
     /// Any outcome is accepted, even a missing response.
-    case anything
+    case anyOutcome
 
     package func accepts(_ status: Int) -> Bool {
         switch self {
         case .statuses(let statuses): statuses.contains(status)
         case .refused: status == 401 || status == 403
-        case .rejected: (400..<500).contains(status)
+        case .clientError: (400..<500).contains(status)
         case .answered: (200..<500).contains(status)
         case .success: (200..<300).contains(status)
-        case .denied: !(200..<300).contains(status)
+        case .nonSuccess: !(200..<300).contains(status)
         case .conflict: status == 409
-        case .anything: true
+        case .anyOutcome: true
         }
     }
 
@@ -35,20 +35,21 @@ package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConve
         switch self {
         case .statuses(let statuses): statuses.map(String.init).joined(separator: " or ")
         case .refused: "401 or 403"
-        case .rejected: "a status from 400 to 499"
+        case .clientError: "a status from 400 to 499"
         case .answered: "a status below 500"
         case .success: "a status from 200 to 299"
-        case .denied: "a status outside 200 to 299"
+        case .nonSuccess: "a status outside 200 to 299"
         case .conflict: "409"
-        case .anything: "any outcome"
+        case .anyOutcome: "any outcome"
         }
     }
 }
 
 extension ResponseExpectation {
     private static let words: [(word: String, answer: ResponseExpectation)] = [
-        ("answered", .answered), ("anything", .anything), ("conflict", .conflict),
-        ("denied", .denied), ("refused", .refused), ("rejected", .rejected), ("success", .success),
+        ("answered", .answered), ("anything", .anyOutcome), ("conflict", .conflict),
+        ("denied", .nonSuccess), ("refused", .refused), ("rejected", .clientError),
+        ("success", .success),
     ]
 
     /// The syntax of expected statuses: a status, a list of statuses, or a word for a group of
@@ -66,18 +67,18 @@ extension ResponseExpectation {
             let word = reader.word(node, "status word", among: words.map(\.word))
             return words.first { $0.word == word }?.answer
         },
-        write: { answers in
-            if case .statuses(let statuses) = answers {
+        write: { responses in
+            if case .statuses(let statuses) = responses {
                 return statuses.count == 1
                     ? .number(statuses[0]) : .row(statuses.map(YAMLNode.number))
             }
-            return .plain(words.first { $0.answer == answers }?.word ?? "anything")
+            return .plain(words.first { $0.answer == responses }?.word ?? "anything")
         }
     )
 }
 
 extension Field where Owner == Expectation {
-    static var answers: Field {
+    static var responses: Field {
         var shape = KeyShape(
             "status",
             ResponseExpectation.syntax.shape,
@@ -90,11 +91,11 @@ extension Field where Owner == Expectation {
         return Field(
             shape,
             read: { node, expectation, reader in
-                expectation.answers =
-                    ResponseExpectation.syntax.read(node, &reader) ?? expectation.answers
+                expectation.responses =
+                    ResponseExpectation.syntax.read(node, &reader) ?? expectation.responses
                 expectation.responseLocation = node.location
             },
-            write: { ResponseExpectation.syntax.write($0.answers) }
+            write: { ResponseExpectation.syntax.write($0.responses) }
         )
     }
 

@@ -35,7 +35,7 @@ extension ResponsePattern {
         )
         Field<ResponsePattern>.json
         Field<ResponsePattern>.text(\.body, .answer)
-    }.mutuallyExclusive(["body", "text"])
+    }.mutuallyExclusiveKeys(["body", "text"])
 
     /// The syntax of an expected response: a status, or a mapping with more details.
     package static let syntax = Syntax<ResponsePattern>.either(

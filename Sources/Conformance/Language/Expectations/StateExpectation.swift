@@ -29,7 +29,7 @@ package struct StateExpectation: Hashable, Codable, Sendable {
 extension StateExpectation {
     /// The names of the state fields that a contract can expect: `exists`, and every field that a
     /// profile may map.
-    package static let fieldNames = ["exists"] + Profile.Reading.names
+    package static let fieldNames = ["exists"] + Profile.FieldReading.names
 
     static func doc(_ name: String) -> String {
         switch name {

@@ -18,7 +18,8 @@ extension Profile.App {
     }.checking { app, keys, reader in
         let names = app.vaultKeys.values + app.otherVaultKeys
         if let name = names.sorted().first(where: WindowPropertyNames.all.contains) {
-            // A reply would overwrite the page's property of that name (C-35).
+            // The reply to a vault read is stored in the page's `window` property with the name of
+            // the key, and would overwrite an existing property (C-35).
             reader.fail(
                 .conflict(
                     "the vault key '\(name)' is a property of 'window', and replies overwrite it (C-35)",

@@ -43,12 +43,12 @@ enum CSSSelector {
     private static func nestingProblem(_ text: String) -> String? {
         let openingBracketByClosing: [Character: Character] = ["]": "[", ")": "("]
         var openBrackets: [Character] = []
-        var quote: Character?
+        var openQuote: Character?
         for character in text {
-            if let mark = quote {
-                if character == mark { quote = nil }
+            if let mark = openQuote {
+                if character == mark { openQuote = nil }
             } else if "\"'".contains(character) {
-                quote = character
+                openQuote = character
             } else if "[(".contains(character) {
                 openBrackets.append(character)
             } else if let other = openingBracketByClosing[character] {
@@ -59,7 +59,7 @@ enum CSSSelector {
                 return "'\(character)' is not allowed in a selector"
             }
         }
-        if let quote { return "a string that begins with \(quote) is not closed" }
+        if let openQuote { return "a string that begins with \(openQuote) is not closed" }
         return openBrackets.last.map { "'\($0)' is not closed" }
     }
 }

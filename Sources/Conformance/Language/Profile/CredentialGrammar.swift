@@ -1,14 +1,14 @@
 extension Profile.Credentials {
-    /// Returns the fields for the keys `headers: {…}` and `as: …` of a request or a probe.
+    /// Returns the fields for the credentials of a request or a probe: the keys `headers: {…}` and
+    /// `as: …`.
     ///
     /// - Parameters:
-    ///   - slot: The place of the request in the profile, which determines the available
-    ///     templates.
+    ///   - slot: The place of the request in the profile, which determines the available templates.
     ///   - path: The property of the request or probe that holds the credentials.
     /// - Returns: The fields for the two keys.
     static func fields<Owner: Sendable>(
         _ slot: TemplateScope.ProfileSlot,
-        _ path: any Field<Owner>.Path<Profile.Credentials?>
+        _ path: any Field<Owner>.FieldKeyPath<Profile.Credentials?>
     ) -> [Field<Owner>] {
         let slot = self.slot(of: slot)
         let values = Syntax<[String: String]>.map(
@@ -28,7 +28,7 @@ extension Profile.Credentials {
                 for (name, text) in headers {
                     guard isHeaderName(name) else {
                         reader.fail(
-                            .wrongKind(expected: "the name of a header", found: "'\(name)'"),
+                            .wrongValueKind(expected: "the name of a header", found: "'\(name)'"),
                             at: node.location
                         )
                         continue

@@ -18,7 +18,7 @@ extension Profile.Endpoint {
                 }
                 guard words.count == 2, methods.contains(words[0]), words[1].hasPrefix("/") else {
                     reader.fail(
-                        .wrongKind(
+                        .wrongValueKind(
                             expected: "a method and a path such as '\(defaultValue) /healthz'",
                             found: node.kind
                         ),
@@ -81,7 +81,7 @@ extension Profile.Endpoint {
                 "The location in the response of the proof that the ID belongs to the device."
             )
             Profile.Credentials.fields(slot, \.credentials)
-        }.oneOf(methodKeys, example: "post: /path")
+        }.alternativeKeys(methodKeys, example: "post: /path")
     }
 }
 
@@ -136,12 +136,13 @@ extension Field where Owner == Profile {
             reader.definesRegisterEndpoint = nodes["register"] != nil
             for name in shape.keys.map(\.key) {
                 guard let value = nodes[name] else { continue }
-                profile.defaultedEndpoints.remove(name)
+                profile.namesOfDefaultEndpoints.remove(name)
                 if case .mapping = value.content {
                     profile.endpoints[name] =
                         request.read(value, &reader) ?? profile.endpoints[name]
                 } else if var endpoint = requestLines[name]?.read(value, &reader) {
-                    // With only a path, the endpoint keeps the identity guide's body and response.
+                    // A value that is only a path keeps the body and the response of the default
+                    // endpoint, as defined in the identity guide.
                     let defaultValue = profile.endpoints[name]
                     endpoint.body = defaultValue?.body
                     endpoint.responseIDPointer = defaultValue?.responseIDPointer

@@ -12,13 +12,13 @@ extension Profile.Fault {
         Field.required(
             "break",
             \.breakAction,
-            Profile.UserCreation.syntax("break", .none),
+            Profile.SetupAction.syntax("break", .none),
             "A request or a command after which every write fails."
         )
         Field.required(
             "heal",
             \.repairAction,
-            Profile.UserCreation.syntax("heal", .none),
+            Profile.SetupAction.syntax("heal", .none),
             "A request or a command after which writes succeed again. It is also executed when the "
                 + "database does not fail."
         )

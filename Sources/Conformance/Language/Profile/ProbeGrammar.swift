@@ -3,7 +3,7 @@ extension Profile.Probe {
     private struct Draft: Sendable {
         var path: String?
         var command: [String]?
-        var readings: [String: Profile.Reading] = [:]
+        var readings: [String: Profile.FieldReading] = [:]
         var ignoredPointers: [JSONPointer] = []
         var credentials: Profile.Credentials?
     }
@@ -30,7 +30,7 @@ extension Profile.Probe {
         Field.value(
             "read",
             \.readings,
-            Profile.Reading.table,
+            Profile.FieldReading.table,
             default: [:],
             "The locations of state fields in the response, by the names that contracts use.",
             fallback: "complete responses are compared"
@@ -44,11 +44,11 @@ extension Profile.Probe {
             fallback: "none"
         )
         Profile.Credentials.fields(.probe, \.credentials)
-    }.oneOf(["get", "command"], example: "get: /users/{{id}}")
+    }.alternativeKeys(["get", "command"], example: "get: /users/{{id}}")
         .checking { draft, keys, reader in
             if let path = draft.path, !path.hasPrefix("/"), !path.isAddress {
                 reader.fail(
-                    .wrongKind(
+                    .wrongValueKind(
                         expected: "a path such as '/users/{{id}}', or an http URL",
                         found: "'\(path)'"
                     ),
@@ -98,19 +98,19 @@ extension String {
     package var isAddress: Bool { hasPrefix("http://") || hasPrefix("https://") }
 }
 
-extension Profile.Reading {
+extension Profile.FieldReading {
     /// The values that define one state field in a mapping, collected while the file is parsed.
     private struct Draft: Sendable {
         var pointer = JSONPointer()
-        var isAny: JSONValue?
-        var isNone: JSONValue?
+        var isOneOf: JSONValue?
+        var isNoneOf: JSONValue?
         var isFuture = false
         var valueIfPathAbsent: JSONValue?
-        var additionalConditions: [Profile.Reading]?
-        var alternativeConditions: [Profile.Reading]?
+        var additionalConditions: [Profile.FieldReading]?
+        var alternativeConditions: [Profile.FieldReading]?
 
-        var reading: Profile.Reading {
-            var reading = Profile.Reading(
+        var reading: Profile.FieldReading {
+            var reading = Profile.FieldReading(
                 pointer: pointer,
                 meaning: meaning,
                 valueIfPathAbsent: valueIfPathAbsent
@@ -122,21 +122,21 @@ extension Profile.Reading {
 
         private var meaning: Meaning {
             func list(_ value: JSONValue) -> [JSONValue] { value.array ?? [value] }
-            if let isAny { return .isAny(list(isAny)) }
-            if let isNone { return .isNone(list(isNone)) }
+            if let isOneOf { return .isOneOf(list(isOneOf)) }
+            if let isNoneOf { return .isNoneOf(list(isNoneOf)) }
             return isFuture ? .isFuture : .value
         }
     }
 
     /// - Parameters:
     ///   - name: The name of the grammar in the JSON Schema and on the reference page.
-    ///   - others: The syntax of the conditions under `additionalConditions` and `alternativeConditions`; nil: the two keys are not
+    ///   - others: The syntax of the conditions under `and` and `or`; nil: the two keys are not
     ///     allowed.
     /// - Returns: The grammar of the location and interpretation of a state field, written as a
     ///   mapping.
     private static func grammar(
         _ name: String,
-        _ others: Syntax<Profile.Reading>?
+        _ others: Syntax<Profile.FieldReading>?
     ) -> Construct<Draft> {
         Construct(
             name,
@@ -147,14 +147,14 @@ extension Profile.Reading {
             Field.required("at", \.pointer, .pointer, "The location of the value.")
             Field.optional(
                 "is",
-                \.isAny,
+                \.isOneOf,
                 .json,
                 "The field is true when the value at the location "
                     + "is this value, or one of this list."
             )
             Field.optional(
                 "not",
-                \.isNone,
+                \.isNoneOf,
                 .json,
                 "The field is true when the value at the location is not this value, or none of "
                     + "this list."
@@ -174,11 +174,11 @@ extension Profile.Reading {
                 fallback: "inconclusive"
             )
             others.map(combinations) ?? []
-        }.mutuallyExclusive(["is", "not", "after"]).mutuallyExclusive(["and", "or"])
+        }.mutuallyExclusiveKeys(["is", "not", "after"]).mutuallyExclusiveKeys(["and", "or"])
     }
 
     @FieldBuilder<Draft> private static func combinations(
-        _ others: Syntax<Profile.Reading>
+        _ others: Syntax<Profile.FieldReading>
     ) -> [Field<Draft>] {
         Field.optional(
             "and",
@@ -196,13 +196,13 @@ extension Profile.Reading {
 
     /// Returns the syntax of the location of a state field: a JSON pointer, or a mapping with more
     /// details.
-    private static func syntax(_ grammar: Construct<Draft>) -> Syntax<Profile.Reading> {
+    private static func syntax(_ grammar: Construct<Draft>) -> Syntax<Profile.FieldReading> {
         Syntax(
             .either([.pointer, .construct(grammar.shape)]),
             read: { node, reader in
                 guard case .mapping = node.content else {
                     return reader.pointer(node).map {
-                        Profile.Reading(pointer: $0, meaning: .value)
+                        Profile.FieldReading(pointer: $0, meaning: .value)
                     }
                 }
                 return grammar.read(node, &reader).map(\.reading)
@@ -220,7 +220,7 @@ extension Profile.Reading {
 
     /// The syntax of the key `read` of a probe: the location of each state field, by the name that
     /// contracts use.
-    static let table = Syntax<[String: Profile.Reading]>(
+    static let table = Syntax<[String: Profile.FieldReading]>(
         .construct(
             ConstructShape(
                 name: "read",
@@ -236,7 +236,8 @@ extension Profile.Reading {
                 reader.fail(
                     .conflict(
                         "'\(name)' is not a true-or-false field, so it cannot combine conditions",
-                        remedy: "Use one location, or combine conditions under one of "
+                        remedy:
+                            "Give one location in the response, or combine conditions only in the fields "
                             + booleanFields.joined(separator: ", ") + "."
                     ),
                     at: node.location

@@ -19,7 +19,7 @@ extension Profile {
         Field.optional(
             "start",
             \.start,
-            Start.grammar.flow,
+            StartSettings.grammar.flow,
             "The command with which Assay starts the backend, and its settings.",
             fallback: "the backend is already running"
         )
@@ -46,7 +46,7 @@ extension Profile {
         Field.optional(
             "clock",
             \.clock,
-            UserCreation.syntax("clock", .clock),
+            SetupAction.syntax("clock", .clock),
             "A request or a command that sets the backend's clock, which continues to run from the "
                 + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
                 + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
@@ -120,13 +120,13 @@ extension Profile {
     @FieldBuilder<Profile> private static var otherFields: [Field<Profile>] {
         Field.optional(
             "known-failing",
-            \.knownFailingPath,
+            \.knownFailuresPath,
             .text("a path"),
             "A file that lists known failing cases, each with a finding code and a reason."
         )
         Field.optional(
             "ca",
-            \.authorityPath,
+            \.certificateAuthorityPath,
             .text("a path"),
             "A PEM file with additional CA certificates to trust for https targets."
         )
@@ -187,7 +187,7 @@ extension Field where Owner == Profile {
         return .readOnlyField(
             "secrets",
             .construct(shape),
-            "The secrets of senders and callers. An omitted secret is not required."
+            "The secrets that webhook senders and API callers send. Without a secret here, the backend requires none."
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
             for name in Profile.SecretName.allCases {
@@ -196,7 +196,7 @@ extension Field where Owner == Profile {
                     continue
                 }
                 profile.secrets[name] = Secret(reader.expanded(text, at: value.location))
-                profile.defaultedSecrets.remove(name)
+                profile.namesOfDefaultSecrets.remove(name)
             }
         }
     }
@@ -211,7 +211,8 @@ extension Field where Owner == Profile {
             profile.idForm = users.idForm
             guard let creation = users.creation else { return }
             profile.creation = creation
-            // Users are created in another way, so the route of the identity guide may not exist.
+            // Without this endpoint, the profile creates users in another way, so the default route
+            // `register` may not exist.
             if !reader.definesRegisterEndpoint { profile.endpoints["register"] = nil }
         }
     }
@@ -220,7 +221,7 @@ extension Field where Owner == Profile {
         .readOnlyField(
             "accounts",
             .construct(Profile.Accounts.grammar.shape),
-            "The way to create an account for logins."
+            "The way to create an account that can log in."
         ) { node, profile, reader in
             profile.accountCreation = Profile.Accounts.grammar.read(node, &reader)?.creation
         }
@@ -243,7 +244,7 @@ extension Field where Owner == Profile {
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: ["except"])
             let features = nodes["except"].flatMap { featuresSyntax.read($0, &reader) } ?? []
-            profile.unsupported.formUnion(features)
+            profile.unsupportedFeatures.formUnion(features)
         }
     }
 }

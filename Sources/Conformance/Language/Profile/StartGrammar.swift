@@ -1,9 +1,9 @@
-extension Profile.Start {
-    static let grammar = Construct<Profile.Start>(
+extension Profile.StartSettings {
+    static let grammar = Construct<Profile.StartSettings>(
         "start",
         "'start'",
         "The command with which Assay starts the backend, and its settings.",
-        makeEmptyOwner: { _ in Profile.Start(command: "") }
+        makeEmptyOwner: { _ in Profile.StartSettings(command: "") }
     ) {
         Field.required(
             "command",
@@ -15,7 +15,10 @@ extension Profile.Start {
         Field.optional(
             "ready",
             \.ready,
-            .either(Profile.Ready.requestLine, orMapping: Profile.Ready.grammar.flow) {
+            .either(
+                Profile.ReadinessCheck.requestLine,
+                orMapping: Profile.ReadinessCheck.grammar.flow
+            ) {
                 $0.status != nil
             },
             "The request that shows that the backend is ready. Any status below 400 counts, or "
@@ -27,7 +30,7 @@ extension Profile.Start {
             \.timeout,
             .unsignedDuration,
             "The maximum time until the backend is ready.",
-            fallback: Profile.Start.defaultTimeout.unsignedText
+            fallback: Profile.StartSettings.defaultTimeout.unsignedText
         )
         Field.optional(
             "cwd",
@@ -40,7 +43,7 @@ extension Profile.Start {
         Field.optional(
             "stop",
             \.stop,
-            Profile.Stop.grammar.flow,
+            Profile.StopSettings.grammar.flow,
             "The signal that stops the backend. Processes that do not exit in time are killed.",
             fallback: "SIGTERM and 10s"
         )
@@ -48,8 +51,11 @@ extension Profile.Start {
             "intercept",
             \.intercept,
             .either(
-                Syntax<Bool>.flag.mapped(to: { Profile.Intercept(isOn: $0) }, from: \.isOn),
-                orMapping: Profile.Intercept.grammar.flow
+                Syntax<Bool>.flag.mapped(
+                    to: { Profile.InterceptionSettings(isOn: $0) },
+                    from: \.isOn
+                ),
+                orMapping: Profile.InterceptionSettings.grammar.flow
             ) { !$0.allowed.isEmpty },
             "Redirects calls to a provider's real host to its fake, through a proxy with its own "
                 + "certificate authority. Calls to other hosts are refused and reported.",
@@ -58,7 +64,7 @@ extension Profile.Start {
     }
 }
 
-extension Profile.Start {
+extension Profile.StartSettings {
     private static let environmentTexts = Syntax<[String: String]>.map(
         .anyKey("a variable"),
         .verbatim("a string; `${NAME}` and `${NAME:-default}` insert environment variables")
@@ -68,7 +74,7 @@ extension Profile.Start {
     /// The field for the key `env`.
     ///
     /// Every environment variable in `${NAME}` must be set, unless the string gives a default.
-    private static var environmentField: Field<Profile.Start> {
+    private static var environmentField: Field<Profile.StartSettings> {
         var key = KeyShape(
             "env",
             environmentTexts.shape,
@@ -92,12 +98,12 @@ extension Profile.Start {
     }
 }
 
-extension Profile.Intercept {
-    static let grammar = Construct<Profile.Intercept>(
+extension Profile.InterceptionSettings {
+    static let grammar = Construct<Profile.InterceptionSettings>(
         "intercept",
         "'intercept'",
         "Redirects calls to a provider's real host to its fake, and refuses other hosts.",
-        makeEmptyOwner: { _ in Profile.Intercept(isOn: true) }
+        makeEmptyOwner: { _ in Profile.InterceptionSettings(isOn: true) }
     ) {
         Field.list(
             "allow",
@@ -108,38 +114,38 @@ extension Profile.Intercept {
     }
 }
 
-extension Profile.Ready {
+extension Profile.ReadinessCheck {
     private static let methods = ["GET", "HEAD", "POST", "PUT"]
 
     /// The short form of the readiness request: a path, or a method and a path.
-    static var requestLine: Syntax<Profile.Ready> {
+    static var requestLine: Syntax<Profile.ReadinessCheck> {
         let requestLine = Profile.Endpoint.requestLine(method: "GET")
         return Syntax(
             requestLine.shape,
             read: { node, reader in
                 requestLine.read(node, &reader).map {
-                    Profile.Ready(method: $0.method, path: $0.path)
+                    Profile.ReadinessCheck(method: $0.method, path: $0.path)
                 }
             },
             write: { .text($0.method + " " + $0.path) }
         )
     }
 
-    static let grammar = Construct<Profile.Ready>(
+    static let grammar = Construct<Profile.ReadinessCheck>(
         "ready",
         "'ready'",
         "The request that shows that the backend is ready, and the required status.",
-        makeEmptyOwner: { _ in Profile.Ready(method: "", path: "") }
+        makeEmptyOwner: { _ in Profile.ReadinessCheck(method: "", path: "") }
     ) {
         methods.map { method in
-            Field<Profile.Ready>(
+            Field<Profile.ReadinessCheck>(
                 KeyShape(method.lowercased(), .text("a path"), "The path of a \(method) request."),
                 read: { node, ready, reader in
                     guard let path = reader.text(node) else { return }
                     guard path.hasPrefix("/") else {
                         let expected = "a path such as '/healthz'"
                         return reader.fail(
-                            .wrongKind(expected: expected, found: "'\(path)'"),
+                            .wrongValueKind(expected: expected, found: "'\(path)'"),
                             at: node.location
                         )
                     }
@@ -156,15 +162,15 @@ extension Profile.Ready {
             "The required status of the response.",
             fallback: "any below 400"
         )
-    }.oneOf(methods.map { $0.lowercased() }, example: "get: /healthz")
+    }.alternativeKeys(methods.map { $0.lowercased() }, example: "get: /healthz")
 }
 
-extension Profile.Stop {
-    static let grammar = Construct<Profile.Stop>(
+extension Profile.StopSettings {
+    static let grammar = Construct<Profile.StopSettings>(
         "stop",
         "'stop'",
         "The signal that stops a backend, and the time that it has to exit.",
-        makeEmptyOwner: { _ in Profile.Stop() }
+        makeEmptyOwner: { _ in Profile.StopSettings() }
     ) {
         Field.value(
             "signal",
@@ -177,7 +183,7 @@ extension Profile.Stop {
             "within",
             \.within,
             .unsignedDuration,
-            default: Profile.Stop.defaultTimeoutUntilKilled,
+            default: Profile.StopSettings.defaultTimeoutUntilKilled,
             "The time that the backend has to exit, after which it is killed."
         )
     }

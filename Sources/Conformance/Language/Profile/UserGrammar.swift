@@ -2,7 +2,7 @@ extension Profile {
     /// The values of the profile's key `users`, collected while the file is parsed.
     struct Users: Sendable {
         var idForm = IDForm.string
-        var creation: UserCreation?
+        var creation: SetupAction?
 
         static let grammar = Construct<Users>(
             "users",
@@ -23,10 +23,10 @@ extension Profile {
                 \.creation,
                 .either(
                     Syntax<String>.word("way to create users", among: ["register"]).mapped(
-                        to: { _ in UserCreation.register },
+                        to: { _ in SetupAction.register },
                         from: { _ in "register" }
                     ),
-                    orMapping: UserCreation.syntax(
+                    orMapping: SetupAction.syntax(
                         "user",
                         .creation
                     ),
@@ -40,31 +40,31 @@ extension Profile {
 
     /// The values of the profile's key `accounts`, collected while the file is parsed.
     struct Accounts: Sendable {
-        var creation = UserCreation.register
+        var creation = SetupAction.register
 
         static let grammar = Construct<Accounts>(
             "accounts",
             "'accounts'",
-            "The way to create an account for logins.",
+            "The way to create an account that can log in.",
             makeEmptyOwner: { _ in Accounts() }
         ) {
             Field.required(
                 "create",
                 \.creation,
-                UserCreation.syntax("account", .account),
+                SetupAction.syntax("account", .account),
                 "The way to create an account: a request, or a command."
             )
         }
     }
 }
 
-extension Profile.UserCreation {
+extension Profile.SetupAction {
     /// Returns the syntax of an action in a profile, such as creating a user: a request, or
     /// `command: [...]`.
     static func syntax(
         _ name: String,
         _ slot: TemplateScope.ProfileSlot
-    ) -> Syntax<Profile.UserCreation> {
+    ) -> Syntax<Profile.SetupAction> {
         let request = Profile.Endpoint.request("\(name)-request", slot)
         let words = Profile.words(slot)
         var keys = [KeyShape("command", words.shape, "The program and its arguments.")]
@@ -81,7 +81,7 @@ extension Profile.UserCreation {
             owner: "a command",
             doc: "A program that Assay runs.",
             keys: keys
-        ).requiring("command")
+        ).requiringKey("command")
         return Syntax(
             .either([.construct(request.shape), .construct(command)]),
             read: { node, reader in

@@ -26,7 +26,7 @@ extension StepForm {
 }
 
 extension StepTraits {
-    static func creation(of account: String) -> StepTraits {
+    static func accountCreationTraits(of account: String) -> StepTraits {
         var traits = StepTraits(.createAccount)
         traits.needs = [.login]
         traits.faultFreeForm = .createAccount(account)

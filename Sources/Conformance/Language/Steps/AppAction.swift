@@ -60,11 +60,11 @@ package struct AppAction: Hashable, Codable, Sendable {
     package var hasWrongPassword = false
     package var product: String?
     /// Whether the user confirms when the app asks whether to continue.
-    package var agrees = false
+    package var confirmsPrompts = false
     /// Whether the next step starts without waiting for this action to finish.
     package var isNextStepImmediate = false
     /// The argument that the runtime passes to the purchase callback; nil: none.
-    package var argument: JSONValue?
+    package var callbackArgument: JSONValue?
     /// The duration of the action `wait`; nil for all other actions.
     package var time: Duration?
     /// The event at which the page is killed during the action; nil: the page is not killed.

@@ -9,7 +9,11 @@ extension AppAction {
         Field<AppAction>.phone
         Field<AppAction>.account
         userFields
-        Field.flag("agrees", \.agrees, "The user confirms when the app asks whether to continue.")
+        Field.flag(
+            "agrees",
+            \.confirmsPrompts,
+            "The user confirms when the app asks whether to continue."
+        )
         Field.flag(
             "at-once",
             \.isNextStepImmediate,
@@ -17,7 +21,7 @@ extension AppAction {
         )
         Field.optional(
             "with",
-            \.argument,
+            \.callbackArgument,
             .json,
             "The argument of the purchase callback.",
             fallback: "no argument"
@@ -133,13 +137,15 @@ extension StepForm {
 
 extension AppAction {
     var requiredCapabilities: [RequiredCapability] {
-        let executionManners: [(RequiredCapability.ActionModifier, Bool)] = [
+        let actionModifiers: [(RequiredCapability.ActionModifier, Bool)] = [
             (.account, account != nil), (.anonymous, anonymousUser != nil),
-            (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
-            (.atOnce, isNextStepImmediate), (.argument, argument != nil), (.time, time != nil),
+            (.wrongPassword, hasWrongPassword), (.product, product != nil),
+            (.confirmsPrompts, confirmsPrompts),
+            (.atOnce, isNextStepImmediate), (.callbackArgument, callbackArgument != nil),
+            (.time, time != nil),
             (.killPoint, killPoint != nil), (.despia, app == .despia),
         ]
-        return [.userAction(name)] + executionManners.filter(\.1).map { .modifier($0.0, name) }
+        return [.userAction(name)] + actionModifiers.filter(\.1).map { .modifier($0.0, name) }
     }
 
     /// The names of the users whose IDs the action involves.

@@ -26,7 +26,7 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     /// The routes that the app calls, by their endpoint names in the profile.
     package static let routes = ["register", "login", "access"]
 
-    package var answers: [String: [PlannedResponse]] = [:]
+    package var responses: [String: [PlannedResponse]] = [:]
     /// Whether the last planned response of a route is repeated for all later calls of the route.
     package var repeatsLastResponse = false
     /// Whether the app's backend is notified of purchases in the store.
@@ -38,7 +38,7 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     ///
     /// A route that the later plan does not contain keeps its planned responses.
     package mutating func add(_ laterPlan: AppBackendPlan) {
-        answers.merge(laterPlan.answers) { $1 }
+        responses.merge(laterPlan.responses) { $1 }
         repeatsLastResponse = laterPlan.repeatsLastResponse
         isNotifiedOfPurchases = laterPlan.isNotifiedOfPurchases
     }
@@ -46,9 +46,9 @@ package struct AppBackendPlan: Hashable, Codable, Sendable {
     /// Removes and returns the planned response to the next call of a route; nil when no response
     /// is planned.
     package mutating func takeNext(_ route: String) -> PlannedResponse? {
-        guard var answers = answers[route], let first = answers.first else { return nil }
-        if answers.count > 1 || !repeatsLastResponse { answers.removeFirst() }
-        self.answers[route] = answers
+        guard var responses = responses[route], let first = responses.first else { return nil }
+        if responses.count > 1 || !repeatsLastResponse { responses.removeFirst() }
+        self.responses[route] = responses
         return first
     }
 }
@@ -78,42 +78,42 @@ extension AppBackendPlan {
 
     private static var routeFields: [Field<AppBackendPlan>] {
         routes.map { route in
-            let answers = Syntax.oneOrMore(PlannedResponse.syntax)
+            let responses = Syntax.oneOrMore(PlannedResponse.syntax)
             var shape = KeyShape(
                 route,
-                answers.shape,
+                responses.shape,
                 "The responses to the next calls of '\(route)', one per call."
             )
             shape.fallback = "correct responses"
             return Field(
                 shape,
                 read: { node, plan, reader in
-                    plan.answers[route] = answers.read(node, &reader)
+                    plan.responses[route] = responses.read(node, &reader)
                 },
-                write: { $0.answers[route].map(answers.write) }
+                write: { $0.responses[route].map(responses.write) }
             )
         }
     }
 }
 
 extension AppBackendPlan.PlannedResponse {
-    private static let words: [(word: String, answer: AppBackendPlan.PlannedResponse)] = [
+    private static let words: [(word: String, backendResponse: AppBackendPlan.PlannedResponse)] = [
         ("claimed", .claimed), ("no-response", .never), ("no-id", .noID), ("null-id", .nullID),
         ("ok", .ok), ("other-id", .otherID), ("reset", .reset), ("undefined-id", .undefinedID),
     ]
 
     /// The values of a response that is written as a mapping, such as `slow: 2s`, collected while
     /// the file is parsed.
-    private struct Draft: Sendable {
+    private struct ResponseDraft: Sendable {
         var slow: Duration?
         var recovered: String?
     }
 
-    private static let draftGrammar = Construct<Draft>(
+    private static let draftGrammar = Construct<ResponseDraft>(
         "backend-response",
         "a response",
         "A response of the app's own backend with a parameter.",
-        makeEmptyOwner: { _ in Draft() }
+        makeEmptyOwner: { _ in ResponseDraft() }
     ) {
         Field.optional("slow", \.slow, .unsignedDuration, "Responds correctly after this time.")
         Field.optional(
@@ -122,7 +122,7 @@ extension AppBackendPlan.PlannedResponse {
             .name(.user, .mentions),
             "A login with the result `recovered`: the account already has this user's ID."
         )
-    }.oneOf(["slow", "recovered"], example: "slow: 2s")
+    }.alternativeKeys(["slow", "recovered"], example: "slow: 2s")
 
     fileprivate static let syntax = Syntax<AppBackendPlan.PlannedResponse>(
         .either([
@@ -135,15 +135,15 @@ extension AppBackendPlan.PlannedResponse {
                 return draft?.slow.map(Self.slow) ?? draft?.recovered.map { .recovered(user: $0) }
             }
             let word = reader.word(node, "response (or a status)", among: words.map(\.word))
-            return words.first { $0.word == word }?.answer
+            return words.first { $0.word == word }?.backendResponse
         },
-        write: { answer in
-            switch answer {
+        write: { backendResponse in
+            switch backendResponse {
             case .status(let status): .number(status)
-            case .slow(let time): draftGrammar.flow.write(Draft(slow: time))
-            case .recovered(let user): draftGrammar.flow.write(Draft(recovered: user))
+            case .slow(let time): draftGrammar.flow.write(ResponseDraft(slow: time))
+            case .recovered(let user): draftGrammar.flow.write(ResponseDraft(recovered: user))
             case .ok, .reset, .never, .otherID, .noID, .nullID, .undefinedID, .claimed:
-                .plain(words.first { $0.answer == answer }?.word ?? "ok")
+                .plain(words.first { $0.backendResponse == backendResponse }?.word ?? "ok")
             }
         }
     )
@@ -161,14 +161,14 @@ extension StepForm {
 
 extension AppBackendPlan {
     var requiredCapabilities: [RequiredCapability] {
-        let answers = answers.sorted { $0.key < $1.key }.flatMap(\.value)
-        return answers.map { .answer(RequiredCapability.BackendResponse($0)) }
+        let responses = responses.sorted { $0.key < $1.key }.flatMap(\.value)
+        return responses.map { .backendResponse(RequiredCapability.BackendResponse($0)) }
             + (isNotifiedOfPurchases ? [] : [.unreportedPurchases])
     }
 
     /// The names of the users whose IDs the planned responses contain.
     var users: [String] {
-        answers.values.flatMap { $0 }.compactMap {
+        responses.values.flatMap { $0 }.compactMap {
             if case .recovered(let user) = $0 { user } else { nil }
         }
     }

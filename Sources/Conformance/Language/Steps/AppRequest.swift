@@ -68,12 +68,12 @@ extension AppRequest {
             "The expected response: a status, or a mapping with more details.",
             fallback: "any status from 200 to 299"
         )
-    }.mutuallyExclusive(["body", "text"])
+    }.mutuallyExclusiveKeys(["body", "text"])
 }
 
 extension Field {
     /// Creates the field for the key `body`: the JSON body of a request or of an expected response.
-    static func body(_ path: any Path<AppRequest.Body?>, _ slot: TemplateScope.ContractSlot)
+    static func body(_ path: any FieldKeyPath<AppRequest.Body?>, _ slot: TemplateScope.ContractSlot)
         -> Field
     {
         Field.choice(
@@ -90,7 +90,7 @@ extension Field {
 
     /// Creates the field for the key `text`: the body of a request or of an expected response, as a
     /// string.
-    static func text(_ path: any Path<AppRequest.Body?>, _ slot: TemplateScope.ContractSlot)
+    static func text(_ path: any FieldKeyPath<AppRequest.Body?>, _ slot: TemplateScope.ContractSlot)
         -> Field
     {
         Field.choice(
@@ -107,7 +107,7 @@ extension Field {
 }
 
 extension Field where Owner == AppRequest {
-    /// The field for the key `methodAndTarget`: the method, path and query of a request on one line.
+    /// The field for the key `send`: the method, path and query of a request on one line.
     fileprivate static var methodAndTarget: Field {
         var shape = KeyShape(
             "send",
@@ -131,7 +131,7 @@ extension Field where Owner == AppRequest {
                     lineParts[1].hasPrefix("/"), !lineParts[1].contains(where: \.isWhitespace)
                 else {
                     reader.fail(
-                        .wrongKind(
+                        .wrongValueKind(
                             expected: "a method and a path, such as POST /api/user/register",
                             found: node.kind
                         ),

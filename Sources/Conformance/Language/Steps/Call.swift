@@ -23,7 +23,7 @@ package struct Call: Hashable, Codable, Sendable {
     /// A nil value omits the field that contains the template.
     package var values: [String: String?] = [:]
     package var token: TokenSpec?
-    package var answers: ResponseExpectation?
+    package var responses: ResponseExpectation?
     /// Whether the backend's database fails during the call; nil means false.
     package var hasDatabaseFailure: Bool?
 

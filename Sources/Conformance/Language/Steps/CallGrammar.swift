@@ -37,7 +37,7 @@ extension Call {
         Field<Call>.token
         Field.optional(
             "status",
-            \.answers,
+            \.responses,
             ResponseExpectation.syntax,
             "The statuses that satisfy this call, instead of `status` under `expect`."
         )
@@ -141,7 +141,7 @@ extension StepForm {
         }
     )
 
-    static let together = StepForm(
+    static let concurrentCalls = StepForm(
         "together",
         .lines(Call.grammar.block, countMin: 1),
         "Calls that are sent at the same moment.",

@@ -31,9 +31,9 @@ package struct Delivery: Hashable, Codable, Sendable {
         case wrong
         /// The configured value with its last character changed.
         case nearMiss = "near-miss"
-        /// The configured value without its last character.
+        /// The configured `Authorization` value without its last character.
         case truncated
-        /// The configured value with an additional character.
+        /// The configured `Authorization` value with an additional character at its end.
         case extended
         /// The configured value, with the letter case of the secret part inverted.
         case wrongCase = "wrong-case"
@@ -95,9 +95,9 @@ package struct Delivery: Hashable, Codable, Sendable {
     /// Whether all copies of the event are sent at the same time, on connections that are already
     /// open.
     package var sendsCopiesConcurrently = false
-    /// The stored value of `isConcurrentWithNext`; nil means false, also in runs that were saved before this
-    /// property existed.
-    private var storedIsConcurrentWithNext: Bool?
+    /// The stored value of `isConcurrentWithNext`; nil means false, for example in runs that were
+    /// saved before this property existed.
+    private var isConcurrentWithNextOverride: Bool?
     /// The expected headers and body of the response, in addition to its status; nil: not checked.
     package var responsePattern: ResponsePattern?
     /// The virtual time between the previous step and this delivery.
@@ -120,7 +120,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var signature: Signature = .configured
     /// The response statuses that are accepted for this delivery; nil: those of `status` under
     /// `expect`.
-    package var answers: ResponseExpectation?
+    package var responses: ResponseExpectation?
     /// The stop and restart of the backend during the first delivery attempt; nil: the backend
     /// keeps running.
     package var crash: Crash?
@@ -136,8 +136,8 @@ package struct Delivery: Hashable, Codable, Sendable {
 
     /// Whether the delivery is sent at the same time as the delivery or calls of the next step.
     package var isConcurrentWithNext: Bool {
-        get { storedIsConcurrentWithNext ?? false }
-        set { storedIsConcurrentWithNext = newValue ? true : nil }
+        get { isConcurrentWithNextOverride ?? false }
+        set { isConcurrentWithNextOverride = newValue ? true : nil }
     }
 
     /// The number of initial delivery attempts that fail because of planned faults.
@@ -212,7 +212,7 @@ extension Delivery {
 
     /// The features with which a backend can refuse the delivery's wrong credentials; empty when
     /// the credentials are correct.
-    package var credentialNeeds: [Feature] {
+    package var requiredCredentialFeatures: [Feature] {
         let signature: Feature = provider == .purchasely ? .purchaselySignature : .signature
         return (authorization == .configured ? [] : [.authorization])
             + (self.signature == .configured ? [] : [signature])
@@ -228,7 +228,7 @@ extension Delivery {
         delivery.databaseFailureCount = nil
         delivery.crash = nil
         delivery.delay = .zero
-        delivery.answers = nil
+        delivery.responses = nil
         delivery.isNeverDelivered = false
         return delivery
     }
@@ -241,9 +241,9 @@ extension Syntax where Value == String {
             .name(.delivery, .refers),
             read: { node, reader in
                 guard let name = reader.text(node) else { return nil }
-                let known = reader.names.introducedNames(.delivery)
-                if known.contains(name) { return name }
-                reader.fail(.unknownDelivery(name, known: known), at: node.location)
+                let knownNames = reader.names.introducedNames(.delivery)
+                if knownNames.contains(name) { return name }
+                reader.fail(.unknownDelivery(name, knownNames: knownNames), at: node.location)
                 return nil
             },
             write: { .text($0) }
@@ -258,7 +258,7 @@ extension Construct where Owner == Delivery {
     func requiringBody(_ keys: [String]) -> Construct {
         keys.reduce(self) { construct, key in
             construct.companionKeys(key, ["event", "purchasely", "body", "store-event", "repeats"])
-                .mutuallyExclusive(["cut-body-at", key])
+                .mutuallyExclusiveKeys(["cut-body-at", key])
         }
     }
 }

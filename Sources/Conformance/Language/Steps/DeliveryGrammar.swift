@@ -14,29 +14,29 @@ extension Delivery {
         proofFields
         responseFields
     }
-    .oneOf(
+    .alternativeKeys(
         ["event", "purchasely", "body", "raw", "repeats", "store-event"],
         example: "event: {type: INITIAL_PURCHASE, user: ada}"
     )
     .companionKeys("cut-body-at", ["event"])
     .companionKeys("to", ["event", "body", "raw", "store-event"])
     .requiringBody(["set", "remove", "edits", "keys", "padding", "nesting"])
-    .mutuallyExclusive(["status", "response"])
-    .mutuallyExclusive(["edits", "set"])
-    .mutuallyExclusive(["edits", "remove"])
+    .mutuallyExclusiveKeys(["status", "response"])
+    .mutuallyExclusiveKeys(["edits", "set"])
+    .mutuallyExclusiveKeys(["edits", "remove"])
     .checking { delivery, keys, reader in
         reader.providersByDelivery[delivery.name] = delivery.provider
-        let place = keys["deliver"]?.location ?? keys.node.location
+        let deliveryLocation = keys["deliver"]?.location ?? keys.node.location
         if delivery.faultyAttemptCount > 0, !delivery.followsRetrySchedule {
             reader.fail(
                 .conflict(
                     "a delivery with faults never completes without retries",
                     remedy: "Add 'retry: schedule' to the delivery."
                 ),
-                at: place
+                at: deliveryLocation
             )
         }
-        delivery.checkConcurrentCopies(at: place, &reader)
+        delivery.checkConcurrentCopies(at: deliveryLocation, &reader)
     }
 
     // MARK: Content
@@ -203,7 +203,7 @@ extension Delivery {
 
     @FieldBuilder<Delivery> private static var responseFields: [Field<Delivery>] {
         Field<Delivery>.answer
-        Field<Delivery>.answers
+        Field<Delivery>.responses
     }
 }
 
@@ -327,7 +327,7 @@ extension Field where Owner == Delivery {
                 }
                 guard earlierDeliveryNames.contains(name) else {
                     reader.fail(
-                        .unknownDelivery(name, known: earlierDeliveryNames),
+                        .unknownDelivery(name, knownNames: earlierDeliveryNames),
                         at: node.location
                     )
                     return
@@ -359,7 +359,7 @@ extension Field where Owner == Delivery {
                 for entry in reader.entries(node) ?? [] {
                     guard let pointer = JSONPointer(entry.key) else {
                         reader.fail(
-                            .wrongKind(
+                            .wrongValueKind(
                                 expected: "a JSON pointer such as /event/price",
                                 found: "'\(entry.key)'"
                             ),
@@ -397,7 +397,7 @@ extension Field where Owner == Delivery {
         )
     }
 
-    /// The field for the key `edits`: a list of changes like those of `valueChanges` and `remove`, applied
+    /// The field for the key `edits`: a list of changes like those of `set` and `remove`, applied
     /// in order.
     fileprivate static var edits: Field {
         let edits = Syntax.lines(Delivery.Edit.grammar.flow)
@@ -431,13 +431,13 @@ extension Field where Owner == Delivery {
             read: { node, delivery, reader in
                 guard let pattern = ResponsePattern.syntax.read(node, &reader) else { return }
                 delivery.responsePattern = pattern
-                delivery.answers = .statuses([pattern.status])
+                delivery.responses = .statuses([pattern.status])
             },
             write: { $0.responsePattern.map(ResponsePattern.syntax.write) }
         )
     }
 
-    fileprivate static var answers: Field {
+    fileprivate static var responses: Field {
         Field(
             KeyShape(
                 "status",
@@ -445,17 +445,17 @@ extension Field where Owner == Delivery {
                 "The statuses that satisfy this delivery, instead of `status` under `expect`."
             ),
             read: { node, delivery, reader in
-                delivery.answers = ResponseExpectation.syntax.read(node, &reader)
+                delivery.responses = ResponseExpectation.syntax.read(node, &reader)
             },
             write: {
-                $0.responsePattern == nil ? $0.answers.map(ResponseExpectation.syntax.write) : nil
+                $0.responsePattern == nil ? $0.responses.map(ResponseExpectation.syntax.write) : nil
             }
         )
     }
 }
 
 extension Delivery {
-    /// Whether the edits can be written under the keys `valueChanges` and `remove`: no location is set
+    /// Whether the edits can be written under the keys `set` and `remove`: no location is set
     /// twice, and the removals come last.
     fileprivate var hasPlainEdits: Bool {
         let valueEdits = edits.prefix { $0.value != nil }
@@ -467,7 +467,7 @@ extension Delivery {
 
 extension Delivery.Edit {
     /// The values of one edit, collected while the file is parsed.
-    fileprivate struct Draft: Sendable {
+    fileprivate struct EditDraft: Sendable {
         var pointer = JSONPointer()
         var value: JSONValue?
 
@@ -479,11 +479,11 @@ extension Delivery.Edit {
         }
     }
 
-    fileprivate static let grammar = Construct<Draft>(
+    fileprivate static let grammar = Construct<EditDraft>(
         "edit",
         "an edit",
         "One change of a body.",
-        makeEmptyOwner: { _ in Draft() }
+        makeEmptyOwner: { _ in EditDraft() }
     ) {
         Field(
             KeyShape("set", .pointer, "The location to set."),
@@ -497,7 +497,7 @@ extension Delivery.Edit {
             write: { $0.value == nil ? Syntax.pointer.write($0.pointer) : nil }
         )
     }
-    .oneOf(["set", "remove"], example: "set: /event/price")
+    .alternativeKeys(["set", "remove"], example: "set: /event/price")
     .companionKeys("to", ["set"])
     .companionKeys("set", ["to"])
 }

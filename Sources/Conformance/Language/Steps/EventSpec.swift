@@ -55,7 +55,7 @@ package struct EventSpec: Hashable, Codable, Sendable {
 
     package var type: String
     package var user: String?
-    package var knownBy: UserIDLocation = .appUserID
+    package var userIDLocation: UserIDLocation = .appUserID
     /// The names of the users who lose their purchases by an event of type TRANSFER; `to` names the
     /// users who receive them.
     package var from: [String] = []
@@ -112,7 +112,7 @@ package struct EventSpec: Hashable, Codable, Sendable {
 
     /// Whether the subscription period is already over when the event arrives, because the event
     /// reports an expiration or a refund.
-    package var isOver: Bool { type == "EXPIRATION" || reason == "CUSTOMER_SUPPORT" }
+    package var endsSubscription: Bool { type == "EXPIRATION" || reason == "CUSTOMER_SUPPORT" }
 
     package var users: [String] { (user.map { [$0] } ?? []) + from + to }
 }
@@ -138,7 +138,7 @@ extension EventSpec {
         )
         Field.value(
             "known-by",
-            \.knownBy,
+            \.userIDLocation,
             .choice("way to name a user"),
             default: .appUserID,
             "The ID by which the event names its user."

@@ -13,7 +13,7 @@ extension StepForm {
                 guard let entries = reader.entries(node) else { return nil }
                 guard let entry = entries.first, entries.count == 1 else {
                     reader.fail(
-                        .wrongKind(
+                        .wrongValueKind(
                             expected: "one user and one ID",
                             found: entries.isEmpty ? "nothing" : "\(entries.count) users"
                         ),
@@ -39,7 +39,7 @@ extension StepForm {
 }
 
 extension StepTraits {
-    static func assignID(of user: String, _ id: String) -> StepTraits {
+    static func idAssignmentTraits(of user: String, _ id: String) -> StepTraits {
         var traits = StepTraits(.name)
         traits.users = [user]
         traits.faultFreeForm = .name(user: user, id: id)

@@ -17,8 +17,8 @@ extension Field where Owner == Delivery {
 }
 
 extension Contract {
-    /// Reports errors in the use of `overlap` and of `concurrent-with: next`, such as a next step
-    /// that cannot be concurrent.
+    /// Reports errors in the use of `overlap` and of `concurrent-with: next`, for example when the
+    /// next step cannot be sent concurrently.
     func checkConcurrentRequests(_ reader: inout NodeReader) {
         let sourceLocations = StepLocations(reader.sourceLocations)
         for (offset, list) in [(0, given), (given.count, steps)] {
@@ -56,14 +56,14 @@ extension Contract {
 
 extension Delivery {
     /// Checks that a delivery with `together: true` has several copies and no faults.
-    func checkConcurrentCopies(at place: SourceLocation, _ reader: inout NodeReader) {
+    func checkConcurrentCopies(at deliveryLocation: SourceLocation, _ reader: inout NodeReader) {
         if sendsCopiesConcurrently, times < 2 {
             reader.fail(
                 .conflict(
                     "'together' needs at least two copies",
                     remedy: "Add 'times: 8', or remove 'together'."
                 ),
-                at: place
+                at: deliveryLocation
             )
         }
         if sendsCopiesConcurrently, faultyAttemptCount > 0 {
@@ -72,7 +72,7 @@ extension Delivery {
                     "'together' cannot be combined with faults",
                     remedy: "Remove 'together', or remove the faults."
                 ),
-                at: place
+                at: deliveryLocation
             )
         }
     }

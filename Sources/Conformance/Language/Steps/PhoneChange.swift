@@ -35,12 +35,12 @@ package struct PhoneChange: Hashable, Codable, Sendable {
     }
 
     package var phone = "phone"
-    package var act: OwnerAction?
+    package var ownerAction: OwnerAction?
     package var kind: Kind?
     package var vault: [VaultRole: String] = [:]
     /// The purchases of the store account, as described in section 4 of the Despia fact sheet; nil:
     /// unchanged.
-    package var history: [HistoryEntry]?
+    package var history: [PurchaseHistoryEntry]?
     /// The time from the page's start until the install ID is available, or `missing`; nil: it is
     /// available from the start.
     package var installID: InstallID?
@@ -56,7 +56,7 @@ package struct PhoneChange: Hashable, Codable, Sendable {
 /// One purchase in the history of the store account.
 ///
 /// Omitted values are as in the examples of the Despia fact sheet.
-package struct HistoryEntry: Hashable, Codable, Sendable {
+package struct PurchaseHistoryEntry: Hashable, Codable, Sendable {
     /// The name of the user who bought the product; nil: the purchase names no user.
     package var user: String?
     package var isAnonymous = false
@@ -96,7 +96,7 @@ extension PhoneChange {
         Field.optional(
             "history",
             \.history,
-            .lines(HistoryEntry.grammar.flow),
+            .lines(PurchaseHistoryEntry.grammar.flow),
             "The purchases of the store account.",
             fallback: "unchanged"
         )
@@ -119,7 +119,8 @@ extension PhoneChange {
         Field<PhoneChange>.change
         Field<PhoneChange>.phone
     }.checking { change, keys, reader in
-        guard change.act == .secondPhone || change.act == .cloned, keys["on"] == nil else { return }
+        guard change.ownerAction == .secondPhone || change.ownerAction == .cloned, keys["on"] == nil
+        else { return }
         reader.fail(.missingKey("on", of: "a new phone"), at: keys.node.location)
     }
 }
@@ -148,11 +149,11 @@ extension PhoneChange.InstallID {
 
 extension Field where Owner == PhoneChange {
     fileprivate static var change: Field {
-        let act = Syntax<PhoneChange.OwnerAction>.choice("action of the phone's owner")
+        let ownerAction = Syntax<PhoneChange.OwnerAction>.choice("action of the phone's owner")
         let state = PhoneChange.grammar.flow
         var shape = KeyShape(
             "phone",
-            .either([act.shape, state.shape]),
+            .either([ownerAction.shape, state.shape]),
             "An action of the phone's owner, or a state of the phone."
         )
         shape.isRequired = true
@@ -160,12 +161,12 @@ extension Field where Owner == PhoneChange {
             shape,
             read: { node, change, reader in
                 guard case .mapping = node.content else {
-                    change.act = act.read(node, &reader)
+                    change.ownerAction = ownerAction.read(node, &reader)
                     return
                 }
                 change = PhoneChange.grammar.read(node, &reader) ?? change
             },
-            write: { $0.act.map(act.write) ?? state.write($0) }
+            write: { $0.ownerAction.map(ownerAction.write) ?? state.write($0) }
         )
     }
 
@@ -191,12 +192,12 @@ extension Field where Owner == PhoneChange {
     }
 }
 
-extension HistoryEntry {
-    package static let grammar = Construct<HistoryEntry>(
+extension PurchaseHistoryEntry {
+    package static let grammar = Construct<PurchaseHistoryEntry>(
         "history",
         "a purchase",
         "One purchase of the store account. Omitted values are as in the runtime's guide.",
-        makeEmptyOwner: { _ in HistoryEntry() }
+        makeEmptyOwner: { _ in PurchaseHistoryEntry() }
     ) {
         Field.optional(
             "user",
@@ -259,7 +260,7 @@ extension StepForm {
 extension PhoneChange {
     var requiredCapabilities: [RequiredCapability] {
         var requiredCapabilities: [RequiredCapability] = []
-        if let act { requiredCapabilities.append(.change(act)) }
+        if let ownerAction { requiredCapabilities.append(.change(ownerAction)) }
         if let kind { requiredCapabilities.append(.kind(kind)) }
         if !vault.isEmpty { requiredCapabilities.append(.property(.vault)) }
         if history != nil { requiredCapabilities.append(.property(.history)) }

@@ -16,7 +16,8 @@ extension StepForm {
 extension StepTraits {
     /// Returns the traits of the step `probe`.
     ///
-    /// A baseline run omits the step, so that the state which it reads later is not cached.
+    /// A baseline run omits this step, so that the backend does not cache the state before the
+    /// final probes of the run.
     static func probe(of user: String) -> StepTraits {
         var traits = StepTraits(.probe)
         traits.users = [user]

@@ -26,12 +26,12 @@ extension ProviderPlan {
             "a provider's plan",
             "Planned responses of the fake \(provider) to the backend's next calls.",
             makeEmptyOwner: { _ in
-                ProviderPlan(provider: provider, answers: [], includesReads: defaultIncludesReads)
+                ProviderPlan(provider: provider, responses: [], includesReads: defaultIncludesReads)
             }
         ) {
             Field.value(
                 "responses",
-                \.answers,
+                \.responses,
                 .list(PlannedResponse.syntax),
                 default: [],
                 "The responses, one per call: a status, or a fault.",
@@ -51,7 +51,7 @@ extension ProviderPlan {
                 "Whether the planned responses also apply to calls that only read."
             )
         }.checking { plan, keys, reader in
-            guard plan.answers.isEmpty else { return }
+            guard plan.responses.isEmpty else { return }
             reader.fail(.missingKey("responses", of: "a provider's plan"), at: keys.node.location)
         }
     }
@@ -68,23 +68,23 @@ extension ProviderPlan.PlannedResponse {
         read: { node, reader in
             if node.json.int64 != nil { return .status(reader.count(node, in: 200...599)) }
             guard let text = reader.text(node) else { return nil }
-            if let answer = Self(spelling: text) { return answer }
+            if let answer = Self(notation: text) { return answer }
             reader.fail(
-                .unknownValue(text, valueKind: "response", allowed: spellings),
+                .unknownValue(text, valueKind: "response", allowed: notations),
                 at: node.location
             )
             return nil
         },
         write: { answer in
             if case .status(let status) = answer { return .number(status) }
-            return .text(answer.spelling)
+            return .text(answer.notation)
         }
     )
 }
 
 extension Field where Owner == ProviderPlan {
-    /// The field for the key `lost-response-of`, a short form for a list of usual responses of
-    /// which one is lost.
+    /// The field for the key `lost-response-of`: the number of the call whose response is lost,
+    /// while earlier calls get the usual response.
     fileprivate static var lostResponse: Field {
         Field(
             KeyShape(
@@ -95,8 +95,8 @@ extension Field where Owner == ProviderPlan {
             ),
             read: { node, plan, reader in
                 let index = reader.count(node, in: 1...20)
-                while plan.answers.count < index { plan.answers.append(.asUsual) }
-                if plan.answers[index - 1] != .asUsual {
+                while plan.responses.count < index { plan.responses.append(.asUsual) }
+                if plan.responses[index - 1] != .asUsual {
                     reader.fail(
                         .conflict(
                             "call \(index) has another response under 'responses'",
@@ -105,7 +105,7 @@ extension Field where Owner == ProviderPlan {
                         at: node.location
                     )
                 }
-                plan.answers[index - 1] = .loseResponse
+                plan.responses[index - 1] = .lostResponse
             },
             write: { _ in nil }
         )
@@ -138,7 +138,7 @@ extension StepForm {
             ),
             orMapping: ProviderPlan.grammar(.firebase).flow.mapped(
                 to: { $0 },
-                from: { $0 ?? ProviderPlan(provider: .firebase, answers: []) }
+                from: { $0 ?? ProviderPlan(provider: .firebase, responses: []) }
             ),
             takesMapping: { $0 != nil }
         ),
@@ -164,7 +164,7 @@ extension ProviderPlan {
 }
 
 extension StepTraits {
-    /// The traits of the step `firebase: rotate-keys`.
+    /// The traits of the step `firebase: rotate-keys`, which also affects the runs of other cases.
     static var keyRotation: StepTraits {
         var traits = StepTraits(.rotateKeys)
         traits.affectsConcurrentRuns = true

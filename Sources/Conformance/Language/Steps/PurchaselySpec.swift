@@ -60,7 +60,7 @@ package struct PurchaselySpec: Hashable, Codable, Sendable {
     package var expires: Duration?
     /// The value of the event's field `next_renewal_at`, relative to the start of the run; nil: the
     /// value of `effective_next_renewal_at`.
-    package var renews: Duration?
+    package var renewalTime: Duration?
 
     package init(name: String, user: String) {
         self.name = name
@@ -176,7 +176,7 @@ extension PurchaselySpec {
         )
         Field.optional(
             "renews",
-            \.renews,
+            \.renewalTime,
             .signedDuration,
             "The value of `next_renewal_at`, relative to the start of the run.",
             fallback: "the value of `expires`"

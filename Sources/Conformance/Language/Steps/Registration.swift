@@ -11,7 +11,7 @@ extension StepForm {
 }
 
 extension StepTraits {
-    static func registration(of user: String) -> StepTraits {
+    static func registrationTraits(of user: String) -> StepTraits {
         var traits = StepTraits(.register)
         traits.users = [user]
         traits.faultFreeForm = .register(user: user)

@@ -119,9 +119,9 @@ struct RestartForm: Hashable, Sendable {
     .companionKeys("phase", ["during"])
     .companionKeys("at-call", ["to"])
     .companionKeys("to", ["at-call"])
-    .mutuallyExclusive(["during", "time-zone"])
-    .mutuallyExclusive(["during", "at-call"])
-    .mutuallyExclusive(["time-zone", "at-call"])
+    .mutuallyExclusiveKeys(["during", "time-zone"])
+    .mutuallyExclusiveKeys(["during", "at-call"])
+    .mutuallyExclusiveKeys(["time-zone", "at-call"])
     .checking { form, keys, reader in
         guard form.position != nil, form.signal != .kill, let signal = keys["signal"] else {
             return

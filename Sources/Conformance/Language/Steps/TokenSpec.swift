@@ -128,7 +128,9 @@ extension TokenSpec {
 
 extension Contract {
     /// The steps that send the token of an earlier call again after its expiry, although this token
-    /// does not expire `soon`: the name of the earlier call, and the index of the step.
+    /// does not expire `soon`.
+    ///
+    /// Each element contains the name of the earlier call and the index of the step.
     var callsWithoutExpiringToken: [(call: String, step: Int)] {
         var callsWithExpiringToken: Set<String> = []
         var callsWithoutExpiry: [(call: String, step: Int)] = []

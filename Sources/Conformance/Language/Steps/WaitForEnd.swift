@@ -27,11 +27,11 @@ extension StepTraits {
 extension Contract {
     /// The steps that wait for the end of a period that does not end `soon`: the name of the
     /// delivery, and the index of the step.
-    var waitStepsWithoutSoonEnd: [(delivery: String, step: Int)] {
-        let all = given + steps
-        return all.enumerated().compactMap { index, step in
+    var waitStepsWithoutPeriodEndingSoon: [(delivery: String, step: Int)] {
+        let allSteps = given + steps
+        return allSteps.enumerated().compactMap { index, step in
             guard case .waitForEnd(let name) = step else { return nil }
-            let isEndingSoon = all.contains { step in
+            let isEndingSoon = allSteps.contains { step in
                 guard case .deliver(let delivery) = step, delivery.name == name,
                     case .event(let spec) = delivery.subject
                 else { return false }

@@ -18,7 +18,11 @@ extension RevenueCatState {
                 ControlMember("price", .number, "The price in US dollars."),
                 ControlMember("currency", .text, "The currency of payments."),
                 ControlMember("exchangeRate", .number, "Units of the currency per US dollar."),
-                ControlMember("entitlements", .texts, "The entitlements; empty for a consumable."),
+                ControlMember(
+                    "entitlements",
+                    .stringList,
+                    "The entitlements; empty for a consumable."
+                ),
                 ControlMember("basePlan", .text, "The base plan of the product on Play."),
             ],
             handler: putProduct

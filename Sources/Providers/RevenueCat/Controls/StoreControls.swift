@@ -58,7 +58,7 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let kind = StoreAction.Kind(rawValue: call.value) else {
-            throw .unknown(call.value, "the store", among: StoreAction.pathValues)
+            throw .unknownName(call.value, "the store", among: StoreAction.pathValues)
         }
         let action: StoreAction
         do throws(StoreAction.Refusal) {
@@ -160,19 +160,19 @@ extension StoreAction {
         member("newProduct", .text, "the ID of the new product.", of: [.changeProduct]),
         member(
             "store",
-            .open(EventSpec.stores),
+            .openChoice(EventSpec.stores),
             "the store of the purchase.",
             of: purchaseCreatingKinds
         ),
         member(
             "environment",
-            .open(environments),
+            .openChoice(environments),
             "the environment of the purchase.",
             of: purchaseCreatingKinds
         ),
         member(
             "period",
-            .open(periods),
+            .openChoice(periods),
             "the type of the first period.",
             of: purchaseCreatingKinds
         ),
@@ -198,7 +198,12 @@ extension StoreAction {
             "the duration, for example 3d.",
             of: [.extend, .pause, .temporaryGrant]
         ),
-        member("when", .open(effectTimes), "the time of the product change.", of: [.changeProduct]),
+        member(
+            "when",
+            .openChoice(effectTimes),
+            "the time of the product change.",
+            of: [.changeProduct]
+        ),
         member("approved", .flag, "whether the customer consents.", of: [.priceConsent]),
         member("amount", .integer, "the amount of virtual currency.", of: [.currency]),
         member("variant", .text, "the arm of the experiment.", of: [.enroll]),

@@ -26,7 +26,7 @@ extension RevenueCatState {
                     "Send only events of PRODUCTION or SANDBOX; null: both."
                 ),
                 ControlMember("app", .text, "Send only events of this app."),
-                ControlMember("types", .texts, "Send only events of these types."),
+                ControlMember("types", .stringList, "Send only events of these types."),
                 ControlMember("paywall-events", .flag, "Send paywall events (default true)."),
                 ControlMember(
                     "temporary-grants",
@@ -86,7 +86,7 @@ extension RevenueCatState {
     ///
     /// A secret is not shown, only whether it is set.
     private static func webhooksJSON(_ services: Services) -> JSONObject {
-        let all = services.revenueCat.webhooks.map { webhook in
+        let webhookObjects = services.revenueCat.webhooks.map { webhook in
             JSONValue.object(
                 .present([
                     ("id", .string(webhook.id)), ("url", .string(webhook.url)),
@@ -100,6 +100,6 @@ extension RevenueCatState {
                 ])
             )
         }
-        return ["webhooks": .array(all)]
+        return ["webhooks": .array(webhookObjects)]
     }
 }

@@ -87,7 +87,7 @@ package struct EventFactory: Sendable {
             var adjustedSpec = spec
             adjustedSpec.store = "RC_BILLING"
             var item = item(adjustedSpec)
-            item.payment = .paid(Self.price, local: Self.price)
+            item.payment = .paid(Self.price, localAmount: Self.price)
             return .lifecycle(identity(spec), item, .none)
         case let type where type.hasPrefix("PAYWALL_"):
             return .paywall(identity(spec), paywallVisit(spec))
@@ -100,13 +100,13 @@ package struct EventFactory: Sendable {
     private func identity(_ spec: EventSpec) -> RevenueCatEvent.Identity? {
         guard let user = spec.user else { return nil }
         let id = context.namespace.id(of: user)
-        let anonymous = context.namespace.anonymousID(of: user)
+        let anonymousID = context.namespace.anonymousID(of: user)
         let (currentID, originalID, aliases): (String, String, [String]) =
-            switch spec.knownBy {
-            case .appUserID: (id, anonymous, [anonymous, id])
-            case .aliases: (anonymous, anonymous, [anonymous, id])
-            case .originalAppUserID: (anonymous, id, [anonymous])
-            case .anonymous: (anonymous, anonymous, [anonymous])
+            switch spec.userIDLocation {
+            case .appUserID: (id, anonymousID, [anonymousID, id])
+            case .aliases: (anonymousID, anonymousID, [anonymousID, id])
+            case .originalAppUserID: (anonymousID, id, [anonymousID])
+            case .anonymous: (anonymousID, anonymousID, [anonymousID])
             }
         let eventTimeInMilliseconds = (context.base + spec.time).milliseconds
         return .init(
@@ -181,12 +181,12 @@ package struct EventFactory: Sendable {
     private func payment(_ spec: EventSpec) -> RevenueCatEvent.Payment {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
         // The family member with whom a purchase is shared pays nothing.
-        if spec.isFamilyShared == true { return .paid(0, local: 0) }
+        if spec.isFamilyShared == true { return .paid(0, localAmount: 0) }
         return switch spec.type {
         case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
-            .paid(Self.price, local: Self.price)
+            .paid(Self.price, localAmount: Self.price)
         case "CANCELLATION" where spec.reason == "CUSTOMER_SUPPORT":
-            .refunded(Self.price, local: Self.price)
+            .refunded(Self.price, localAmount: Self.price)
         default: .none
         }
     }
@@ -247,7 +247,7 @@ package struct EventFactory: Sendable {
         if let expires = spec.expires { return expires }
         // The expiration of a refunded or ended subscription is in the past (RevenueCat fact sheet,
         // section 3, rows 3 and 13).
-        return spec.isOver ? spec.time - .seconds(60) : purchased(spec) + .days(30)
+        return spec.endsSubscription ? spec.time - .seconds(60) : purchased(spec) + .days(30)
     }
 
     /// Returns the entitlements of the product in an event.

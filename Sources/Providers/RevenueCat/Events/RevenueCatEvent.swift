@@ -140,12 +140,13 @@ package struct RevenueCatEvent: Hashable, Sendable {
     package enum Payment: Hashable, Sendable {
         case none
         /// The amount that was paid, in US dollars and in the currency of the purchase.
-        case paid(Double, local: Double)
+        case paid(Double, localAmount: Double)
         /// The amount that was refunded, in US dollars and in the currency of the purchase.
-        case refunded(Double, local: Double)
+        case refunded(Double, localAmount: Double)
     }
 
-    /// The facts that events of only one lifecycle type contain.
+    /// The facts that only lifecycle events of one type contain, such as the reason of a
+    /// cancellation.
     package enum LifecycleDetail: Hashable, Sendable {
         case none
         case renewed(isTrialConversion: Bool)

@@ -30,11 +30,11 @@ package enum RevenueCatEventWriter {
         switch event.content {
         case .lifecycle(let identity, let item, let detail):
             var fields = self.identity(identity)
-            add(lifecycle(item, event), to: &fields)
+            addMembers(lifecycle(item, event), to: &fields)
             if let experiments = identity?.experiments, !experiments.isEmpty {
                 fields["experiments"] = .array(experiments)
             }
-            add(self.detail(detail), to: &fields)
+            addMembers(self.detail(detail), to: &fields)
             setEmptyMembers(&fields, of: event.type)
             return fields
         case .transfer(let transfer): return self.transfer(transfer, event.appID)
@@ -49,7 +49,7 @@ package enum RevenueCatEventWriter {
             return priceConsent(identity, item, event.appID)
         case .alias(let identity, let item):
             var fields = self.identity(identity)
-            add(app(event.appID, item.store), to: &fields)
+            addMembers(appMembers(event.appID, item.store), to: &fields)
             return fields
         case .paywall(let identity, let visit): return paywall(identity, visit, event)
         }
@@ -60,7 +60,7 @@ package enum RevenueCatEventWriter {
     /// Returns the member with the app ID.
     ///
     /// Captured events about promotional grants lack this member.
-    private static func app(_ id: String, _ store: String) -> JSONObject {
+    private static func appMembers(_ id: String, _ store: String) -> JSONObject {
         store == "PROMOTIONAL" ? [:] : ["app_id": .string(id)]
     }
 
@@ -100,9 +100,9 @@ package enum RevenueCatEventWriter {
             "currency": text(item.currency),
             "offer_code": text(item.offerCode),
         ]
-        add(app(event.appID, item.store), to: &fields)
-        add(payment(item.payment), to: &fields)
-        add(revenueShares(item, event.type), to: &fields)
+        addMembers(appMembers(event.appID, item.store), to: &fields)
+        addMembers(payment(item.payment), to: &fields)
+        addMembers(revenueShares(item, event.type), to: &fields)
         return fields
     }
 
@@ -123,14 +123,14 @@ package enum RevenueCatEventWriter {
     ///
     /// They are zero for every type without a payment (samples and captures).
     private static func payment(_ payment: RevenueCatEvent.Payment) -> JSONObject {
-        let (amountInUSD, local): (Double, Double) =
+        let (amountInUSD, localAmount): (Double, Double) =
             switch payment {
             case .none: (0, 0)
-            case .paid(let amountInUSD, let local): (amountInUSD, local)
-            case .refunded(let amountInUSD, let local): (-amountInUSD, -local)
+            case .paid(let amountInUSD, let localAmount): (amountInUSD, localAmount)
+            case .refunded(let amountInUSD, let localAmount): (-amountInUSD, -localAmount)
             }
         return [
-            "price": number(amountInUSD), "price_in_purchased_currency": number(local),
+            "price": number(amountInUSD), "price_in_purchased_currency": number(localAmount),
         ]
     }
 
@@ -143,10 +143,10 @@ package enum RevenueCatEventWriter {
     {
         switch item.store {
         case "PROMOTIONAL":
-            // From captures: the tax is null for a grant and for its end, and zero for a
-            // revocation.
+            // In captures, the tax is null for the start and the end of a promotional grant, and
+            // zero for its revocation.
             let tax: JSONValue = type == "CANCELLATION" ? 0 : .null
-            return merged(
+            return mergedObject(
                 [
                     "tax_percentage": tax, "commission_percentage": tax, "takehome_percentage": 1,
                     "metadata": .null, "renewal_number": .null,
@@ -154,10 +154,10 @@ package enum RevenueCatEventWriter {
                 discounts(type)
             )
         case "STRIPE":
-            // From captures: `price_id` is undocumented, and the tax is null when nothing was
-            // charged.
+            // In captures, the tax is null when nothing was charged, and Stripe events contain the
+            // undocumented member `price_id`.
             let isUncharged = type == "BILLING_ISSUE" || type == "EXPIRATION"
-            return merged(
+            return mergedObject(
                 [
                     "tax_percentage": isUncharged ? .null : 0, "commission_percentage": 0,
                     "takehome_percentage": 1, "metadata": [:],
@@ -170,8 +170,8 @@ package enum RevenueCatEventWriter {
             // The documentation's samples for this store contain only this member.
             return ["takehome_percentage": number(0.7)]
         default:
-            // From the documentation's samples of 2026, in which only a reversed refund has a
-            // renewal number.
+            // The values are those of the documentation's samples of 2026, in which only a reversed
+            // refund has a renewal number.
             var fields: JSONObject = [
                 "tax_percentage": number(0), "commission_percentage": number(0.3),
                 "takehome_percentage": number(0.7),
@@ -184,9 +184,10 @@ package enum RevenueCatEventWriter {
         }
     }
 
-    /// Returns the members about discounts, which only the three purchase types have (documented).
+    /// Returns the members about discounts, which only the events about a first purchase, a renewal
+    /// and a one-time purchase have (documented).
     ///
-    /// They are null in every captured event.
+    /// The values of these members are null in every captured event.
     private static func discounts(_ type: String) -> JSONObject {
         guard ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) else {
             return [:]
@@ -213,14 +214,14 @@ package enum RevenueCatEventWriter {
 
     /// The members whose value is always null, by the type of the event.
     private static let emptyMembers: [String: [String]] = [
-        // From a capture of the dashboard's test event, in which fifteen members are null.
+        // In a capture of the dashboard's test event, these fifteen members are null.
         "TEST": [
             "entitlement_id", "entitlement_ids", "presented_offering_id", "transaction_id",
             "original_transaction_id", "is_family_share", "currency", "price",
             "price_in_purchased_currency", "takehome_percentage", "offer_code", "tax_percentage",
             "commission_percentage", "metadata", "renewal_number",
         ],
-        // From the documentation's sample of an invoice event.
+        // In the documentation's sample of an invoice event, these members are null.
         "INVOICE_ISSUANCE": [
             "period_type", "expiration_at_ms", "entitlement_ids", "transaction_id",
             "original_transaction_id", "takehome_percentage", "tax_percentage",
@@ -240,8 +241,8 @@ package enum RevenueCatEventWriter {
         _ transfer: RevenueCatEvent.Transfer,
         _ appID: String
     ) -> JSONObject {
-        merged(
-            app(appID, transfer.store),
+        mergedObject(
+            appMembers(appID, transfer.store),
             [
                 "store": .string(transfer.store),
                 "environment": .string(transfer.environment),
@@ -256,8 +257,8 @@ package enum RevenueCatEventWriter {
         _ item: RevenueCatEvent.PurchasedItem,
         _ appID: String
     ) -> JSONObject {
-        merged(
-            app(appID, item.store),
+        mergedObject(
+            appMembers(appID, item.store),
             [
                 "app_user_id": text(identity?.currentID),
                 "purchased_at_ms": time(item.purchased),
@@ -278,8 +279,8 @@ package enum RevenueCatEventWriter {
     ) -> JSONObject {
         var fields = self.identity(identity)
         fields["original_app_user_id"] = nil
-        add(app(appID, item.store), to: &fields)
-        add(
+        addMembers(appMembers(appID, item.store), to: &fields)
+        addMembers(
             [
                 "adjustments": [
                     [
@@ -311,7 +312,7 @@ package enum RevenueCatEventWriter {
     ) -> JSONObject {
         var fields = self.identity(identity)
         fields["subscriber_attributes"] = nil
-        add(
+        addMembers(
             [
                 "experiment_id": .string(enrollment.experimentID),
                 "experiment_variant": .string(enrollment.variant),
@@ -348,8 +349,8 @@ package enum RevenueCatEventWriter {
         _ appID: String
     ) -> JSONObject {
         var fields = self.identity(identity)
-        add(app(appID, item.store), to: &fields)
-        add(
+        addMembers(appMembers(appID, item.store), to: &fields)
+        addMembers(
             [
                 "product_id": .string(item.product),
                 "transaction_id": .string(item.transactionID),
@@ -403,13 +404,13 @@ package enum RevenueCatEventWriter {
 
     private static func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
 
-    private static func add(_ newMembers: JSONObject, to fields: inout JSONObject) {
+    private static func addMembers(_ newMembers: JSONObject, to fields: inout JSONObject) {
         for member in newMembers.members { fields[member.key] = member.value }
     }
 
-    private static func merged(_ left: JSONObject, _ right: JSONObject) -> JSONObject {
+    private static func mergedObject(_ left: JSONObject, _ right: JSONObject) -> JSONObject {
         var result = left
-        add(right, to: &result)
+        addMembers(right, to: &result)
         return result
     }
 }

@@ -18,7 +18,7 @@ extension RevenueCatState {
     /// An event that the model itself created must not be applied again.
     package mutating func apply(_ body: JSONValue) {
         guard let event = body["event"]?.object, let type = event["type"]?.string,
-            let asOf = Self.instant(event["event_timestamp_ms"])
+            let asOf = Self.instantFromMilliseconds(event["event_timestamp_ms"])
         else { return }
         if type == "TRANSFER" {
             applyTransfer(event, asOf)
@@ -27,15 +27,15 @@ extension RevenueCatState {
         guard Self.stateEventTypes.contains(type), let customerNumber = customer(of: event, asOf),
             let name = event["product_id"]?.string
         else { return }
-        let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
-        let product = parts.first ?? name
+        let productIDParts = name.split(separator: ":", maxSplits: 1).map(String.init)
+        let product = productIDParts.first ?? name
         if tryRefundOneTimePurchase(event, type, product, of: customerNumber) { return }
         let previousPurchase = customers[customerNumber]?.subscriptions[product]
         var purchase = Self.purchase(event, asOf, product, after: previousPurchase)
-        purchase.planID = parts.count == 2 ? parts[1] : nil
+        purchase.planID = productIDParts.count == 2 ? productIDParts[1] : nil
         if type == "NON_RENEWING_PURCHASE", purchase.store != "PROMOTIONAL" {
             purchase.isOneTime = true
-            customers[customerNumber]?.put(purchase)
+            customers[customerNumber]?.putPurchase(purchase)
             return
         }
         if let previousPurchase,
@@ -48,7 +48,7 @@ extension RevenueCatState {
         purchase.beganAt = startsPeriod ? purchase.purchased : previousPurchase?.beganAt
         if purchase.price == 0, let previousPurchase { purchase.price = previousPurchase.price }
         Self.applyTypeSpecificFields(&purchase, type, event, after: previousPurchase)
-        customers[customerNumber]?.put(purchase)
+        customers[customerNumber]?.putPurchase(purchase)
     }
 
     /// Returns whether the event refunds a one-time purchase.
@@ -63,7 +63,7 @@ extension RevenueCatState {
         guard type == "CANCELLATION", event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
             let refundablePurchase = customers[customerNumber]?.oneTime[product]?.last
         else { return false }
-        customers[customerNumber]?.hideRefunded(refundablePurchase)
+        customers[customerNumber]?.hideRefundedPurchase(refundablePurchase)
         return true
     }
 
@@ -79,7 +79,7 @@ extension RevenueCatState {
         than previousPurchase: Purchase
     ) -> Bool {
         guard type == "EXPIRATION", let oldPeriodStart = previousPurchase.beganAt,
-            let purchased = instant(event["purchased_at_ms"])
+            let purchased = instantFromMilliseconds(event["purchased_at_ms"])
         else { return false }
         return purchased < oldPeriodStart
     }
@@ -91,7 +91,7 @@ extension RevenueCatState {
         _ product: String,
         after previousPurchase: Purchase?
     ) -> Purchase {
-        let purchased = instant(event["purchased_at_ms"]) ?? asOf
+        let purchased = instantFromMilliseconds(event["purchased_at_ms"]) ?? asOf
         let transaction = event["transaction_id"]?.string ?? product
         var purchase = Purchase(
             productID: product,
@@ -100,7 +100,7 @@ extension RevenueCatState {
             period: event["period_type"]?.string ?? "NORMAL",
             purchased: purchased,
             originallyPurchased: previousPurchase?.originallyPurchased ?? purchased,
-            expires: instant(event["expiration_at_ms"]),
+            expires: instantFromMilliseconds(event["expiration_at_ms"]),
             transactionID: transaction,
             originalTransactionID: event["original_transaction_id"]?.string ?? transaction,
             priceUSD: event["price"] ?? 0,
@@ -144,19 +144,19 @@ extension RevenueCatState {
             }
         case "BILLING_ISSUE":
             purchase.billingIssue = asOf
-            purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
+            purchase.graceEnd = instantFromMilliseconds(event["grace_period_expiration_at_ms"])
         case "EXPIRATION":
             purchase.unsubscribed = previousPurchase?.unsubscribed ?? asOf
             // A refund ends the period. The expiration event that follows must not undo the refund.
             if previousPurchase?.transactionID == purchase.transactionID {
                 purchase.refunded = previousPurchase?.refunded
             }
-            // Captured expiration events contain an expiration date far in the future. The
-            // subscription has ended nevertheless.
+            // The subscription ends now at the latest, because captured expiration events contain
+            // an expiration date far in the future.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
         case "SUBSCRIPTION_PAUSED":
             purchase.graceEnd = previousPurchase?.graceEnd
-            purchase.resume = instant(event["auto_resume_at_ms"])
+            purchase.resume = instantFromMilliseconds(event["auto_resume_at_ms"])
         // For all other types, the dates of the event contain all information.
         default: break
         }
@@ -166,9 +166,11 @@ extension RevenueCatState {
         let previousOwners = event["transferred_from"]?.array?.compactMap(\.string) ?? []
         let newOwners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
         guard let newOwner = newOwners.first else { return }
-        let target = customer(named: newOwners, original: newOwner, asOf)
+        let newOwnerNumber = customer(named: newOwners, original: newOwner, asOf)
         for loser in previousOwners {
-            if let source = customerByID[loser] { movePurchases(from: source, to: target) }
+            if let loserNumber = customerByID[loser] {
+                movePurchases(from: loserNumber, to: newOwnerNumber)
+            }
         }
     }
 

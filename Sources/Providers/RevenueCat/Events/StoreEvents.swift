@@ -11,7 +11,7 @@ extension RevenueCatState {
 
     /// The payment that an event about a purchase reports: none, the price of the purchase, or a
     /// refund of the price.
-    enum Payment { case none, price, refund }
+    enum PaymentKind { case none, price, refund }
 
     /// The country that the SDK's latest request reports.
     ///
@@ -48,12 +48,12 @@ extension RevenueCatState {
     mutating func emit(
         _ type: String,
         _ purchase: Purchase,
-        of number: Int,
+        of customerNumber: Int,
         at time: Instant,
-        payment: Payment = .none,
+        payment: PaymentKind = .none,
         _ detail: RevenueCatEvent.LifecycleDetail = .none
     ) {
-        guard let customer = customers[number] else { return }
+        guard let customer = customers[customerNumber] else { return }
         emitNewEvent(
             type,
             .lifecycle(Self.identity(customer), item(purchase, payment), detail),
@@ -61,8 +61,8 @@ extension RevenueCatState {
         )
         switch payment {
         case .price where Self.paymentTypes.contains(type):
-            grantCurrencies(purchase, of: number, sign: 1, at: time)
-        case .refund: grantCurrencies(purchase, of: number, sign: -1, at: time)
+            grantCurrencies(purchase, of: customerNumber, sign: 1, at: time)
+        case .refund: grantCurrencies(purchase, of: customerNumber, sign: -1, at: time)
         // Nothing was paid, or the event repeats a payment that an earlier event reported.
         case .price, .none: break
         }
@@ -76,7 +76,7 @@ extension RevenueCatState {
     /// Sends the events about this change.
     private mutating func grantCurrencies(
         _ purchase: Purchase,
-        of number: Int,
+        of customerNumber: Int,
         sign: Int64,
         at time: Instant
     ) {
@@ -87,7 +87,7 @@ extension RevenueCatState {
             )
             guard grantedAmount != 0 else { continue }
             let amount = grantedAmount.multiplyingSaturated(sign)
-            emitVirtualCurrency(purchase, of: number, amount: amount, code: code, at: time)
+            emitVirtualCurrency(purchase, of: customerNumber, amount: amount, code: code, at: time)
         }
     }
 
@@ -102,7 +102,7 @@ extension RevenueCatState {
         return identity
     }
 
-    private func item(_ purchase: Purchase, _ payment: Payment = .none)
+    private func item(_ purchase: Purchase, _ payment: PaymentKind = .none)
         -> RevenueCatEvent.PurchasedItem
     {
         var item = RevenueCatEvent.PurchasedItem(
@@ -122,12 +122,14 @@ extension RevenueCatState {
         item.offerCode = purchase.offerCode
         item.isFamilyShared = purchase.isFamilyShared
         item.renewalNumber = purchase.renewalNumber
-        let (amountInUSD, local) = (Self.amount(purchase.priceUSD), Self.amount(purchase.price))
+        let (amountInUSD, localAmount) = (
+            Self.amount(purchase.priceUSD), Self.amount(purchase.price)
+        )
         item.payment =
             switch payment {
             case .none: .none
-            case .price: .paid(amountInUSD, local: local)
-            case .refund: .refunded(amountInUSD, local: local)
+            case .price: .paid(amountInUSD, localAmount: localAmount)
+            case .refund: .refunded(amountInUSD, localAmount: localAmount)
             }
         return item
     }
@@ -155,8 +157,9 @@ extension RevenueCatState {
         emitNewEvent("TRANSFER", .transfer(transfer), at: time)
     }
 
-    mutating func emitTemporaryGrant(_ purchase: Purchase, of number: Int, at time: Instant) {
-        guard let customer = customers[number] else { return }
+    mutating func emitTemporaryGrant(_ purchase: Purchase, of customerNumber: Int, at time: Instant)
+    {
+        guard let customer = customers[customerNumber] else { return }
         emitNewEvent(
             "TEMPORARY_ENTITLEMENT_GRANT",
             .temporaryGrant(Self.identity(customer), item(purchase)),
@@ -187,7 +190,7 @@ extension RevenueCatState {
 
     mutating func emitVirtualCurrency(
         _ purchase: Purchase,
-        of number: Int,
+        of customerNumber: Int,
         amount: Int64,
         code: String = "CRD",
         at time: Instant
@@ -197,9 +200,9 @@ extension RevenueCatState {
             ?? VirtualCurrency(name: "Credits", description: "Credits to spend", made: time)
         currencies = (currencies ?? [:]).merging([code: knownCurrency]) { old, _ in old }
         // A balance never falls below zero, so no more than the balance is taken back.
-        let amount = max(amount, -(customers[number]?.balances?[code] ?? 0))
-        changeBalances(number, [code: amount])
-        guard let customer = customers[number] else { return }
+        let amount = max(amount, -(customers[customerNumber]?.balances?[code] ?? 0))
+        changeBalances(customerNumber, [code: amount])
+        guard let customer = customers[customerNumber] else { return }
         let id = newEventID()
         let currency = RevenueCatEvent.CurrencyTransaction(
             amount: amount,
@@ -217,14 +220,14 @@ extension RevenueCatState {
         )
     }
 
-    mutating func emitEnrollment(_ variant: String, of number: Int, at time: Instant) {
-        guard let customer = customers[number] else { return }
+    mutating func emitEnrollment(_ variant: String, of customerNumber: Int, at time: Instant) {
+        guard let customer = customers[customerNumber] else { return }
         let enrollment = RevenueCatEvent.Enrollment(
             experimentID: "prexp" + ids.hex(10),
             variant: variant,
             offering: "experiment_offering_" + variant
         )
-        customers[number]?.experiments.append([
+        customers[customerNumber]?.experiments.append([
             "experiment_id": .string(enrollment.experimentID),
             "experiment_variant": .string(variant),
             "enrolled_at_ms": .integer(time.milliseconds),
@@ -238,11 +241,11 @@ extension RevenueCatState {
 
     mutating func emitPriceConsent(
         _ purchase: Purchase,
-        of number: Int,
+        of customerNumber: Int,
         isApproved: Bool,
         at time: Instant
     ) {
-        guard let customer = customers[number] else { return }
+        guard let customer = customers[customerNumber] else { return }
         emitNewEvent(
             "PRICE_INCREASE_CONSENT_" + (isApproved ? "APPROVED" : "REQUIRED"),
             .priceConsent(Self.identity(customer), item(purchase)),
@@ -253,8 +256,8 @@ extension RevenueCatState {
     /// Sends an event about an unpaid invoice of RevenueCat's own billing.
     ///
     /// Nothing is bought yet.
-    mutating func emitInvoice(_ purchase: Purchase, of number: Int, at time: Instant) {
-        emit("INVOICE_ISSUANCE", purchase, of: number, at: time, payment: .price)
+    mutating func emitInvoice(_ purchase: Purchase, of customerNumber: Int, at time: Instant) {
+        emit("INVOICE_ISSUANCE", purchase, of: customerNumber, at: time, payment: .price)
     }
 
     /// Sends the event of the dashboard's test button.
@@ -289,8 +292,8 @@ extension RevenueCatState {
         emitNewEvent("TEST", .lifecycle(identity, item, .none), id: id, at: time)
     }
 
-    mutating func emitPaywall(_ type: String, of number: Int, at time: Instant) {
-        guard let customer = customers[number] else { return }
+    mutating func emitPaywall(_ type: String, of customerNumber: Int, at time: Instant) {
+        guard let customer = customers[customerNumber] else { return }
         let id = newEventID()
         let visit = RevenueCatEvent.PaywallVisit(
             paywall: "pw_" + ids.hex(8),

@@ -7,7 +7,7 @@ extension RevenueCatState {
     ]
 
     /// Returns the response with a customer; creates the customer if the App User ID is unknown.
-    mutating func readCustomer(_ id: String, _ call: Call) -> HTTPMessage.Response {
+    mutating func readCustomer(_ id: String, _ call: CallV1) -> HTTPMessage.Response {
         let isNewCustomer = customerByID[id] == nil
         let customerNumber = customer(named: [id], original: id, call.now)
         // Only a read by a device updates `last_seen`. Backends do not send the header
@@ -22,7 +22,7 @@ extension RevenueCatState {
 
     mutating func deleteCustomer(
         _ id: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
         guard let customerNumber = customerByID[id] else {
@@ -33,7 +33,7 @@ extension RevenueCatState {
         return HTTPMessage.Response(200, json: ["app_user_id": .string(id), "deleted": true])
     }
 
-    mutating func logIn(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
+    mutating func logIn(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
         let currentUserID = try Self.validAppUserID(call.body["app_user_id"]?.string ?? "")
         let newUserID = try Self.validAppUserID(call.body["new_app_user_id"]?.string ?? "")
         saveLaggedState(at: call.now)
@@ -43,7 +43,7 @@ extension RevenueCatState {
 
     mutating func setRestoreBehavior(
         _ id: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
         let name = call.body["restore_behavior"]?.string ?? ""
@@ -59,7 +59,7 @@ extension RevenueCatState {
 
     mutating func setAttributes(
         _ id: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         guard let attributes = call.body["attributes"]?.object else {
             throw RevenueCatError(
@@ -143,13 +143,13 @@ extension RevenueCatState {
 
     mutating func offerings(
         _ id: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.publicKey, call)
         // The public key of an app determines the store. An older public key does not, so the
         // request must name its platform.
         if call.platform != nil || !call.hasAppKey { try requirePlatform(call) }
-        let override = customerByID[id].flatMap { customers[$0]?.offeringOverride }
+        let overridingOfferingID = customerByID[id].flatMap { customers[$0]?.offeringOverride }
         let packages: [JSONValue] = catalog.sellableProductIDs.map { product in
             let days = catalog.product(product).days
             let name =
@@ -165,13 +165,13 @@ extension RevenueCatState {
         }
         // The offering that overrides the standard one must be in the list too.
         var offerings = [("default", "The standard offering")]
-        if let override, override != "default" {
-            offerings.append((override, "An offering for single customers"))
+        if let overridingOfferingID, overridingOfferingID != "default" {
+            offerings.append((overridingOfferingID, "An offering for single customers"))
         }
         return HTTPMessage.Response(
             200,
             json: [
-                "current_offering_id": .string(override ?? "default"),
+                "current_offering_id": .string(overridingOfferingID ?? "default"),
                 "offerings": .array(
                     offerings.map { name, description in
                         [
@@ -187,7 +187,7 @@ extension RevenueCatState {
     mutating func overrideOffering(
         _ id: String,
         _ remainingPath: [String],
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
         let customerNumber = recordActivity(id, call.now)
@@ -200,7 +200,7 @@ extension RevenueCatState {
         return customerInfo(customerNumber, 201, call)
     }
 
-    func requirePlatform(_ call: Call) throws(RevenueCatError) {
+    func requirePlatform(_ call: CallV1) throws(RevenueCatError) {
         guard let platform = call.platform, Self.platforms.contains(platform.lowercased()) else {
             throw RevenueCatError(400, 7000, "Invalid platform.")
         }

@@ -7,7 +7,7 @@ extension RevenueCatState {
         _ id: String,
         _ entitlement: String,
         _ verb: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
         guard ["promotional", "revoke_promotionals"].contains(verb) else {
@@ -19,14 +19,14 @@ extension RevenueCatState {
                 var action = StoreAction(.grant, user: id)
                 action.entitlement = entitlement
                 action.duration = call.body["duration"]?.string
-                let end = try Self.date("end_time_ms", call)
+                let end = try Self.requestedTime("end_time_ms", call)
                 guard action.duration != nil || end != nil else {
                     throw StoreAction.Refusal("duration or end_time_ms is required.")
                 }
                 if let end, end <= call.now {
                     throw StoreAction.Refusal("end_time_ms must lie in the future.")
                 }
-                let start = try Self.date("start_time_ms", call)
+                let start = try Self.requestedTime("start_time_ms", call)
                 try grant(action, from: start, until: end, call.now)
                 return customerInfo(customerByID[id] ?? 0, 201, call)
             }
@@ -40,15 +40,15 @@ extension RevenueCatState {
 
     /// Returns a date from a member of the request body that contains milliseconds; nil when the
     /// member is missing.
-    private static func date(
+    private static func requestedTime(
         _ name: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(StoreAction.Refusal) -> Instant? {
         guard let milliseconds = call.body[name]?.int64 else { return nil }
-        guard let date = RequestDate(milliseconds: milliseconds) else {
+        guard let requestedTime = RequestDate(milliseconds: milliseconds) else {
             throw StoreAction.Refusal("\(name) must lie within \(RequestDate.acceptedRangeText).")
         }
-        return date.instant
+        return requestedTime.instant
     }
 
     /// Carries out the operations of REST v1 on a single purchase.
@@ -59,7 +59,7 @@ extension RevenueCatState {
     mutating func handlePlayAction(
         _ id: String,
         _ remainingPath: [String],
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
         // In the path `…/subscriptions/{product}/{txn}/cancel`, the transaction precedes the verb.
@@ -106,7 +106,7 @@ extension RevenueCatState {
         _ purchase: Purchase,
         of id: String,
         _ customerNumber: Int,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         guard ["APP_STORE", "MAC_APP_STORE"].contains(purchase.store) else {
             throw RevenueCatError(400, 7226, "Only App Store subscriptions can be extended.")
@@ -132,7 +132,7 @@ extension RevenueCatState {
         _ verb: String,
         of id: String,
         _ purchase: Purchase,
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> StoreAction {
         var action = StoreAction(.extend, user: id)
         action.product = purchase.productID
@@ -140,7 +140,7 @@ extension RevenueCatState {
         case "defer":
             let time: Instant?
             do throws(StoreAction.Refusal) {
-                time = try Self.date("expiry_time_ms", call)
+                time = try Self.requestedTime("expiry_time_ms", call)
             } catch {
                 throw RevenueCatError(400, 7226, error.description)
             }

@@ -4,7 +4,7 @@ package import Conformance
 extension RevenueCatState {
     enum APIKeyKind { case secret, publicKey, any }
 
-    struct Call {
+    struct CallV1 {
         let request: HTTPMessage.Request
         let body: JSONObject
         let now: Instant
@@ -14,8 +14,8 @@ extension RevenueCatState {
 
         /// Whether the request's API key is the public key of one app in one store.
         var hasAppKey: Bool {
-            let sent = request.authorization?.credential ?? ""
-            return RevenueCatState.publicKeyPrefixes.contains(where: sent.hasPrefix)
+            let sentAuthorization = request.authorization?.credential ?? ""
+            return RevenueCatState.publicKeyPrefixes.contains(where: sentAuthorization.hasPrefix)
         }
     }
 
@@ -44,8 +44,9 @@ extension RevenueCatState {
 
     /// Returns the 429 response of the REST version that was called.
     ///
-    /// Its body and its header contain the requested pause in milliseconds (RevenueCat fact sheet,
-    /// sections 4.3 and 4.4).
+    /// The body contains the requested pause in milliseconds (RevenueCat fact sheet, sections 4.3
+    /// and 4.4). The setting `retryAfterUnit` selects milliseconds or seconds for the header
+    /// `Retry-After`.
     func rateLimitedResponse(_ milliseconds: Int64, isV2: Bool) -> HTTPMessage.Response {
         let message = "Rate limit exceeded"
         var response =
@@ -88,7 +89,7 @@ extension RevenueCatState {
             }
             body = object
         }
-        let call = Call(request: request, body: body, now: now, usesSecretKey: usesSecretKey)
+        let call = CallV1(request: request, body: body, now: now, usesSecretKey: usesSecretKey)
         return addingRateLimitFields(try handleV1Call(Array(segments.dropFirst()), call))
     }
 
@@ -96,21 +97,23 @@ extension RevenueCatState {
 
     /// Returns whether the caller has a secret API key; throws when the caller's key is not valid.
     ///
-    /// While the fake itself has no key, every caller without the public key of an app counts as
-    /// one.
+    /// While the fake itself has no key, a caller without the public key of an app counts as a
+    /// caller with a secret key.
     private func authorize(
         _ request: HTTPMessage.Request,
         _ version: String
     ) throws(RevenueCatError) -> Bool {
-        let sent = request.authorization
-        let isPublic = Self.publicKeyPrefixes.contains { sent?.credential.hasPrefix($0) ?? false }
+        let sentAuthorization = request.authorization
+        let isPublic = Self.publicKeyPrefixes.contains {
+            sentAuthorization?.credential.hasPrefix($0) ?? false
+        }
         guard let key else { return !isPublic }
-        guard let sent, sent.scheme == "bearer" else {
+        guard let sentAuthorization, sentAuthorization.scheme == "bearer" else {
             throw version == "v2"
                 ? RevenueCatError(v2: 401, "authentication_error", "Invalid API key.")
                 : RevenueCatError(401, 7224, "Invalid auth token.")
         }
-        guard isPublic || sent.credential == key.exposed else {
+        guard isPublic || sentAuthorization.credential == key.exposed else {
             throw version == "v2"
                 ? RevenueCatError(v2: 401, "authentication_error", "Invalid API key.")
                 : RevenueCatError(401, 7225, "Invalid API Key.")
@@ -118,7 +121,7 @@ extension RevenueCatState {
         return !isPublic
     }
 
-    func requireKey(_ kind: APIKeyKind, _ call: Call) throws(RevenueCatError) {
+    func requireKey(_ kind: APIKeyKind, _ call: CallV1) throws(RevenueCatError) {
         switch kind {
         case .any: break
         case .secret:
@@ -168,12 +171,12 @@ extension RevenueCatState {
 
     private mutating func handleV1Call(
         _ path: [String],
-        _ call: Call
+        _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let (operation, values) = V1Operation.table.find(call.request.method, path),
+        guard let (operation, values) = V1Operation.table.findOperation(call.request.method, path),
             let operation
         else { throw .notFound }
-        // The paths of two operations do not contain the ID of a customer.
+        // The paths of the operations `receipts` and `logIn` do not contain the ID of a customer.
         let isCustomerOperation = operation != .receipts && operation != .logIn
         let id = isCustomerOperation ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
         let remainingPath = Array(path.dropFirst(2))
@@ -208,7 +211,7 @@ extension RevenueCatState {
     mutating func customerInfo(
         _ number: Int,
         _ status: Int,
-        _ call: Call,
+        _ call: CallV1,
         extra: JSONObject = JSONObject()
     ) -> HTTPMessage.Response {
         guard let customer = laggedCustomer(number, at: call.now) ?? customers[number] else {

@@ -2,7 +2,7 @@ internal import Conformance
 
 /// The operation of REST v1 with which an app reports a purchase by its receipt.
 extension RevenueCatState {
-    mutating func receipt(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
+    mutating func receipt(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.publicKey, call)
         try requirePlatform(call)
         let body = call.body
@@ -31,15 +31,15 @@ extension RevenueCatState {
                 "The receipt is already in use by another subscriber."
             )
         }
-        let number = recordActivity(user, call.now, platform: call.platform)
+        let customerNumber = recordActivity(user, call.now, platform: call.platform)
         var purchasedItems = JSONObject()
-        for purchase in customers[number]?.purchases ?? [] {
+        for purchase in customers[customerNumber]?.purchases ?? [] {
             purchasedItems[purchase.productID] = [
                 "should_consume": .bool(purchase.isOneTime && purchase.entitlements.isEmpty)
             ]
         }
         return customerInfo(
-            number,
+            customerNumber,
             200,
             call,
             extra: ["purchased_products": .object(purchasedItems)]
@@ -53,7 +53,7 @@ extension RevenueCatState {
         _ token: String,
         of user: String,
         from store: String,
-        _ call: Call
+        _ call: CallV1
     ) throws(StoreAction.Refusal) {
         let body = call.body
         if let owner = customers.owners(of: .receipt(token)).first?.customer {
@@ -65,8 +65,8 @@ extension RevenueCatState {
         if let named = body["product_id"]?.string {
             product = named
         } else if body["is_restore"]?.bool == true {
-            // The restored receipt belongs to no purchase, so only the customer is recorded as
-            // seen.
+            // The restored receipt belongs to no purchase, so only the time of the customer's
+            // activity is recorded.
             _ = recordActivity(user, call.now, platform: call.platform)
             return
         } else {
@@ -84,8 +84,9 @@ extension RevenueCatState {
             action.environment = "SANDBOX"
         }
         let eventsBeforePurchase = takeEvents()
-        // Also after a refused purchase, the pending events must be as they were before.
-        defer { for event in eventsBeforePurchase.reversed() { emitFirst(event) } }
+        // Puts the earlier pending events back before the new ones, even if the purchase was
+        // refused.
+        defer { for event in eventsBeforePurchase.reversed() { emitBeforeQueuedEvents(event) } }
         try carryOut(action, at: call.now)
         attachReceiptToken(token, user, product)
         if body["create_events"]?.bool == false { _ = takeEvents() }
@@ -93,17 +94,18 @@ extension RevenueCatState {
 
     /// Saves the receipt's token with the purchase.
     ///
-    /// Events do not contain the token, but transaction IDs.
+    /// The event about the purchase does not contain the token, so the purchase has no token until
+    /// this call.
     private mutating func attachReceiptToken(_ token: String, _ user: String, _ product: String) {
-        guard let number = customerByID[user] else { return }
+        guard let customerNumber = customerByID[user] else { return }
         let id = product.split(separator: ":").first.map(String.init) ?? product
-        if var purchase = customers[number]?.subscriptions[id] {
+        if var purchase = customers[customerNumber]?.subscriptions[id] {
             purchase.receiptToken = token
-            customers[number]?.put(purchase)
-        } else if var purchase = customers[number]?.oneTime[id]?.last {
-            customers[number]?.remove(purchase)
+            customers[customerNumber]?.putPurchase(purchase)
+        } else if var purchase = customers[customerNumber]?.oneTime[id]?.last {
+            customers[customerNumber]?.remove(purchase)
             purchase.receiptToken = token
-            customers[number]?.put(purchase)
+            customers[customerNumber]?.putPurchase(purchase)
         }
     }
 

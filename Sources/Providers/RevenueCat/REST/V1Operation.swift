@@ -3,9 +3,9 @@
 enum V1Operation: Hashable, Sendable {
     case readCustomer, deleteCustomer, receipts, attribution, grant, revokeGrants, setAttributes
     case overrideOffering, deleteOverride, offerings
-    /// An operation on a purchase.
+    /// An operation on a single purchase, mostly on Google Play.
     ///
-    /// The last part of the path is the verb, for example `refund`.
+    /// The last segment of the path is the verb, for example `refund`.
     case changePlaySubscription
     /// Operations that only RevenueCat's own SDKs call.
     case logIn, restoreBehavior, virtualCurrencies

@@ -6,7 +6,7 @@ extension RevenueCatState {
     mutating func failBilling(
         _ purchase: inout Purchase,
         _ action: StoreAction,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         try requireNotEnded(purchase, action)
@@ -28,31 +28,36 @@ extension RevenueCatState {
         } else {
             purchase.expires = min(purchase.expires ?? now, now)
         }
-        save(purchase, number, now)
+        savePurchase(purchase, customerNumber, now)
         emit(
             "BILLING_ISSUE",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now,
             .billingFailed(graceEnd: graceEnd)
         )
         purchase.cancelReason = "BILLING_ERROR"
         purchase.unsubscribed = now
-        save(purchase, number, now)
+        savePurchase(purchase, customerNumber, now)
         emit(
             "CANCELLATION",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now + Self.eventSpacing,
             .cancelled(reason: "BILLING_ERROR")
         )
         guard graceEnd == nil, purchase.store != "STRIPE" else { return }
-        end(&purchase, "BILLING_ERROR", of: number, now + Self.eventSpacing + Self.eventSpacing)
+        end(
+            &purchase,
+            "BILLING_ERROR",
+            of: customerNumber,
+            now + Self.eventSpacing + Self.eventSpacing
+        )
     }
 
     mutating func recover(
         _ purchase: inout Purchase,
-        of number: Int,
+        of customerNumber: Int,
         at now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.billingIssue != nil else {
@@ -60,7 +65,7 @@ extension RevenueCatState {
         }
         guard purchase.store == "STRIPE" else {
             purchase.hasEnded = false
-            renew(&purchase, of: number, at: now)
+            renew(&purchase, of: customerNumber, at: now)
             return
         }
         // The renewal has the same period and number as the failed payment before it.
@@ -71,11 +76,11 @@ extension RevenueCatState {
         purchase.willRenew = true
         purchase.priceUSD = .number(JSONNumber(product.price))
         purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
-        save(purchase, number, now)
+        savePurchase(purchase, customerNumber, now)
         emit(
             "RENEWAL",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now,
             payment: .price,
             .renewed(isTrialConversion: false)

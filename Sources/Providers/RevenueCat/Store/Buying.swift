@@ -19,8 +19,8 @@ extension RevenueCatState {
         _ now: Instant
     ) -> Purchase {
         let store = store ?? action.store
-        let parts = action.product.split(separator: ":", maxSplits: 1).map(String.init)
-        let id = parts.first ?? action.product
+        let productIDParts = action.product.split(separator: ":", maxSplits: 1).map(String.init)
+        let id = productIDParts.first ?? action.product
         let product = catalog.product(id)
         let isTrial = action.period == "TRIAL"
         let newTransactionID = action.transactionID ?? transactionID(store)
@@ -28,8 +28,8 @@ extension RevenueCatState {
         let exchangeRate = product.exchangeRate
         var purchase = Purchase(
             productID: id,
-            planID: parts.count == 2
-                ? parts[1]
+            planID: productIDParts.count == 2
+                ? productIDParts[1]
                 : store == "PLAY_STORE" && product.days != nil
                     ? product.basePlan ?? "base-plan" : nil,
             store: store,
@@ -59,14 +59,14 @@ extension RevenueCatState {
         guard action.store != "PROMOTIONAL" else {
             throw Refusal("a promotional entitlement cannot be bought; use the action grant")
         }
-        let number = recordActivity(action.user, now)
+        let customerNumber = recordActivity(action.user, now)
         var purchase = newPurchase(action, now)
         guard !purchase.isOneTime else {
-            customers[number]?.put(purchase)
-            emit("NON_RENEWING_PURCHASE", purchase, of: number, at: now, payment: .price)
+            customers[customerNumber]?.putPurchase(purchase)
+            emit("NON_RENEWING_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
             return
         }
-        let previousPurchase = customers[number]?.subscriptions[purchase.productID]
+        let previousPurchase = customers[customerNumber]?.subscriptions[purchase.productID]
         if let previousPurchase, !previousPurchase.hasEnded, previousPurchase.isActive(at: now) {
             // The store would refuse a second subscription to the same product.
             guard previousPurchase.unsubscribed != nil || previousPurchase.isTemporary else {
@@ -86,12 +86,12 @@ extension RevenueCatState {
             let isRenewal =
                 isInGrace || !previousPurchase.hasEnded
                 || settings.resubscriptionEvent == .renewal || previousPurchase.period == "TRIAL"
-            customers[number]?.put(purchase)
+            customers[customerNumber]?.putPurchase(purchase)
             if isRenewal {
                 emit(
                     "RENEWAL",
                     purchase,
-                    of: number,
+                    of: customerNumber,
                     at: now,
                     payment: .price,
                     .renewed(isTrialConversion: previousPurchase.period == "TRIAL")
@@ -99,7 +99,7 @@ extension RevenueCatState {
                 return
             }
         }
-        customers[number]?.put(purchase)
-        emit("INITIAL_PURCHASE", purchase, of: number, at: now, payment: .price)
+        customers[customerNumber]?.putPurchase(purchase)
+        emit("INITIAL_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
     }
 }

@@ -48,14 +48,14 @@ struct CustomerTable: Hashable, Sendable {
     ///
     /// The store notices the end of a period with this delay.
     func nextDueChange(noticedAfter delay: Duration) -> DueChange? {
-        let end = accessEnds.first.map {
+        let nextNoticedEnd = accessEnds.first.map {
             DueChange(
                 time: $0.time + delay,
                 customerNumber: $0.customerNumber,
                 productID: $0.productID
             )
         }
-        return [renewals.first, end].compactMap { $0 }.min()
+        return [renewals.first, nextNoticedEnd].compactMap { $0 }.min()
     }
 
     /// All customers, in no particular order.
@@ -101,39 +101,39 @@ struct CustomerTable: Hashable, Sendable {
 
     private static func purchaseIdentifiers(_ customer: Customer?) -> Set<PurchaseIdentifier> {
         guard let customer else { return [] }
-        var found: Set<PurchaseIdentifier> = []
+        var identifiers: Set<PurchaseIdentifier> = []
         func recordPurchase(_ purchase: Purchase) {
-            found.insert(.transaction(purchase.transactionID))
-            found.insert(.transaction(purchase.originalTransactionID))
-            if let token = purchase.receiptToken { found.insert(.receipt(token)) }
+            identifiers.insert(.transaction(purchase.transactionID))
+            identifiers.insert(.transaction(purchase.originalTransactionID))
+            if let token = purchase.receiptToken { identifiers.insert(.receipt(token)) }
         }
         for purchase in customer.subscriptions.values { recordPurchase(purchase) }
         for list in customer.oneTime.values { for purchase in list { recordPurchase(purchase) } }
-        return found
+        return identifiers
     }
 
     private static func dueChanges(
         _ customer: Customer?,
         _ customerNumber: Int
     ) -> (renewals: [DueChange], accessEnds: [DueChange]) {
-        var found: (renewals: [DueChange], accessEnds: [DueChange]) = ([], [])
+        var dueChanges: (renewals: [DueChange], accessEnds: [DueChange]) = ([], [])
         for purchase in customer?.subscriptions.values.map({ $0 }) ?? [] {
             func dueChange(_ time: Instant) -> DueChange {
                 DueChange(time: time, customerNumber: customerNumber, productID: purchase.productID)
             }
             switch purchase.nextAutomaticChange {
-            case .periodBegins(let time): found.renewals.append(dueChange(time))
-            case .accessEnds(let time): found.accessEnds.append(dueChange(time))
+            case .periodBegins(let time): dueChanges.renewals.append(dueChange(time))
+            case .accessEnds(let time): dueChanges.accessEnds.append(dueChange(time))
             case nil: break
             }
         }
-        return found
+        return dueChanges
     }
 }
 
 /// Saves only the customers, as a dictionary by number.
 ///
-/// The indexes are rebuilt when they are loaded.
+/// The indexes are rebuilt when a saved table is loaded.
 extension CustomerTable: Codable {
     init(from decoder: any Decoder) throws {
         customers = try SharedTable(from: decoder)

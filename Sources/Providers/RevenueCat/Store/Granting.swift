@@ -54,7 +54,7 @@ extension RevenueCatState {
             entitlements: [entitlement],
             asOf: now
         )
-        customers[customerNumber]?.put(purchase)
+        customers[customerNumber]?.putPurchase(purchase)
         emit("NON_RENEWING_PURCHASE", purchase, of: customerNumber, at: now)
     }
 
@@ -72,7 +72,7 @@ extension RevenueCatState {
         for var purchase in grants {
             purchase.expires = now
             purchase.unsubscribed = now
-            save(purchase, customerNumber, now)
+            savePurchase(purchase, customerNumber, now)
             emit(
                 "CANCELLATION",
                 purchase,
@@ -80,7 +80,8 @@ extension RevenueCatState {
                 at: now,
                 .cancelled(reason: "DEVELOPER_INITIATED")
             )
-            // The cancellation and the expiration contain different reasons (captured).
+            // In a capture, the expiration contains a different reason from that of the
+            // cancellation.
             end(&purchase, "UNSUBSCRIBE", of: customerNumber, now + .milliseconds(100))
         }
     }
@@ -98,7 +99,7 @@ extension RevenueCatState {
         purchase.isTemporary = true
         purchase.isOneTime = false
         purchase.willRenew = false
-        customers[customerNumber]?.put(purchase)
+        customers[customerNumber]?.putPurchase(purchase)
         emitTemporaryGrant(purchase, of: customerNumber, at: now)
     }
 }

@@ -8,8 +8,8 @@ extension RevenueCatState {
     /// Changes the customer's App User ID as the SDK's `logIn` does.
     ///
     /// Returns whether the new ID was unknown before.
-    mutating func identify(_ current: String, as wantedID: String, _ now: Instant) -> Bool {
-        let sourceCustomerNumber = customer(named: [current], original: current, now)
+    mutating func identify(_ currentUserID: String, as wantedID: String, _ now: Instant) -> Bool {
+        let sourceCustomerNumber = customer(named: [currentUserID], original: currentUserID, now)
         defer {
             if let customerNumber = customerByID[wantedID] {
                 customers[customerNumber]?.lastSeenID = wantedID
@@ -17,7 +17,9 @@ extension RevenueCatState {
             }
         }
         guard let targetCustomerNumber = customerByID[wantedID] else {
-            if Customer.isAnonymous(current), customers[sourceCustomerNumber]?.isAnonymous == true {
+            if Customer.isAnonymous(currentUserID),
+                customers[sourceCustomerNumber]?.isAnonymous == true
+            {
                 customerByID[wantedID] = sourceCustomerNumber
                 customers[sourceCustomerNumber]?.ids.append(wantedID)
             } else {
@@ -27,7 +29,8 @@ extension RevenueCatState {
         }
         let hasAnonymousAlias =
             customers[targetCustomerNumber]?.ids.contains(where: Customer.isAnonymous) ?? false
-        if Customer.isAnonymous(current), customers[sourceCustomerNumber]?.isAnonymous == true,
+        if Customer.isAnonymous(currentUserID),
+            customers[sourceCustomerNumber]?.isAnonymous == true,
             !hasAnonymousAlias
         {
             merge(sourceCustomerNumber, into: targetCustomerNumber)
@@ -92,7 +95,7 @@ extension RevenueCatState {
         _ targetCustomerNumber: Int,
         _ now: Instant
     ) {
-        let first = customers[sourceCustomerNumber]?.purchases.first
+        let firstPurchase = customers[sourceCustomerNumber]?.purchases.first
         let previousOwners = customers[sourceCustomerNumber]?.ids ?? []
         let newOwners = customers[targetCustomerNumber]?.ids ?? []
         movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
@@ -101,8 +104,8 @@ extension RevenueCatState {
         emitTransfer(
             from: previousOwners,
             to: newOwners,
-            store: first?.store ?? "APP_STORE",
-            environment: first?.environment ?? "PRODUCTION",
+            store: firstPurchase?.store ?? "APP_STORE",
+            environment: firstPurchase?.environment ?? "PRODUCTION",
             at: now
         )
     }
@@ -121,7 +124,7 @@ extension RevenueCatState {
         purchase.priceUSD = 0
         purchase.price = 0
         purchase.asOf = now
-        customers[customerNumber]?.put(purchase)
+        customers[customerNumber]?.putPurchase(purchase)
         emit("INITIAL_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
     }
 

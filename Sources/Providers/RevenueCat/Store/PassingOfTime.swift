@@ -14,19 +14,20 @@ extension RevenueCatState {
     }
 
     package func renewalCount(by time: Instant) -> Int {
-        var count = 0
+        var dueRenewalCount = 0
         for customer in customers.all {
             for purchase in customer.subscriptions.values {
-                guard case .periodBegins(let first) = purchase.nextAutomaticChange, first <= time
+                guard case .periodBegins(let nextPeriodStart) = purchase.nextAutomaticChange,
+                    nextPeriodStart <= time
                 else {
                     continue
                 }
                 let nextProductID = purchase.nextProductID ?? purchase.productID
                 let days = Int(catalog.product(nextProductID).days ?? 30)
-                count += 1 + Self.days(from: first, to: time) / days
+                dueRenewalCount += 1 + Self.days(from: nextPeriodStart, to: time) / days
             }
         }
-        return count
+        return dueRenewalCount
     }
 
     private static func days(from start: Instant, to end: Instant) -> Int {

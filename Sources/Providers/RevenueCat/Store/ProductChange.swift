@@ -8,7 +8,7 @@ extension RevenueCatState {
     mutating func changeProduct(
         _ purchase: inout Purchase,
         _ action: StoreAction,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         try requireNotEnded(purchase, action)
@@ -24,29 +24,30 @@ extension RevenueCatState {
         emit(
             "PRODUCT_CHANGE",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now,
             // The new product is omitted in immediate changes on Play. It is never null.
             .productChanged(to: isImmediatePlayChange ? nil : newProductID + planSuffix)
         )
         guard !action.isAtPeriodEnd else {
             purchase.nextProductID = newProductID
-            save(purchase, number, now)
+            savePurchase(purchase, customerNumber, now)
             return
         }
-        endOldProduct(purchase, number, at: now)
-        startNewProduct(newProductID, product, days: days, in: &purchase, number, now)
+        endOldProduct(purchase, customerNumber, at: now)
+        startNewProduct(newProductID, product, days: days, in: &purchase, customerNumber, now)
     }
 
     /// Starts the new product of a subscription.
     ///
-    /// On Play, this is a new purchase if the settings select that.
+    /// On Play, the new product starts with a first purchase or a renewal, as the setting
+    /// `playChangeEvent` selects.
     private mutating func startNewProduct(
         _ newProductID: String,
         _ product: Catalog.Product,
         days: Int64,
         in purchase: inout Purchase,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) {
         let wasTrial = purchase.period == "TRIAL"
@@ -71,11 +72,11 @@ extension RevenueCatState {
             purchase.renewalNumber += 1
             purchase.transactionID = renewalTransactionID(purchase)
         }
-        save(purchase, number, now)
+        savePurchase(purchase, customerNumber, now)
         emit(
             isInitial ? "INITIAL_PURCHASE" : "RENEWAL",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now + Self.eventSpacing,
             payment: .price,
             isInitial ? .none : .renewed(isTrialConversion: wasTrial)
@@ -85,13 +86,13 @@ extension RevenueCatState {
     /// Ends the record of the old product after a product change.
     ///
     /// REST still returns this record.
-    mutating func endOldProduct(_ purchase: Purchase, _ number: Int, at time: Instant) {
+    mutating func endOldProduct(_ purchase: Purchase, _ customerNumber: Int, at time: Instant) {
         var endedPurchase = purchase
         endedPurchase.expires = min(endedPurchase.expires ?? time, time)
         endedPurchase.graceEnd = nil
         endedPurchase.hasEnded = true
         endedPurchase.willRenew = false
         endedPurchase.resume = nil
-        save(endedPurchase, number, time)
+        savePurchase(endedPurchase, customerNumber, time)
     }
 }

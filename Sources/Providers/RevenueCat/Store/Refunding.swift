@@ -12,9 +12,9 @@ extension RevenueCatState {
         if purchase.isOneTime {
             // A refunded one-time purchase disappears from REST responses. The event still contains
             // the purchase.
-            customers[customerNumber]?.hideRefunded(purchase)
+            customers[customerNumber]?.hideRefundedPurchase(purchase)
         } else {
-            save(purchase, customerNumber, now)
+            savePurchase(purchase, customerNumber, now)
         }
         emit(
             "CANCELLATION",
@@ -68,7 +68,7 @@ extension RevenueCatState {
         }
         let transaction = purchase.transactionID
         customers[customerNumber]?.refundedOneTime?.removeAll { $0.transactionID == transaction }
-        save(purchase, customerNumber, now)
+        savePurchase(purchase, customerNumber, now)
         emit("REFUND_REVERSED", purchase, of: customerNumber, at: now, payment: .price)
     }
 }

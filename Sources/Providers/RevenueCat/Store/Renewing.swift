@@ -15,11 +15,11 @@ extension RevenueCatState {
 
     /// Starts the next period of a subscription (RevenueCat fact sheet, section 3, rows 2, 12, 14
     /// and 16).
-    mutating func renew(_ purchase: inout Purchase, of number: Int, at time: Instant) {
+    mutating func renew(_ purchase: inout Purchase, of customerNumber: Int, at time: Instant) {
         let isTrialConversion = purchase.period == "TRIAL"
         if let next = purchase.nextProductID {
             purchase.nextProductID = nil
-            endOldProduct(purchase, number, at: time)
+            endOldProduct(purchase, customerNumber, at: time)
             purchase.productID = next
             purchase.entitlements = catalog.product(next).entitlements
         }
@@ -40,11 +40,11 @@ extension RevenueCatState {
         purchase.isPaused = false
         purchase.unsubscribed = nil
         purchase.willRenew = true
-        save(purchase, number, time)
+        savePurchase(purchase, customerNumber, time)
         emit(
             "RENEWAL",
             purchase,
-            of: number,
+            of: customerNumber,
             at: time,
             payment: .price,
             .renewed(isTrialConversion: isTrialConversion)
@@ -54,19 +54,20 @@ extension RevenueCatState {
     mutating func cancel(
         _ purchase: inout Purchase,
         _ reason: String,
-        of number: Int,
+        of customerNumber: Int,
         at time: Instant
     ) {
         purchase.unsubscribed = time
         purchase.willRenew = false
         purchase.cancelReason = reason
-        // A planned pause that has not begun is dropped, so it needs no time of resumption.
+        // A cancellation drops a planned pause that has not begun, together with the time at which
+        // the subscription would resume.
         if !purchase.isPaused { purchase.resume = nil }
-        save(purchase, number, time)
+        savePurchase(purchase, customerNumber, time)
         emit(
             "CANCELLATION",
             purchase,
-            of: number,
+            of: customerNumber,
             at: time,
             .cancelled(reason: reason)
         )
@@ -76,7 +77,7 @@ extension RevenueCatState {
     mutating func cancel(
         _ purchase: inout Purchase,
         _ action: StoreAction,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         try requireNotEnded(purchase, action)
@@ -85,15 +86,15 @@ extension RevenueCatState {
         }
         // A cancellation with this reason is a refund (RevenueCat fact sheet, section 2.7).
         if action.reason == "CUSTOMER_SUPPORT" {
-            refund(&purchase, number, now)
+            refund(&purchase, customerNumber, now)
         } else {
-            cancel(&purchase, action.reason ?? "UNSUBSCRIBE", of: number, at: now)
+            cancel(&purchase, action.reason ?? "UNSUBSCRIBE", of: customerNumber, at: now)
         }
     }
 
     mutating func uncancel(
         _ purchase: inout Purchase,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.unsubscribed != nil, !purchase.hasEnded else {
@@ -102,8 +103,8 @@ extension RevenueCatState {
         purchase.unsubscribed = nil
         purchase.cancelReason = nil
         purchase.willRenew = true
-        save(purchase, number, now)
-        emit("UNCANCELLATION", purchase, of: number, at: now)
+        savePurchase(purchase, customerNumber, now)
+        emit("UNCANCELLATION", purchase, of: customerNumber, at: now)
     }
 
     /// Extends the current period of a subscription, as the store does (RevenueCat fact sheet,
@@ -111,21 +112,21 @@ extension RevenueCatState {
     mutating func extend(
         _ purchase: inout Purchase,
         _ action: StoreAction,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard let expires = purchase.expires, !purchase.hasEnded else {
             throw Refusal("\(purchase.productID) has no period to extend")
         }
         purchase.expires = expires + (action.by ?? .days(7))
-        save(purchase, number, now)
-        emit("SUBSCRIPTION_EXTENDED", purchase, of: number, at: now)
+        savePurchase(purchase, customerNumber, now)
+        emit("SUBSCRIPTION_EXTENDED", purchase, of: customerNumber, at: now)
     }
 
     mutating func end(
         _ purchase: inout Purchase,
         _ reason: String,
-        of number: Int,
+        of customerNumber: Int,
         _ time: Instant
     ) {
         purchase.hasEnded = true
@@ -133,11 +134,11 @@ extension RevenueCatState {
         if let expires = purchase.expires, expires > time { purchase.expires = time }
         if purchase.unsubscribed == nil, !purchase.isPaused { purchase.unsubscribed = time }
         if let grace = purchase.graceEnd, grace > time { purchase.graceEnd = time }
-        save(purchase, number, time)
+        savePurchase(purchase, customerNumber, time)
         emit(
             "EXPIRATION",
             purchase,
-            of: number,
+            of: customerNumber,
             at: time,
             .expired(reason: reason)
         )
@@ -148,7 +149,7 @@ extension RevenueCatState {
     mutating func pause(
         _ purchase: inout Purchase,
         _ action: StoreAction,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         try requireNotEnded(purchase, action)
@@ -157,11 +158,11 @@ extension RevenueCatState {
         }
         let end = purchase.expires ?? now
         purchase.resume = end + (action.by ?? .days(30))
-        save(purchase, number, now)
+        savePurchase(purchase, customerNumber, now)
         emit(
             "SUBSCRIPTION_PAUSED",
             purchase,
-            of: number,
+            of: customerNumber,
             at: now,
             .paused(until: purchase.resume ?? end)
         )
@@ -169,7 +170,7 @@ extension RevenueCatState {
 
     mutating func resume(
         _ purchase: inout Purchase,
-        _ number: Int,
+        _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.resume != nil else {
@@ -178,10 +179,10 @@ extension RevenueCatState {
         guard purchase.isPaused else {
             // A planned pause that has not begun is removed without an event.
             purchase.resume = nil
-            save(purchase, number, now)
+            savePurchase(purchase, customerNumber, now)
             return
         }
         purchase.hasEnded = false
-        renew(&purchase, of: number, at: now)
+        renew(&purchase, of: customerNumber, at: now)
     }
 }

@@ -24,10 +24,10 @@ extension RevenueCatState {
             throw Refusal("'\(action.user)' is an App User ID that RevenueCat refuses")
         }
         saveLaggedState(at: now)
-        try perform(action, now)
+        try performAction(action, now)
     }
 
-    private mutating func perform(
+    private mutating func performAction(
         _ action: StoreAction,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
@@ -133,9 +133,13 @@ extension RevenueCatState {
             return foundPurchase
         }
         // If the customer has only one purchase, the action need not name its product.
-        let all = customer?.purchases ?? []
-        if all.count == 1, action.product == "premium_monthly", let only = all.first { return only }
-        let productIDList = all.map(\.productID).joined(separator: ", ")
+        let customerPurchases = customer?.purchases ?? []
+        if customerPurchases.count == 1, action.product == "premium_monthly",
+            let only = customerPurchases.first
+        {
+            return only
+        }
+        let productIDList = customerPurchases.map(\.productID).joined(separator: ", ")
         throw Refusal(
             "\(action.user) has no purchase of \(id)"
                 + (productIDList.isEmpty
@@ -180,9 +184,9 @@ extension RevenueCatState {
         }
     }
 
-    mutating func save(_ purchase: Purchase, _ customerNumber: Int, _ now: Instant) {
+    mutating func savePurchase(_ purchase: Purchase, _ customerNumber: Int, _ now: Instant) {
         var purchase = purchase
         purchase.asOf = now
-        customers[customerNumber]?.put(purchase)
+        customers[customerNumber]?.putPurchase(purchase)
     }
 }

@@ -91,7 +91,7 @@ extension RevenueCatState {
         _ path: [String],
         at now: Instant
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let (operation, values) = V2Operation.table.find(request.method, path) else {
+        guard let (operation, values) = V2Operation.table.findOperation(request.method, path) else {
             guard V2Operation.table.isKnown(path) else { throw .missingResource("resource") }
             throw RevenueCatError(
                 v2: 400,
@@ -136,7 +136,7 @@ extension RevenueCatState {
     /// Returns the response with one page of a list.
     ///
     /// The query parameter `starting_after` contains the ID of the last item on the previous page.
-    func page(
+    func pageResponse(
         _ items: [(id: String, value: JSONValue)],
         _ path: String,
         _ call: CallV2
@@ -166,20 +166,22 @@ extension RevenueCatState {
             remainingItems = items[(index + 1)...]
         }
         let visibleItems = remainingItems.prefix(limit)
-        var next: String?
+        var nextPageURL: String?
         if visibleItems.count < remainingItems.count, let last = visibleItems.last {
-            next = "\(path)?starting_after=\(last.id.percentEncoded)&limit=\(limit)"
+            nextPageURL = "\(path)?starting_after=\(last.id.percentEncoded)&limit=\(limit)"
         }
         return HTTPMessage.Response(
             200,
-            json: Self.list(visibleItems.map(\.value), path, next: next)
+            json: Self.listJSON(visibleItems.map(\.value), path, nextPageURL: nextPageURL)
         )
     }
 
-    static func list(_ items: [JSONValue], _ url: String, next: String? = nil) -> JSONValue {
+    static func listJSON(_ items: [JSONValue], _ url: String, nextPageURL: String? = nil)
+        -> JSONValue
+    {
         [
             "object": "list", "items": .array(items),
-            "next_page": next.map(JSONValue.string) ?? .null, "url": .string(url),
+            "next_page": nextPageURL.map(JSONValue.string) ?? .null, "url": .string(url),
         ]
     }
 

@@ -19,13 +19,13 @@ extension RevenueCatState {
                 "object": "project", "id": .string(settings.project), "name": "Assay",
                 "created_at": Self.creationTime,
             ]
-            return try page([(settings.project, project)], "/v2/projects", call)
+            return try pageResponse([(settings.project, project)], "/v2/projects", call)
         case .listEntitlements:
             let isExpanded = try call.requestedExpansions("product").contains("product")
             let items = entitlementNames.map {
                 (Self.entitlementID($0), entitlement(named: $0, call, withProducts: isExpanded))
             }
-            return try page(items, call.projectPath + "/entitlements", call)
+            return try pageResponse(items, call.projectPath + "/entitlements", call)
         case .getEntitlement:
             let name = try entitlement(call.named("entitlement_id"))
             let isExpanded = try call.requestedExpansions("product").contains("product")
@@ -39,7 +39,7 @@ extension RevenueCatState {
             let items = products(grantingEntitlement: name).map {
                 (Self.productID($0), product($0, call))
             }
-            return try page(items, "\(call.projectPath)/entitlements/\(id)/products", call)
+            return try pageResponse(items, "\(call.projectPath)/entitlements/\(id)/products", call)
         case .listProducts:
             if let app = call.query("app_id"), app != settings.appID {
                 throw .missingResource("app")
@@ -48,7 +48,7 @@ extension RevenueCatState {
             let items = products.map {
                 (Self.productID($0), product($0, call, withApp: isExpanded))
             }
-            return try page(items, call.projectPath + "/products", call)
+            return try pageResponse(items, call.projectPath + "/products", call)
         case .getProduct:
             let id = call.named("product_id")
             guard let name = products.first(where: { Self.productID($0) == id }) else {
@@ -57,7 +57,7 @@ extension RevenueCatState {
             let isExpanded = try call.requestedExpansions("app").contains("app")
             return HTTPMessage.Response(200, json: product(name, call, withApp: isExpanded))
         case .listOfferings:
-            return try page(
+            return try pageResponse(
                 [(Self.offeringID("default"), try offering(call))],
                 call.projectPath + "/offerings",
                 call
@@ -69,15 +69,15 @@ extension RevenueCatState {
             try requireOffering(call)
             let path = "\(call.projectPath)/offerings/\(call.named("offering_id"))/packages"
             let isExpanded = try call.requestedExpansions("product").contains("product")
-            return try page(packages(call, withProducts: isExpanded), path, call)
+            return try pageResponse(packages(call, withProducts: isExpanded), path, call)
         case .getPackage:
             let id = call.named("package_id")
             let isExpanded = try call.requestedExpansions("product").contains("product")
             let all = packages(call, withProducts: isExpanded)
-            guard let found = all.first(where: { $0.id == id }) else {
+            guard let matchingPackage = all.first(where: { $0.id == id }) else {
                 throw .missingResource("package")
             }
-            return HTTPMessage.Response(200, json: found.value)
+            return HTTPMessage.Response(200, json: matchingPackage.value)
         case .getProductsFromPackage:
             let id = call.named("package_id")
             guard let name = catalog.sellableProductIDs.first(where: { Self.packageID($0) == id })
@@ -85,9 +85,13 @@ extension RevenueCatState {
                 throw .missingResource("package")
             }
             let path = "\(call.projectPath)/packages/\(id)/products"
-            return try page([(Self.productID(name), packageProduct(name, call))], path, call)
+            return try pageResponse(
+                [(Self.productID(name), packageProduct(name, call))],
+                path,
+                call
+            )
         case .listApps:
-            return try page([(settings.appID, app(call))], call.projectPath + "/apps", call)
+            return try pageResponse([(settings.appID, app(call))], call.projectPath + "/apps", call)
         case .getApp:
             try requireApp(call)
             return HTTPMessage.Response(200, json: app(call))
@@ -101,26 +105,26 @@ extension RevenueCatState {
                 "created_at": Self.creationTime,
             ]
             let path = "\(call.projectPath)/apps/\(settings.appID)/public_api_keys"
-            return try page([(id, key)], path, call)
-        case .listPaywalls: return try page([], call.projectPath + "/paywalls", call)
+            return try pageResponse([(id, key)], path, call)
+        case .listPaywalls: return try pageResponse([], call.projectPath + "/paywalls", call)
         case .getPaywall: throw .missingResource("paywall")
         case .getOverviewMetrics: return try overviewMetricsResponse(call)
         default: throw .missingResource("resource")
         }
     }
 
-    // MARK: Finding
+    // MARK: Lookup
 
     /// The names of all entitlements that a product on sale or a purchase grants.
     private var entitlementNames: [String] {
-        var found = Set([catalog.entitlement])
+        var names = Set([catalog.entitlement])
         for product in catalog.sellableProductIDs {
-            found.formUnion(catalog.product(product).entitlements)
+            names.formUnion(catalog.product(product).entitlements)
         }
         for customer in customers.all {
-            for purchase in customer.purchases { found.formUnion(purchase.entitlements) }
+            for purchase in customer.purchases { names.formUnion(purchase.entitlements) }
         }
-        return found.sorted()
+        return names.sorted()
     }
 
     /// The IDs of all products that are on sale or that a customer has bought.
@@ -150,7 +154,7 @@ extension RevenueCatState {
         guard call.named("app_id") == settings.appID else { throw .missingResource("app") }
     }
 
-    // MARK: Shapes
+    // MARK: JSON of resources
 
     private func app(_ call: CallV2) -> JSONValue {
         [
@@ -250,7 +254,7 @@ extension RevenueCatState {
             "created_at": Self.creationTime,
         ]
         if withProducts {
-            responseFields["products"] = Self.list(
+            responseFields["products"] = Self.listJSON(
                 products(grantingEntitlement: name).map { product($0, call) },
                 "\(call.projectPath)/entitlements/\(id)/products"
             )
@@ -297,7 +301,7 @@ extension RevenueCatState {
         ]
         if !expansions.isEmpty {
             let packages = packages(call, withProducts: expansions.contains("package.product"))
-            responseFields["packages"] = Self.list(
+            responseFields["packages"] = Self.listJSON(
                 packages.map(\.value),
                 "\(call.projectPath)/offerings/\(id)/packages"
             )
@@ -317,7 +321,7 @@ extension RevenueCatState {
                 "created_at": Self.creationTime,
             ]
             if withProducts {
-                responseFields["products"] = Self.list(
+                responseFields["products"] = Self.listJSON(
                     [packageProduct(name, call)],
                     "\(call.projectPath)/packages/\(id)/products"
                 )

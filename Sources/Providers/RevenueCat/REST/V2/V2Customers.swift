@@ -13,17 +13,17 @@ extension RevenueCatState {
         switch name {
         case .listCustomers:
             // The search term is an App User ID, or the email address in a customer's attributes.
-            let wanted = call.query("search")
+            let searchText = call.query("search")
             let matchingCustomers = customers.all.filter { customer in
-                guard let wanted else { return true }
-                return customer.ids.contains(wanted)
-                    || customer.attributes["$email"]?["value"]?.string == wanted
+                guard let searchText else { return true }
+                return customer.ids.contains(searchText)
+                    || customer.attributes["$email"]?["value"]?.string == searchText
             }
             .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
             let items = matchingCustomers.map {
                 ($0.originalID, customerJSON($0, as: $0.originalID, call))
             }
-            return try page(items, path, call)
+            return try pageResponse(items, path, call)
         case .createCustomer:
             let id = try call.text("id")
             guard !AppUserID.isBlocked(id), !id.contains("/"), id.utf8.count <= 1500 else {
@@ -47,9 +47,9 @@ extension RevenueCatState {
             }
             var body = customerJSON(customer, as: id, call).object ?? JSONObject()
             let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
-            body["active_entitlements"] = Self.list(entitlements, path + "/active_entitlements")
+            body["active_entitlements"] = Self.listJSON(entitlements, path + "/active_entitlements")
             if try call.requestedExpansions("attributes").contains("attributes") {
-                body["attributes"] = Self.list(
+                body["attributes"] = Self.listJSON(
                     attributes(customer).map(\.value),
                     path + "/attributes"
                 )
@@ -77,16 +77,24 @@ extension RevenueCatState {
                     ]
                 )
             }
-            return try page(items, path + "/aliases", call)
+            return try pageResponse(items, path + "/aliases", call)
         case .listCustomerAttributes:
-            return try page(attributes(try existingCustomer(id, call)), path + "/attributes", call)
+            return try pageResponse(
+                attributes(try existingCustomer(id, call)),
+                path + "/attributes",
+                call
+            )
         case .setCustomerAttributes:
             let customerNumber = try customerNumber(of: id)
             try setAttributes(of: customerNumber, call)
-            return try page(attributes(try existingCustomer(id, call)), path + "/attributes", call)
+            return try pageResponse(
+                attributes(try existingCustomer(id, call)),
+                path + "/attributes",
+                call
+            )
         case .listCustomerActiveEntitlements:
             let items = activeEntitlements(try existingCustomer(id, call), at: call.now)
-            return try page(items, path + "/active_entitlements", call)
+            return try pageResponse(items, path + "/active_entitlements", call)
         case .listSubscriptions:
             let customer = try existingCustomer(id, call)
             var items: [(id: String, value: JSONValue)] = []
@@ -95,7 +103,7 @@ extension RevenueCatState {
                 let customerJSON = subscription(purchase, customer, id, call)
                 items.append((Self.subscriptionID(purchase), customerJSON))
             }
-            return try page(items, path + "/subscriptions", call)
+            return try pageResponse(items, path + "/subscriptions", call)
         case .listPurchases:
             let customer = try existingCustomer(id, call)
             var items: [(id: String, value: JSONValue)] = []
@@ -103,7 +111,7 @@ extension RevenueCatState {
                 guard try call.matchesEnvironmentFilter(bought) else { continue }
                 items.append((Self.purchaseID(bought), purchase(bought, customer, id, call)))
             }
-            return try page(items, path + "/purchases", call)
+            return try pageResponse(items, path + "/purchases", call)
         case .grantCustomerEntitlement:
             return try grant(to: id, call)
         case .revokeCustomerGrantedEntitlement:
@@ -118,7 +126,7 @@ extension RevenueCatState {
             return try customer(customerNumber, id, 200, call)
         case .assignCustomerOffering:
             let customerNumber = try customerNumber(of: id)
-            guard let wanted = call.body["offering_id"] else {
+            guard let offeringIDValue = call.body["offering_id"] else {
                 throw RevenueCatError(
                     v2: 400,
                     "parameter_error",
@@ -126,19 +134,19 @@ extension RevenueCatState {
                     param: "offering_id"
                 )
             }
-            if wanted.isNull {
+            if offeringIDValue.isNull {
                 customers[customerNumber]?.offeringOverride = nil
             } else {
-                let isDefault = wanted.string == Self.offeringID("default")
+                let isDefault = offeringIDValue.string == Self.offeringID("default")
                 guard isDefault else { throw .missingResource("offering") }
                 customers[customerNumber]?.offeringOverride = "default"
             }
             return try customer(customerNumber, id, 200, call)
         case .transferCustomerData:
-            let source = try customerNumber(of: id)
-            let wanted = try call.text("target_customer_id")
-            let target = try customerNumber(of: wanted)
-            guard source != target else {
+            let sourceCustomerNumber = try customerNumber(of: id)
+            let targetCustomerID = try call.text("target_customer_id")
+            let targetCustomerNumber = try customerNumber(of: targetCustomerID)
+            guard sourceCustomerNumber != targetCustomerNumber else {
                 throw RevenueCatError(
                     v2: 400,
                     "parameter_error",
@@ -147,14 +155,14 @@ extension RevenueCatState {
                 )
             }
             saveLaggedState(at: call.now)
-            announceTransfer(source, target, call.now)
+            announceTransfer(sourceCustomerNumber, targetCustomerNumber, call.now)
             return HTTPMessage.Response(
                 200,
                 json: [
                     "source_customer": customerJSON(try existingCustomer(id, call), as: id, call),
                     "target_customer": customerJSON(
-                        try existingCustomer(wanted, call),
-                        as: wanted,
+                        try existingCustomer(targetCustomerID, call),
+                        as: targetCustomerID,
                         call
                     ),
                 ]
@@ -163,7 +171,7 @@ extension RevenueCatState {
         }
     }
 
-    // MARK: Finding
+    // MARK: Lookup
 
     /// Returns the fake's internal number of the customer with this ID.
     ///
@@ -191,7 +199,7 @@ extension RevenueCatState {
         return HTTPMessage.Response(status, json: customerJSON(customer, as: id, call))
     }
 
-    // MARK: Shapes
+    // MARK: JSON of resources
 
     private func customerJSON(_ customer: Customer, as id: String, _ call: CallV2) -> JSONValue {
         [
@@ -224,10 +232,10 @@ extension RevenueCatState {
         func parameterError(_ text: String) -> RevenueCatError {
             RevenueCatError(v2: 400, "parameter_error", text, param: "attributes")
         }
-        guard let list = call.body["attributes"]?.array else {
+        guard let listJSON = call.body["attributes"]?.array else {
             throw parameterError("attributes must be a list.")
         }
-        for attribute in list {
+        for attribute in listJSON {
             guard let name = attribute["name"]?.string, Self.isValidAttributeKey(name) else {
                 throw parameterError("The name of an attribute is not valid.")
             }
@@ -235,7 +243,7 @@ extension RevenueCatState {
                 throw parameterError("The value of \(name) is neither a text nor null.")
             }
         }
-        for attribute in list {
+        for attribute in listJSON {
             let text = attribute["value"]?.string ?? ""
             customers[customerNumber]?.attributes[attribute["name"]?.string ?? ""] =
                 text.isEmpty
@@ -278,9 +286,9 @@ extension RevenueCatState {
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let customerNumber = try customerNumber(of: id)
-        let wanted = try call.text("entitlement_id")
+        let entitlementID = try call.text("entitlement_id")
         var action = StoreAction(.grant, user: id)
-        action.entitlement = try entitlement(wanted)
+        action.entitlement = try entitlement(entitlementID)
         let end = call.body["expires_at"]?.int64.flatMap { RequestDate(milliseconds: $0) }
         guard let end = end?.instant, end > call.now else {
             throw RevenueCatError(

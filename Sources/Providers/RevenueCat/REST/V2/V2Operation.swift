@@ -20,7 +20,8 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
 
     /// The table of all operations in REST v2.
     ///
-    /// An operation without a handler is refused with the error for a key without the permission.
+    /// The fake refuses an operation without a handler, with the error for a key without the
+    /// permission.
     static let table = OperationTable<V2Operation>(
         "REST v2",
         root: "/v2",

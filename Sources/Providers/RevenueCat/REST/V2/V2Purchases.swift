@@ -26,14 +26,14 @@ extension RevenueCatState {
                         )
                     }
             }
-            return try page(items, call.projectPath + "/subscriptions", call)
+            return try pageResponse(items, call.projectPath + "/subscriptions", call)
         case .searchPurchases:
             let wantedID = try query("store_purchase_identifier", call)
             let items = visibleCustomers(call).flatMap { customer in
                 customer.oneTimePurchases.filter { $0.transactionID == wantedID }
                     .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
             }
-            return try page(items, call.projectPath + "/purchases", call)
+            return try pageResponse(items, call.projectPath + "/purchases", call)
         default: return nil
         }
     }
@@ -69,7 +69,7 @@ extension RevenueCatState {
             let path = "\(call.projectPath)/subscriptions/\(wantedID)"
             switch name {
             case .listSubscriptionEntitlements:
-                return try page(
+                return try pageResponse(
                     entitlements(foundPurchase.entitlements, call),
                     path + "/entitlements",
                     call
@@ -83,7 +83,7 @@ extension RevenueCatState {
                         "Only the App Store's and Play's subscriptions have transactions here."
                     )
                 }
-                return try page(
+                return try pageResponse(
                     [(foundPurchase.transactionID, Self.transaction(foundPurchase))],
                     path + "/transactions",
                     call
@@ -99,7 +99,7 @@ extension RevenueCatState {
                         "Only transactions of the Play Store can be refunded here."
                     )
                 }
-                try change(.refund, foundPurchase, of: customer, call)
+                try changeStorePurchase(.refund, foundPurchase, of: customer, call)
                 let refundedPurchase = customers.all.lazy.flatMap(\.purchases)
                     .first { $0.transactionID == foundPurchase.transactionID }
                 return HTTPMessage.Response(
@@ -127,15 +127,17 @@ extension RevenueCatState {
                 )
             case .cancelSubscription, .refundSubscription:
                 let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
-                try change(kind, foundPurchase, of: customer, call)
+                try changeStorePurchase(kind, foundPurchase, of: customer, call)
             case .getSubscription: break
             default: throw .missingResource("resource")
             }
-            let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
-            let currentPurchase = now.subscriptions[foundPurchase.productID] ?? foundPurchase
+            let visibleCustomer =
+                visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
+            let currentPurchase =
+                visibleCustomer.subscriptions[foundPurchase.productID] ?? foundPurchase
             return HTTPMessage.Response(
                 200,
-                json: subscription(currentPurchase, now, customer.currentID, call)
+                json: subscription(currentPurchase, visibleCustomer, customer.currentID, call)
             )
         }
         throw .missingResource("subscription")
@@ -154,21 +156,25 @@ extension RevenueCatState {
             else { continue }
             if name == .listPurchaseEntitlements {
                 let path = "\(call.projectPath)/purchases/\(wantedID)/entitlements"
-                return try page(entitlements(foundPurchase.entitlements, call), path, call)
+                return try pageResponse(entitlements(foundPurchase.entitlements, call), path, call)
             }
-            if name == .refundPurchase { try change(.refund, foundPurchase, of: customer, call) }
-            let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
+            if name == .refundPurchase {
+                try changeStorePurchase(.refund, foundPurchase, of: customer, call)
+            }
+            let visibleCustomer =
+                visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
             let currentPurchase =
-                now.oneTimePurchases.first { Self.purchaseID($0) == wantedID } ?? foundPurchase
+                visibleCustomer.oneTimePurchases.first { Self.purchaseID($0) == wantedID }
+                ?? foundPurchase
             return HTTPMessage.Response(
                 200,
-                json: purchase(currentPurchase, now, customer.currentID, call)
+                json: purchase(currentPurchase, visibleCustomer, customer.currentID, call)
             )
         }
         throw .missingResource("purchase")
     }
 
-    private mutating func change(
+    private mutating func changeStorePurchase(
         _ kind: StoreAction.Kind,
         _ foundPurchase: Purchase,
         of customer: Customer,
@@ -188,7 +194,8 @@ extension RevenueCatState {
     /// Returns the response to an operation of REST v2 on invoices; nil when the operation concerns
     /// no invoice.
     ///
-    /// Only Web Billing has invoices here; the other stores issue their own.
+    /// The fake has invoices only for purchases in Web Billing, because the other stores issue
+    /// their own invoices.
     mutating func handleInvoiceCall(
         _ name: V2Operation,
         _ call: CallV2
@@ -220,7 +227,7 @@ extension RevenueCatState {
                 invoice,
                 [
                     "object": "invoice", "id": .string(invoice),
-                    "total_amount": Self.revenue(purchase), "issued_at": .integer(time),
+                    "total_amount": Self.revenueJSON(purchase), "issued_at": .integer(time),
                     "paid_at": .integer(time), "invoice_url": .string("\(path)/\(invoice)/file"),
                     "line_items": [
                         [
@@ -228,20 +235,20 @@ extension RevenueCatState {
                             "product_identifier": .string(purchase.productID),
                             "product_display_name": .string(purchase.productID),
                             "product_duration": days.map { .string("P\($0)D") } ?? .null,
-                            "unit_amount": Self.revenue(purchase),
+                            "unit_amount": Self.revenueJSON(purchase),
                         ]
                     ],
                 ]
             )
         }
-        return try page(items, path, call)
+        return try pageResponse(items, path, call)
     }
 
     private static func invoiceID(_ purchase: Purchase) -> String {
         objectID("rcbin", purchase.transactionID)
     }
 
-    // MARK: Shapes
+    // MARK: JSON of resources
 
     private static func transaction(_ purchase: Purchase) -> JSONValue {
         [
@@ -261,10 +268,12 @@ extension RevenueCatState {
         "purch" + Digest.sha256(Array(purchase.transactionID.utf8)).dropFirst(7).prefix(12)
     }
 
-    /// Returns the amount that was paid for a purchase, in US dollars.
+    /// Returns the revenue from a purchase in US dollars: the gross amount, the store's commission,
+    /// the tax and the proceeds.
     ///
-    /// The store's commission is 30 % (*inferred*).
-    private static func revenue(_ purchase: Purchase) -> JSONValue {
+    /// The gross amount of a refunded purchase is zero. The store's commission is 30 %
+    /// (*inferred*).
+    private static func revenueJSON(_ purchase: Purchase) -> JSONValue {
         var grossRevenue = 0.0
         if case .number(let price) = purchase.priceUSD { grossRevenue = price.double ?? 0 }
         if purchase.refunded != nil { grossRevenue = 0 }
@@ -314,10 +323,10 @@ extension RevenueCatState {
             "ends_at": Self.time(purchase.effectiveEnd),
             "gives_access": .bool(isActive), "pending_payment": false,
             "auto_renewal_status": .string(renewal), "status": .string(status),
-            "total_revenue_in_usd": Self.revenue(purchase),
+            "total_revenue_in_usd": Self.revenueJSON(purchase),
             "presented_offering_id": purchase.offering.map { .string(Self.offeringID($0)) }
                 ?? .null,
-            "entitlements": Self.list(
+            "entitlements": Self.listJSON(
                 entitlements(purchase.entitlements, call).map(\.value),
                 "\(call.projectPath)/subscriptions/\(resourceID)/entitlements"
             ),
@@ -327,8 +336,8 @@ extension RevenueCatState {
             "ownership": purchase.isFamilyShared ? "family_shared" : "purchased",
             "management_url": purchase.managementURL, "country": .null,
         ]
-        if let next = purchase.nextProductID {
-            fields["pending_changes"] = ["product": product(next, call)]
+        if let nextProductID = purchase.nextProductID {
+            fields["pending_changes"] = ["product": product(nextProductID, call)]
         }
         return .object(fields)
     }
@@ -345,11 +354,11 @@ extension RevenueCatState {
             "original_customer_id": .string(customer.originalID),
             "product_id": .string(Self.productID(purchase.productID)),
             "purchased_at": .integer(purchase.purchased.milliseconds),
-            "revenue_in_usd": Self.revenue(purchase), "quantity": 1,
+            "revenue_in_usd": Self.revenueJSON(purchase), "quantity": 1,
             "status": purchase.refunded == nil ? "owned" : "refunded",
             "presented_offering_id": purchase.offering.map { .string(Self.offeringID($0)) }
                 ?? .null,
-            "entitlements": Self.list(
+            "entitlements": Self.listJSON(
                 entitlements(purchase.entitlements, call).map(\.value),
                 "\(call.projectPath)/purchases/\(resourceID)/entitlements"
             ),

@@ -57,15 +57,15 @@ package struct IdempotentResults: Hashable, Codable, Sendable {
     ///
     /// - Throws: 409 when the first call with this key was a different request.
     func result(of key: String, _ request: String) throws(RevenueCatError) -> JSONValue? {
-        guard let known = results[key] else { return nil }
-        guard known.request == request else {
+        guard let savedResult = results[key] else { return nil }
+        guard savedResult.request == request else {
             throw RevenueCatError(
                 v2: 409,
                 "idempotency_error",
                 "Idempotency key already used for a different request"
             )
         }
-        return known.body
+        return savedResult.body
     }
 
     mutating func saveResult(_ body: JSONValue, of key: String, _ request: String) {
@@ -82,9 +82,9 @@ extension RevenueCatState {
     /// A balance cannot fall below zero.
     mutating func changeBalances(_ customerNumber: Int, _ amounts: [String: Int64]) {
         for (code, amount) in amounts {
-            let old = customers[customerNumber]?.balances?[code] ?? 0
+            let oldBalance = customers[customerNumber]?.balances?[code] ?? 0
             var balances = customers[customerNumber]?.balances ?? [:]
-            balances[code] = max(0, old.addingSaturated(amount))
+            balances[code] = max(0, oldBalance.addingSaturated(amount))
             customers[customerNumber]?.balances = balances
         }
     }
@@ -99,7 +99,7 @@ extension RevenueCatState {
         case .listVirtualCurrencies:
             let items = (currencies ?? [:]).sorted { $0.key < $1.key }
                 .map { ($0.key, Self.currencyJSON($0.value, $0.key, call)) }
-            return try page(items, path, call)
+            return try pageResponse(items, path, call)
         case .createVirtualCurrency:
             let code = try Self.code(try call.text("code"))
             guard currencies?[code] == nil else {
@@ -147,15 +147,17 @@ extension RevenueCatState {
     }
 
     private func currency(_ code: String) throws(RevenueCatError) -> VirtualCurrency {
-        guard let known = currencies?[code] else { throw .missingResource("virtual currency") }
-        return known
+        guard let existingCurrency = currencies?[code] else {
+            throw .missingResource("virtual currency")
+        }
+        return existingCurrency
     }
 
     // MARK: Balances
 
     /// Returns the response with a customer's balances, which an SDK on a phone reads over REST v1
     /// (*inferred* from the published SDKs).
-    mutating func virtualCurrencies(of id: String, _ call: Call) -> HTTPMessage.Response {
+    mutating func virtualCurrencies(of id: String, _ call: CallV1) -> HTTPMessage.Response {
         let customerNumber = recordActivity(id, call.now)
         let balances = customers[customerNumber]?.balances ?? [:]
         let currencyJSON = (currencies ?? [:]).sorted { $0.key < $1.key }.map { code, currency in
@@ -178,12 +180,12 @@ extension RevenueCatState {
 
     private func balances(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("customer_id")
-        let known = customers[try customerNumber(of: id)]?.balances ?? [:]
+        let balances = customers[try customerNumber(of: id)]?.balances ?? [:]
         let includesZeroBalances = call.query("include_empty_balances") == "true"
         let items = (currencies ?? [:]).sorted { $0.key < $1.key }.compactMap {
             code,
             currency -> (id: String, value: JSONValue)? in
-            let balance = known[code] ?? 0
+            let balance = balances[code] ?? 0
             guard balance != 0 || includesZeroBalances else { return nil }
             var currencyJSON: JSONObject = [
                 "object": "virtual_currency_balance", "currency_code": .string(code),
@@ -193,7 +195,7 @@ extension RevenueCatState {
             return (code, .object(currencyJSON))
         }
         let path = "\(call.projectPath)/customers/\(id.percentEncoded)/virtual_currencies"
-        return try page(items, path, call)
+        return try pageResponse(items, path, call)
     }
 
     /// Applies all adjustments of a customer's balances in a request, or none.
@@ -206,8 +208,8 @@ extension RevenueCatState {
         let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
         let requestText = call.request.target + "\n" + JSONValue.object(call.body).text
         let request = Digest.sha256(Array(requestText.utf8))
-        if let key, let known = try keyed?.result(of: key, request) {
-            return HTTPMessage.Response(200, json: known)
+        if let key, let savedBody = try keyed?.result(of: key, request) {
+            return HTTPMessage.Response(200, json: savedBody)
         }
         if let other = call.body.keys.first(where: { !["adjustments", "reference"].contains($0) }) {
             throw Self.parameterError("\(other.prefix(100)) is not known here.", "body")
@@ -243,7 +245,7 @@ extension RevenueCatState {
         return response
     }
 
-    // MARK: Shapes
+    // MARK: JSON of requests and resources
 
     private static func parameterError(_ text: String, _ name: String) -> RevenueCatError {
         RevenueCatError(v2: 400, "parameter_error", text, param: name)
@@ -283,11 +285,11 @@ extension RevenueCatState {
     /// contains none.
     private static func grants(_ call: CallV2) throws(RevenueCatError) -> [VirtualCurrency.Grant]? {
         guard let value = call.body["product_grants"] else { return nil }
-        guard let list = value.isNull ? [] : value.array else {
+        guard let grantObjects = value.isNull ? [] : value.array else {
             throw parameterError("product_grants must be a list.", "product_grants")
         }
         var grants: [VirtualCurrency.Grant] = []
-        for grant in list {
+        for grant in grantObjects {
             guard let products = grant["product_ids"]?.array?.compactMap(\.string),
                 let amount = grant["amount"]?.int64, amount > 0, !products.isEmpty
             else {

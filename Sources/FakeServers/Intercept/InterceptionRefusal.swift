@@ -1,6 +1,6 @@
 /// A call of the backend under test that the intercepting proxy refused, or that failed because of
 /// the backend's HTTP client.
-package struct Refusal: Hashable, Sendable {
+package struct InterceptionRefusal: Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The host does not belong to a service that has a fake.
         case unknownHost
@@ -13,7 +13,7 @@ package struct Refusal: Hashable, Sendable {
         /// The client uses TLS without a server name (SNI).
         case missingServerName
         /// The client sent data that is neither TLS nor HTTP.
-        case malformed
+        case malformedData
     }
 
     /// The host and port that the backend called.
@@ -44,7 +44,7 @@ package struct Refusal: Hashable, Sendable {
             "the client that called \(destination) supports only HTTP/2; the fakes support only HTTP/1.1"
         case .missingServerName:
             "\(destination) was called over TLS without a server name (SNI), so the host is unknown"
-        case .malformed: "\(destination) received data that is neither TLS nor HTTP"
+        case .malformedData: "\(destination) received data that is neither TLS nor HTTP"
         }
     }
 
@@ -64,10 +64,10 @@ package struct Refusal: Hashable, Sendable {
 /// The calls of the backend that the intercepting proxy refused, with their counts.
 ///
 /// The first refusal of each host and reason is reported at once.
-package final class RefusalCounts: Sendable {
+package final class InterceptionRefusalCounts: Sendable {
     private struct State {
-        var countsByRefusal: [Refusal: Int] = [:]
-        var refusalsInOrder: [Refusal] = []
+        var countsByRefusal: [InterceptionRefusal: Int] = [:]
+        var refusalsInOrder: [InterceptionRefusal] = []
         /// The number of refusals of further kinds, after the maximum number of kinds.
         var unlistedCallCount = 0
     }
@@ -79,16 +79,16 @@ package final class RefusalCounts: Sendable {
     private static let distinctRefusalMax = 200
 
     private let state = Locked(State())
-    private let onFirstRefusal: @Sendable (Refusal) -> Void
+    private let onFirstRefusal: @Sendable (InterceptionRefusal) -> Void
 
     /// Creates an empty list of refusals.
     ///
     /// - Parameter onFirstRefusal: Receives the first refusal of each host and reason.
-    package init(onFirstRefusal: @escaping @Sendable (Refusal) -> Void = { _ in }) {
+    package init(onFirstRefusal: @escaping @Sendable (InterceptionRefusal) -> Void = { _ in }) {
         self.onFirstRefusal = onFirstRefusal
     }
 
-    package func note(_ refusal: Refusal) {
+    package func note(_ refusal: InterceptionRefusal) {
         let isFirstOfKind = state.withLock { state in
             if let count = state.countsByRefusal[refusal] {
                 state.countsByRefusal[refusal] = count + 1
@@ -106,7 +106,7 @@ package final class RefusalCounts: Sendable {
     }
 
     /// The different refusals with their counts, in the order of their first occurrence.
-    package var all: [(refusal: Refusal, count: Int)] {
+    package var all: [(refusal: InterceptionRefusal, count: Int)] {
         state.withLock { state in state.refusalsInOrder.map { ($0, state.countsByRefusal[$0] ?? 0) }
         }
     }
@@ -115,8 +115,8 @@ package final class RefusalCounts: Sendable {
 
     /// Returns the lines of a report on several lists of refusals: one line for each host and
     /// reason.
-    package static func lines(_ all: [RefusalCounts]) -> [String] {
-        var countsByRefusal: [(refusal: Refusal, count: Int)] = []
+    package static func lines(_ all: [InterceptionRefusalCounts]) -> [String] {
+        var countsByRefusal: [(refusal: InterceptionRefusal, count: Int)] = []
         for (refusal, count) in all.flatMap(\.all) {
             if let index = countsByRefusal.firstIndex(where: { $0.refusal == refusal }) {
                 countsByRefusal[index].count += count

@@ -3,7 +3,7 @@
 ///
 /// The text around matchers must be equal. Shorter matches are tried first. Each position is tried
 /// once for each part of the pattern, so that the time grows in proportion to the string's length.
-struct TextMatch {
+struct TextPattern {
     private enum Part {
         case exact([UInt8])
         case matcher(Matcher)
@@ -44,7 +44,7 @@ struct TextMatch {
             }
         }
 
-        var lengthMax: Int {
+        var byteCountMax: Int {
             switch self {
             case .any, .text: .max
             case .number: 32
@@ -72,7 +72,8 @@ struct TextMatch {
             }
             if let matcher = Matcher(rawValue: name) { return .matcher(matcher) }
             if let text = known(piece) { return .exact(Array(text.utf8)) }
-            // The second use of an unknown name matches any text: real patterns do not repeat one.
+            // Only the first use of an unknown name captures its value; a second use in the same
+            // string, which is rare, matches any text.
             return unknownNames.insert(name).inserted ? .capture(name) : .matcher(.text)
         }
     }
@@ -92,8 +93,10 @@ struct TextMatch {
         let parts: [Part]
         let bytes: [UInt8]
         var capturedRanges: [(name: String, range: Range<Int>)] = []
-        /// For each part of the pattern that matches any text, the position in the string from
-        /// which on the part cannot match.
+        /// For each part of the pattern that matches any text, by index: the first byte position in
+        /// the string at which the part is known not to match.
+        ///
+        /// At all later positions, the part does not match either.
         var firstFailingPositions: [Int: Int] = [:]
 
         init(parts: [Part], bytes: [UInt8]) {
@@ -126,7 +129,7 @@ struct TextMatch {
             _ matcher: Matcher,
             _ store: (inout MatchSearch, Range<Int>) -> Void
         ) -> Bool {
-            let matchesAnyText = matcher.lengthMax == .max
+            let matchesAnyText = matcher.byteCountMax == .max
             if matchesAnyText, let failurePosition = firstFailingPositions[index],
                 start >= failurePosition
             {
@@ -138,7 +141,7 @@ struct TextMatch {
                 return true
             }
             var end = start
-            while end - start <= matcher.lengthMax {
+            while end - start <= matcher.byteCountMax {
                 if end - start >= lengthMin, matchesAnyText || matcher.accepts(bytes[start..<end]),
                     matches(index + 1, at: end)
                 {
