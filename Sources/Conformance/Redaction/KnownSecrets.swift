@@ -66,11 +66,7 @@ package struct KnownSecrets: Sendable {
         for bytes in spellings where bytes.count >= Self.lengthMin {
             if !isPermanent {
                 if leadingBytesInInsertionOrder.count >= removableValueCountMax {
-                    let oldestLeadingBytes = leadingBytesInInsertionOrder.removeFirst()
-                    let permanentEntries = entriesByLeadingBytes[oldestLeadingBytes, default: []]
-                        .filter(\.isPermanent)
-                    entriesByLeadingBytes[oldestLeadingBytes] =
-                        permanentEntries.isEmpty ? nil : permanentEntries
+                    removeOldestEntry()
                 }
                 leadingBytesInInsertionOrder.append(Self.leadingBytes(bytes, at: 0))
             }
@@ -79,6 +75,15 @@ package struct KnownSecrets: Sendable {
             )
             entryStartsByBytePair[Int(bytes[0]) << 8 | Int(bytes[1])] = true
         }
+    }
+
+    /// Removes the oldest value that may be dropped, and no other value with the same first four
+    /// bytes.
+    private mutating func removeOldestEntry() {
+        let leadingBytes = leadingBytesInInsertionOrder.removeFirst()
+        var entries = entriesByLeadingBytes[leadingBytes, default: []]
+        if let index = entries.firstIndex(where: { !$0.isPermanent }) { entries.remove(at: index) }
+        entriesByLeadingBytes[leadingBytes] = entries.isEmpty ? nil : entries
     }
 
     private static func leadingBytes(_ bytes: [UInt8], at start: Int) -> UInt32 {

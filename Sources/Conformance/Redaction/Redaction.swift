@@ -124,18 +124,15 @@ package struct Redaction {
         }
         // Logs and reports contain printed HTTP messages, whose lines of JSON are parsed before
         // they are redacted.
-        var isChanged = false
         let lines = text.parts(between: "\n").map { line in
             guard Self.isJSONLine(line.utf8), let value = Self.parsedJSON(Array(line.utf8)) else {
                 return line
             }
+            var isChanged = false
             let redactedValue = json(value, MemberContext(), &isChanged)
             return isChanged ? redactedValue.text + (line.utf8.last == 13 ? "\r" : "") : line
         }
-        return redactedText(
-            isChanged ? lines.joined(separator: "\n") : text,
-            findsNameValuePairs: true
-        )
+        return redactedText(lines.joined(separator: "\n"), findsNameValuePairs: true)
     }
 
     private static func hasJSONLine(_ text: String) -> Bool {
