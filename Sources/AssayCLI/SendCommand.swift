@@ -367,7 +367,8 @@ struct SendCommand: AsyncParsableCommand {
     /// Returns a webhook body with an event of a type, which the flags describe.
     private func generatedBody(_ type: String) throws -> JSONValue {
         guard !type.isEmpty else { throw CommandFailure(.usage, "the event type is empty") }
-        if !EventSpec.types.contains(type),
+        let eventType = RevenueCatEventType(rawValue: type)
+        if eventType.documented == nil,
             let nearestName = Suggestion.nearest(
                 to: type,
                 among: EventSpec.types
@@ -386,11 +387,11 @@ struct SendCommand: AsyncParsableCommand {
         var namespace = Namespace(name: SuiteRun.nonce(), idForm: .string)
         namespace.assign(user, to: "user")
         if let from { namespace.assign(from, to: "loser") }
-        var eventSpec = EventSpec(type: type, user: "user", product: product)
+        var eventSpec = EventSpec(type: eventType, user: "user", product: product)
         eventSpec.store = store
         eventSpec.environment = environment
         eventSpec.reason = reason
-        if type == "TRANSFER" {
+        if eventType.documented == .transfer {
             guard from != nil else { throw CommandFailure(.usage, "TRANSFER needs --from ID") }
             eventSpec.from = ["loser"]
             eventSpec.to = ["user"]

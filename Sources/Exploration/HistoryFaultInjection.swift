@@ -173,6 +173,6 @@ extension HistoryGenerator {
 extension HistoryModel.StepEvent {
     /// Whether a backend that sends push notifications usually sends one for this event.
     fileprivate var usuallyCausesPush: Bool {
-        ["INITIAL_PURCHASE", "RENEWAL"].contains(message.type) && !message.isSandbox
+        message.event?.type.facts?.effect == .paysPeriod && !message.isSandbox
     }
 }

@@ -197,18 +197,14 @@ package struct HistoryModel: Sendable {
         }
     }
 
-    /// The event type that the dashboard's test button sends.
-    static let testEventType = "TEST"
-
     /// Event types that change no subscription and therefore need no model (S-08, S-18; RevenueCat
     /// fact sheet 2.6).
-    package static let irrelevantEventTypes = [
-        testEventType, "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
-        "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
-        "PAYWALL_IMPRESSION", "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER",
-        "PAYWALL_COMPONENT_INTERACTED", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED",
-        ProviderEvent.unknownType,
-    ]
+    package static let irrelevantEventTypes =
+        RevenueCatEventType.Documented.allCases.filter { $0.facts.effect == .noChange }
+        .map(\.rawValue) + [ProviderEvent.unknownType]
+
+    /// The event type that the dashboard's test button sends.
+    static let testEventType = RevenueCatEventType.Documented.test.rawValue
 
     /// Returns whether any event other than the dashboard's TEST named the user, so that the
     /// backend may have created the user.
@@ -227,11 +223,14 @@ package struct HistoryModel: Sendable {
         }
         let heldPurchase = heldPurchase(of: operation)
         // In this model, a web purchase is redeemed by a user who already has the purchase.
-        guard type != "PURCHASE_REDEEMED" || heldPurchase?.store == "RC_BILLING" else {
+        guard
+            type != RevenueCatEventType.Documented.purchaseRedeemed.rawValue
+                || heldPurchase?.store == "RC_BILLING"
+        else {
             throw ImpossibleOperation(reason: "the user has no web purchase to redeem")
         }
         var spec = EventSpec(
-            type: type,
+            type: RevenueCatEventType(rawValue: type),
             user: operation.user,
             product: heldPurchase?.productID ?? Self.monthlyProduct
         )
@@ -263,7 +262,8 @@ package struct HistoryModel: Sendable {
         for event in store.takeEvents() {
             guard var spec = spec(event) else { continue }
             let alias =
-                spec.type == "TRANSFER" && !isScheduledChange ? step.operation.additionalID : nil
+                spec.type.documented == .transfer && !isScheduledChange
+                ? step.operation.additionalID : nil
             if let alias { spec.from.insert(alias, at: 0) }
             try purchaseFacts.checkTransaction(spec, event["original_transaction_id"]?.string)
             purchaseFacts.recordEvent(spec)
@@ -299,13 +299,14 @@ package struct HistoryModel: Sendable {
     /// Returns an event of the simulated stores as a contract writes it; nil for an event without a
     /// type or a time.
     private mutating func spec(_ event: JSONObject) -> EventSpec? {
-        guard let type = event["type"]?.string, let time = relativeTime(event["event_timestamp_ms"])
+        guard let name = event["type"]?.string, let time = relativeTime(event["event_timestamp_ms"])
         else { return nil }
+        let type = RevenueCatEventType(rawValue: name)
         var spec = EventSpec(type: type, user: event["app_user_id"]?.string)
         spec.time = time
         spec.store = event["store"]?.string ?? spec.store
         spec.environment = event["environment"]?.string ?? spec.environment
-        if type == "TRANSFER" {
+        if type.documented == .transfer {
             spec.user = nil
             spec.from = event["transferred_from"]?.array?.compactMap(\.string) ?? []
             spec.to = event["transferred_to"]?.array?.compactMap(\.string) ?? []

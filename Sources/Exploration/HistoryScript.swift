@@ -550,7 +550,7 @@ package struct HistoryScript: Sendable {
             var fields = expectedState.fields { time in
                 let expiringEvent = namedSpecs.last {
                     $0.spec.expires == time
-                        && !HistoryModel.irrelevantEventTypes.contains($0.spec.type)
+                        && !HistoryModel.irrelevantEventTypes.contains($0.spec.type.rawValue)
                 }
                 return .string(
                     expiringEvent.map { "{{\($0.name).expiration_at_ms}}" }

@@ -52,7 +52,7 @@ package enum ProviderEvent: Hashable, Sendable {
     /// The event type, as RevenueCat or Purchasely names it.
     var type: String {
         switch self {
-        case .event(let spec): spec.type
+        case .event(let spec): spec.type.rawValue
         case .purchasely(let spec): spec.name
         }
     }
@@ -81,7 +81,7 @@ package enum ProviderEvent: Hashable, Sendable {
     /// Whether the event changes no subscription.
     var isIrrelevant: Bool {
         switch self {
-        case .event(let spec): HistoryModel.irrelevantEventTypes.contains(spec.type)
+        case .event(let spec): HistoryModel.irrelevantEventTypes.contains(spec.type.rawValue)
         case .purchasely(let spec): PurchaselyModel.irrelevantEventNames.contains(spec.name)
         }
     }
@@ -92,7 +92,9 @@ package enum ProviderEvent: Hashable, Sendable {
         if isIrrelevant { return HistoryCoverage.Tracker.irrelevant }
         switch self {
         case .event(let spec):
-            guard let reason = spec.reason, reason != "UNSUBSCRIBE" else { return spec.type }
+            guard let reason = spec.reason, reason != "UNSUBSCRIBE" else {
+                return spec.type.rawValue
+            }
             return "\(spec.type)/\(reason)"
         case .purchasely(let spec):
             guard let status = spec.status, !Self.usualStatuses.contains(status) else {
@@ -107,24 +109,12 @@ package enum ProviderEvent: Hashable, Sendable {
 
     /// The name of the event's delivery in a contract, such as `purchase`, without a number.
     var deliveryName: String {
-        guard case .event(let spec) = self else {
-            return type.lowercased().replacing("_", with: "-")
-        }
-        return switch spec.type {
-        case "INITIAL_PURCHASE": "purchase"
-        case "RENEWAL": "renewal"
-        case "NON_RENEWING_PURCHASE": spec.store == "PROMOTIONAL" ? "promotion" : "one-time"
-        case "CANCELLATION": spec.reason == "CUSTOMER_SUPPORT" ? "refund" : "cancellation"
-        case "UNCANCELLATION": "back"
-        case "SUBSCRIPTION_PAUSED": "pause"
-        case "EXPIRATION": "end"
-        case "BILLING_ISSUE": "issue"
-        case "PRODUCT_CHANGE": "change"
-        case "SUBSCRIPTION_EXTENDED": "extension"
-        case "REFUND_REVERSED": "reversal"
-        case "TEMPORARY_ENTITLEMENT_GRANT": "grant"
-        // For every other event type, the name is the type in lower case.
-        default: spec.type.lowercased().replacing("_", with: "-")
+        let nameFromType = type.lowercased().replacing("_", with: "-")
+        guard case .event(let spec) = self else { return nameFromType }
+        return switch spec.type.documented {
+        case .nonRenewingPurchase where spec.store == "PROMOTIONAL": "promotion"
+        case .cancellation where spec.reason == "CUSTOMER_SUPPORT": "refund"
+        case let documented: documented?.facts.deliveryName ?? nameFromType
         }
     }
 
@@ -152,7 +142,7 @@ package enum ProviderEvent: Hashable, Sendable {
         switch self {
         case .event(let spec):
             var futureEvent = EventSpec(
-                type: Self.unknownType,
+                type: .unknown(Self.unknownType),
                 user: spec.user ?? spec.to.first,
                 product: spec.product
             )

@@ -126,18 +126,24 @@ struct PurchaseFacts: Sendable {
     mutating func recordEvent(_ spec: EventSpec) {
         guard let user = spec.user else { return }
         let purchaseKey = PurchaseKey(user: user, product: spec.product)
-        switch spec.type {
-        case "TEMPORARY_ENTITLEMENT_GRANT":
+        switch spec.type.documented {
+        case .temporaryEntitlementGrant:
             if let end = spec.expires { temporaryGrantEnds[user, default: []].append(end) }
-        case "REFUND_REVERSED": reversedRefunds.insert(purchaseKey)
-        case "EXPIRATION": endedPurchases.insert(purchaseKey)
-        case "INITIAL_PURCHASE", "RENEWAL":
+        case .refundReversed: reversedRefunds.insert(purchaseKey)
+        case .expiration: endedPurchases.insert(purchaseKey)
+        case .initialPurchase, .renewal:
             reversedRefunds.remove(purchaseKey)
             endedPurchases.remove(purchaseKey)
             recordPayment(of: user)
-        case "NON_RENEWING_PURCHASE": recordPayment(of: user)
-        // The other types of events change nothing that is recorded here.
-        default: break
+        case .nonRenewingPurchase: recordPayment(of: user)
+        // Events of these types change nothing that is recorded here.
+        case .test, .cancellation, .uncancellation, .subscriptionPaused, .billingIssue,
+            .productChange, .subscriptionExtended, .transfer, .invoiceIssuance,
+            .virtualCurrencyTransaction, .experimentEnrollment, .purchaseRedeemed,
+            .priceIncreaseConsentRequired, .priceIncreaseConsentApproved, .subscriberAlias,
+            .paywallImpression, .paywallClose, .paywallCancel, .paywallExitOffer,
+            .paywallComponentInteracted, nil:
+            break
         }
     }
 
@@ -156,7 +162,7 @@ struct PurchaseFacts: Sendable {
         _ transactionID: String?
     ) throws(HistoryModel.ImpossibleOperation) {
         guard let user = spec.user else { return }
-        if spec.type == "TEMPORARY_ENTITLEMENT_GRANT" {
+        if spec.type.documented == .temporaryEntitlementGrant {
             let purchaseKey = PurchaseKey(user: user, product: spec.product)
             guard temporaryGrants.insert(purchaseKey).inserted else {
                 throw HistoryModel.ImpossibleOperation(

@@ -43,7 +43,8 @@ struct UserIDTracker: Sendable {
     ) throws(HistoryModel.ImpossibleOperation) -> EventSpec.UserIDLocation {
         // The event of a one-day grant contains no aliases that could identify the user (RevenueCat
         // fact sheet 2.6).
-        let preferredLocation = spec.type == "TEMPORARY_ENTITLEMENT_GRANT" ? nil : preferredLocation
+        let preferredLocation =
+            spec.type.documented == .temporaryEntitlementGrant ? nil : preferredLocation
         // A backend may store sandbox purchases and their IDs separately (S-19).
         let isSandbox = spec.environment == "SANDBOX"
         let userIDLocation: EventSpec.UserIDLocation

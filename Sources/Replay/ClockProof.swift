@@ -46,7 +46,7 @@ struct ClockProof: Sendable {
             return "'access' is a date that Assay itself compares with a clock, so nothing shows "
                 + "that the backend's clock moves"
         }
-        var purchase = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        var purchase = EventSpec(type: .documented(.initialPurchase), user: "ada")
         purchase.expires = Self.purchaseDuration
         let plan = RunPlan(
             steps: [

@@ -162,7 +162,7 @@ extension Delivery {
     /// Returns the event type of a delivery; nil when the body contains no readable event.
     private func eventType(among deliveries: [Delivery]) -> String? {
         switch subject {
-        case .event(let event), .raw(.truncated(let event, percent: _)): event.type
+        case .event(let event), .raw(.truncated(let event, percent: _)): event.type.rawValue
         case .body(let body): body["event"]?["type"]?.string
         case .storeEvent(let type): type
         case .repeats(let name):

@@ -288,7 +288,7 @@ extension RunExecutor {
         authorization: Delivery.Authorization
     ) async -> Exchange.Outcome {
         let body = eventFactory(runWithoutSteps(name).namespace).body(
-            EventSpec(type: "TEST", user: "tester"),
+            EventSpec(type: .documented(.test), user: "tester"),
             name: "test"
         )
         let sender = WebhookSender(

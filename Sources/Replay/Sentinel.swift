@@ -123,7 +123,7 @@ struct Sentinel {
     /// Sends the purchase, and returns whether the backend accepted it.
     private func sendPurchase(_ execution: CaseExecution) async -> Bool {
         let event = run.eventFactory(execution.namespace).body(
-            EventSpec(type: "INITIAL_PURCHASE", user: Self.user),
+            EventSpec(type: .documented(.initialPurchase), user: Self.user),
             name: "sentinel"
         )
         fakes.apply(event, namespace: execution.namespace.name)

@@ -51,7 +51,7 @@ struct BaselineTests {
         userIDLocation: EventSpec.UserIDLocation = .appUserID,
         _ change: (inout Delivery) -> Void = { _ in }
     ) -> Step {
-        var spec = EventSpec(type: "RENEWAL", user: "ada")
+        var spec = EventSpec(type: .documented(.renewal), user: "ada")
         spec.userIDLocation = userIDLocation
         var delivery = Delivery(name: "a", subject: .event(spec))
         change(&delivery)
@@ -236,7 +236,7 @@ struct BaselineTests {
 
     @Test("users are those of the whole contract", arguments: Expectation.BaselineRelation.allCases)
     func users(relation: Expectation.BaselineRelation) {
-        let late = EventSpec(type: "RENEWAL", user: "bob")
+        let late = EventSpec(type: .documented(.renewal), user: "bob")
         let plan = plan(
             relation,
             given: [.register(user: "ada")],
@@ -250,7 +250,7 @@ struct BaselineTests {
     func orderDoesNotMatter(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let ordered: [Step] = (0..<6).map { index in
-            var spec = EventSpec(type: "RENEWAL", user: "ada")
+            var spec = EventSpec(type: .documented(.renewal), user: "ada")
             spec.time = .seconds(index * 10)
             return .deliver(Delivery(name: "e\(index)", subject: .event(spec)))
         }
@@ -265,7 +265,10 @@ struct BaselineTests {
     @Test func `simultaneous events keep the file order`() {
         let steps: [Step] = ["c", "a", "b"].map {
             .deliver(
-                Delivery(name: $0, subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
+                Delivery(
+                    name: $0,
+                    subject: .event(EventSpec(type: .documented(.renewal), user: "ada"))
+                )
             )
         }
         #expect(plan(.inOrder, steps: steps).baseline?.steps == steps)
@@ -300,7 +303,7 @@ struct BaselineTests {
             case "T": return .deliver(Delivery(name: "T", subject: .storeEvent("RENEWAL")))
             case "!": return .register(user: "ada")
             default:
-                var spec = EventSpec(type: "RENEWAL", user: "ada")
+                var spec = EventSpec(type: .documented(.renewal), user: "ada")
                 spec.time = .seconds(time)
                 return .deliver(Delivery(name: String(word), subject: .event(spec)))
             }

@@ -71,7 +71,7 @@ struct DiagnosisTests {
         _ change: (inout EventSpec) -> Void = { _ in }
     ) -> CaseEvidence {
         var builder = EvidenceBuilder.bought()
-        var spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        var spec = EventSpec(type: .documented(.initialPurchase), user: "ada")
         change(&spec)
         let first = Delivery(name: isCopy ? "first" : "purchase", subject: .event(spec))
         let copy = Delivery(name: "purchase", subject: .repeats("first"))
@@ -100,7 +100,7 @@ struct DiagnosisTests {
         // Those whom a transfer names are two persons, and have to stay two; it comes again as well.
         for isCopy in [false, true] {
             let transfer = evidence([id, other], announced: [id, other], isCopy: isCopy) {
-                $0 = EventSpec(type: "TRANSFER", user: nil)
+                $0 = EventSpec(type: .documented(.transfer), user: nil)
                 $0.from = ["ada"]
                 $0.to = ["bob"]
             }

@@ -19,7 +19,7 @@ struct NeedsTests {
     private static func event(_ change: (inout Delivery) -> Void = { _ in }) -> Step {
         var delivery = Delivery(
             name: "a",
-            subject: .event(EventSpec(type: "RENEWAL", user: "ada"))
+            subject: .event(EventSpec(type: .documented(.renewal), user: "ada"))
         )
         change(&delivery)
         return .deliver(delivery)
@@ -140,7 +140,7 @@ struct NeedsTests {
     // MARK: Users
 
     @Test func `users are listed once, in file order`() {
-        var transfer = EventSpec(type: "TRANSFER", user: nil)
+        var transfer = EventSpec(type: .documented(.transfer), user: nil)
         (transfer.from, transfer.to) = (["bob"], ["carol", "ada"])
         var login = Call(name: "one", route: .login)
         login.user = "dora"

@@ -21,7 +21,7 @@ struct PlanTests {
         at time: Duration = .zero,
         _ change: (inout Delivery) -> Void = { _ in }
     ) -> Step {
-        var spec = EventSpec(type: "RENEWAL", user: "ada")
+        var spec = EventSpec(type: .documented(.renewal), user: "ada")
         spec.time = time
         var delivery = Delivery(name: name, subject: .event(spec))
         change(&delivery)
@@ -91,7 +91,7 @@ struct PlanTests {
     }
 
     @Test func `the direct relation uses the registered ID, plain drops edits`() {
-        var spec = EventSpec(type: "RENEWAL", user: "ada")
+        var spec = EventSpec(type: .documented(.renewal), user: "ada")
         spec.userIDLocation = .aliases
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.edits = [.init(pointer: JSONPointer(tokens: ["x"]), value: 1)]
@@ -100,7 +100,8 @@ struct PlanTests {
         let plain = CasePlan(contract(.plain, steps: [.deliver(delivery)])).baseline
         #expect(direct?.deliveries.first?.edits.count == 1)
         #expect(
-            direct?.deliveries.first?.subject == .event(EventSpec(type: "RENEWAL", user: "ada"))
+            direct?.deliveries.first?.subject
+                == .event(EventSpec(type: .documented(.renewal), user: "ada"))
         )
         #expect(plain?.deliveries.first?.edits.isEmpty == true)
         #expect(plain?.deliveries.first?.addedNestingDepth == 0)

@@ -9,7 +9,7 @@ struct PeriodsTests {
         at time: Duration,
         _ change: (inout EventSpec) -> Void = { _ in }
     ) -> Step {
-        var spec = EventSpec(type: type, user: "ada")
+        var spec = EventSpec(type: RevenueCatEventType(rawValue: type), user: "ada")
         spec.time = time
         change(&spec)
         return .deliver(Delivery(name: type, subject: .event(spec)))
@@ -113,7 +113,7 @@ struct PeriodsTests {
 @Suite("Soon")
 struct SoonTests {
     private static func plan(_ change: (inout EventSpec) -> Void) -> RunPlan {
-        var spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        var spec = EventSpec(type: .documented(.initialPurchase), user: "ada")
         change(&spec)
         let delivery = Delivery(name: "a", subject: .event(spec))
         return RunPlan(steps: [.deliver(delivery)], users: ["ada"], observesFinalState: true)

@@ -380,9 +380,9 @@ struct GrammarGenerator {
         guard let reason = entries.first(where: { $0.key == "reason" })?.value.scalar else {
             return
         }
-        let types = ["CANCELLATION", "EXPIRATION", "RENEWAL"].filter {
-            EventSpec.reasons(of: $0).contains(reason)
-        }
+        let types = RevenueCatEventType.Documented.allCases.filter {
+            $0.facts.reasons.contains(reason)
+        }.map(\.rawValue)
         set("type", word(types.randomElement(using: &random) ?? "FUTURE_KIND"), in: &entries)
     }
 

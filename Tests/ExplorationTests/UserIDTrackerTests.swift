@@ -70,7 +70,7 @@ struct HistoryNamesTests {
         )
         let transfer = history.contract.steps.compactMap { step -> EventSpec? in
             guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
-                spec.type == "TRANSFER"
+                spec.type.documented == .transfer
             else { return nil }
             return spec
         }.first

@@ -90,7 +90,9 @@ struct ExecutorsTests {
     /// One step of every kind.
     private static let steps: [Step] = [
         .register(user: "ada"), .name(user: "ada", id: "i"), .createAccount("acc"),
-        .deliver(Delivery(name: "d", subject: .event(EventSpec(type: "TEST", user: "ada")))),
+        .deliver(
+            Delivery(name: "d", subject: .event(EventSpec(type: .documented(.test), user: "ada")))
+        ),
         .deliver(Delivery(name: "t", subject: .storeEvent("RENEWAL"))),
         .probe(user: "ada"), .waitForEnd(delivery: "d"), .call([Call(name: "c", route: .register)]),
         .request(AppRequest(name: "r", method: "GET", target: "/")),

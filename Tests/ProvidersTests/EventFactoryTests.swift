@@ -14,7 +14,10 @@ struct EventFactoryTests {
     }
 
     private func spec(_ type: String, store: String = "APP_STORE") -> EventSpec {
-        var spec = EventSpec(type: type, user: type == "TRANSFER" ? nil : "ada")
+        var spec = EventSpec(
+            type: RevenueCatEventType(rawValue: type),
+            user: type == "TRANSFER" ? nil : "ada"
+        )
         spec.store = store
         if type == "TRANSFER" {
             spec.from = ["ada"]

@@ -161,7 +161,10 @@ struct RevenueCatStateTests {
         at time: Duration = .zero,
         _ change: (inout EventSpec) -> Void = { _ in }
     ) -> JSONValue {
-        var spec = EventSpec(type: type, user: type == "TRANSFER" ? nil : "ada")
+        var spec = EventSpec(
+            type: RevenueCatEventType(rawValue: type),
+            user: type == "TRANSFER" ? nil : "ada"
+        )
         spec.time = time
         change(&spec)
         let context = EventFactory.Context(namespace: namespace, base: Self.base)

@@ -9,7 +9,10 @@ import Testing
 @Suite("IDs and proofs assigned by the backend")
 struct AssignedIDsTests {
     private static let purchase = Step.deliver(
-        Delivery(name: "a", subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada")))
+        Delivery(
+            name: "a",
+            subject: .event(EventSpec(type: .documented(.initialPurchase), user: "ada"))
+        )
     )
 
     /// Whoever signs up is 77; an id registers under `/api/user/register`.

@@ -8,7 +8,7 @@ import Testing
 @Suite("Stops")
 struct BackendStopTests {
     private static func purchase(_ crash: Crash? = nil) -> Delivery {
-        let spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        let spec = EventSpec(type: .documented(.initialPurchase), user: "ada")
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.followsRetrySchedule = true
         delivery.crash = crash

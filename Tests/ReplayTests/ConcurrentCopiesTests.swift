@@ -7,7 +7,7 @@ import Testing
 @Suite("Held copies")
 struct ConcurrentCopiesTests {
     private static func copies(_ times: Int) -> Delivery {
-        let spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        let spec = EventSpec(type: .documented(.initialPurchase), user: "ada")
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.times = times
         delivery.sendsCopiesConcurrently = true
@@ -56,7 +56,7 @@ struct ConcurrentCopiesTests {
         let name = type.lowercased()
         var delivery = Delivery(
             name: name,
-            subject: .event(EventSpec(type: type, user: "ada"))
+            subject: .event(EventSpec(type: RevenueCatEventType(rawValue: type), user: "ada"))
         )
         change(&delivery)
         return delivery

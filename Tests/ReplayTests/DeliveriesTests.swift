@@ -12,7 +12,7 @@ struct DeliveriesTests {
         _ name: String = "a",
         _ change: (inout Delivery) -> Void = { _ in }
     ) -> Delivery {
-        let spec = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
+        let spec = EventSpec(type: .documented(.initialPurchase), user: "ada")
         var delivery = Delivery(name: name, subject: .event(spec))
         change(&delivery)
         return delivery
@@ -266,7 +266,7 @@ struct DeliveriesTests {
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
         }
-        let spec = EventSpec(type: "TEST", user: "ada")
+        let spec = EventSpec(type: .documented(.test), user: "ada")
         var test = Delivery(name: "a", subject: .event(spec))
         test.followsRetrySchedule = true
         let again = Self.again("b", "a") { $0.followsRetrySchedule = true }

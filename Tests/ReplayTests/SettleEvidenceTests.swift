@@ -10,7 +10,7 @@ struct SettlingTests {
     private static let purchase = Step.deliver(
         Delivery(
             name: "a",
-            subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada"))
+            subject: .event(EventSpec(type: .documented(.initialPurchase), user: "ada"))
         )
     )
 

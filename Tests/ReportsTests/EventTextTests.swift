@@ -9,7 +9,7 @@ struct EventTextTests {
     @Test func `an event sent with the next step is marked, and a repeat names its original`() {
         var purchase = Delivery(
             name: "purchase",
-            subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada"))
+            subject: .event(EventSpec(type: .documented(.initialPurchase), user: "ada"))
         )
         purchase.isConcurrentWithNext = true
         var text = Delivery(name: "text", subject: .raw(.text("{}")))

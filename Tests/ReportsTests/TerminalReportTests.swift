@@ -235,7 +235,7 @@ struct TerminalReportTests {
                 Finding(.wrongStateValue, expected: "access is true", actual: actual)
             ]
             result.contract.steps = types.enumerated().map { index, type in
-                let spec = EventSpec(type: type, user: "ada")
+                let spec = EventSpec(type: RevenueCatEventType(rawValue: type), user: "ada")
                 var delivery = Delivery(name: "d\(index)", subject: .event(spec))
                 if index == 0 { change(&delivery) }
                 return .deliver(delivery)

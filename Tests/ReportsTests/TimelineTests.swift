@@ -225,7 +225,7 @@ struct TimelineTests {
     }
 
     @Test func `an event is shown with its type, relevant dates and response`() {
-        var spec = EventSpec(type: "CANCELLATION", user: "ada")
+        var spec = EventSpec(type: .documented(.cancellation), user: "ada")
         spec.reason = "CUSTOMER_SUPPORT"
         spec.expires = .seconds(3600)
         let told = line(
@@ -248,7 +248,10 @@ struct TimelineTests {
         var result = ReportFixtures.result(.failed)
         result.contract.steps = [
             .deliver(
-                Delivery(name: "a", subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
+                Delivery(
+                    name: "a",
+                    subject: .event(EventSpec(type: .documented(.renewal), user: "ada"))
+                )
             ),
             .deliver(Delivery(name: "b", subject: .repeats("a"))),
         ]

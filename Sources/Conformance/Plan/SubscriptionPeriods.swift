@@ -19,24 +19,12 @@ struct SubscriptionPeriods: Sendable {
         var isLifetime: Bool
     }
 
-    /// The types of events that begin a subscription period and contain its dates.
-    private static let eventTypesStartingPeriod: Set = [
-        "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE",
-    ]
-
-    /// The types of events that occur within a subscription period and contain its dates.
-    private static let eventTypesWithinPeriod: Set = [
-        "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "EXPIRATION", "PRODUCT_CHANGE",
-        "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED",
-        "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
-    ]
-
     private let periods: [SubscriptionPeriod]
 
     init(of contract: Contract) {
         periods = (contract.given + contract.steps).compactMap { step in
             guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
-                let user = spec.user, Self.eventTypesStartingPeriod.contains(spec.type)
+                let user = spec.user, spec.type.facts?.period == .begins
             else { return nil }
             return SubscriptionPeriod(
                 user: user,
@@ -64,7 +52,7 @@ struct SubscriptionPeriods: Sendable {
 
     /// Fills in the dates that an event omits, from the last period that began before the event.
     private func fillingDates(_ spec: EventSpec) -> EventSpec {
-        guard spec.purchased == nil, Self.eventTypesWithinPeriod.contains(spec.type),
+        guard spec.purchased == nil, spec.type.facts?.period == .within,
             let period = period(of: spec)
         else { return spec }
         var spec = spec

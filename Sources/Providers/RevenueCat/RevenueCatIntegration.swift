@@ -10,14 +10,14 @@ extension RevenueCatState {
     /// Nil for an event that the integration does not send, and for a customer without a OneSignal
     /// ID.
     package func oneSignalCall(for event: JSONObject) -> HTTPMessage.Request? {
-        let type = event["type"]?.string ?? ""
-        guard let names = Self.integrationNames[type],
+        guard let type = RevenueCatEventType(rawValue: event["type"]?.string ?? "").documented,
+            let name = type.facts.integrationName,
             let id = event["app_user_id"]?.string, let customer = customer(id)
         else { return nil }
         func attributeValue(_ name: String) -> String? {
             customer.attributes[name]?["value"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
-        let tags = tags(of: event, type, names)
+        let tags = tags(of: event, type, name)
         guard !tags.members.isEmpty else { return nil }
         let app = settings.oneSignalApp
         let header = [HTTPMessage.Field("content-type", "application/json")]
@@ -38,17 +38,6 @@ extension RevenueCatState {
         )
     }
 
-    /// The name that the integration gives to each type of event that it sends.
-    ///
-    /// The integration does not send TRANSFER.
-    private static let integrationNames: [String: String] = [
-        "INITIAL_PURCHASE": "initial_purchase", "RENEWAL": "renewal",
-        "CANCELLATION": "cancellation", "UNCANCELLATION": "uncancellation",
-        "EXPIRATION": "expiration", "BILLING_ISSUE": "billing_issue",
-        "PRODUCT_CHANGE": "product_change", "SUBSCRIPTION_PAUSED": "subscription_paused",
-        "NON_RENEWING_PURCHASE": "non_renewing_purchase",
-    ]
-
     /// The OneSignal tags that the integration maintains.
     ///
     /// Backends must not write these tags (clause O-05 of Assay's contracts).
@@ -58,15 +47,18 @@ extension RevenueCatState {
         "subscription_status", "grace_period_expiration_at",
     ]
 
-    private func tags(of event: JSONObject, _ type: String, _ name: String) -> JSONObject {
+    private func tags(
+        of event: JSONObject,
+        _ type: RevenueCatEventType.Documented,
+        _ name: String
+    ) -> JSONObject {
         let isTrial = event["period_type"] == "TRIAL"
         var name = name
         switch type {
-        case "INITIAL_PURCHASE" where isTrial: name = "trial_started"
-        case "RENEWAL" where event["is_trial_conversion"] == true: name = "trial_converted"
-        case "CANCELLATION" where isTrial: name = "trial_cancelled"
-        // All other types keep the name from `integrationNames`. A type without a name never gets
-        // here.
+        case .initialPurchase where isTrial: name = "trial_started"
+        case .renewal where event["is_trial_conversion"] == true: name = "trial_converted"
+        case .cancellation where isTrial: name = "trial_cancelled"
+        // All other types keep the name of the table.
         default: break
         }
         func tagInSeconds(_ key: String) -> JSONValue? {
@@ -85,7 +77,7 @@ extension RevenueCatState {
                 subscriptionStatus(of: event, type, isTrial).map(JSONValue.string)
             ),
         ]
-        if type == "EXPIRATION" {
+        if type == .expiration {
             tags.append(("active_subscription", "false"))
         } else {
             let entitlements = event["entitlement_ids"]?.array?.compactMap(\.string)
@@ -100,7 +92,7 @@ extension RevenueCatState {
                 ("grace_period_expiration_at", tagInSeconds("grace_period_expiration_at_ms")),
                 ("auto_resume_at", tagInSeconds("auto_resume_at_ms")),
             ]
-            if ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) {
+            if type.facts.payment == .charge {
                 tags.append(("active_subscription", "true"))
             }
         }
@@ -124,26 +116,34 @@ extension RevenueCatState {
 
     /// Returns the value of the tag `subscription_status` after an event (*inferred* from the
     /// definitions of the values); nil to leave it unchanged.
-    private func subscriptionStatus(of event: JSONObject, _ type: String, _ isTrial: Bool)
-        -> String?
-    {
+    private func subscriptionStatus(
+        of event: JSONObject,
+        _ type: RevenueCatEventType.Documented,
+        _ isTrial: Bool
+    ) -> String? {
         switch type {
-        case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION":
+        case .initialPurchase, .renewal, .uncancellation:
             return isTrial ? "trial" : event["period_type"] == "INTRO" ? "intro" : "active"
-        case "CANCELLATION":
+        case .cancellation:
             switch event["cancel_reason"]?.string {
             case "CUSTOMER_SUPPORT": return "expired"
             case "BILLING_ERROR": return graceStatus(of: event, isTrial)
             default: return isTrial ? "cancelled_trial" : "cancelled"
             }
-        case "BILLING_ISSUE": return graceStatus(of: event, isTrial)
-        case "PRODUCT_CHANGE": return "active"
-        case "SUBSCRIPTION_PAUSED": return "paused"
-        case "EXPIRATION":
+        case .billingIssue: return graceStatus(of: event, isTrial)
+        case .productChange: return "active"
+        case .subscriptionPaused: return "paused"
+        case .expiration:
             return event["store"] == "PROMOTIONAL" ? "expired_promotional" : "expired"
-        case "NON_RENEWING_PURCHASE":
+        case .nonRenewingPurchase:
             return event["store"] == "PROMOTIONAL" ? "promotional" : nil
-        default: return nil
+        // The integration does not send events of these types.
+        case .test, .subscriptionExtended, .refundReversed, .transfer, .temporaryEntitlementGrant,
+            .invoiceIssuance, .virtualCurrencyTransaction, .experimentEnrollment,
+            .purchaseRedeemed, .priceIncreaseConsentRequired, .priceIncreaseConsentApproved,
+            .subscriberAlias, .paywallImpression, .paywallClose, .paywallCancel,
+            .paywallExitOffer, .paywallComponentInteracted:
+            return nil
         }
     }
 }

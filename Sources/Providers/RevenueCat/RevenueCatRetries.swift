@@ -23,6 +23,7 @@ extension RetrySchedule {
     ///
     /// Both the fake's sender and the runner of contracts use it.
     package static func revenueCat(eventType: String?) -> RetrySchedule {
-        eventType == "TEST" ? .revenueCatTestEvent : .revenueCat
+        eventType == RevenueCatEventType.Documented.test.rawValue
+            ? .revenueCatTestEvent : .revenueCat
     }
 }

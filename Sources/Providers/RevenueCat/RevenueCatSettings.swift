@@ -122,13 +122,13 @@ package struct WebhookConfiguration: Hashable, Sendable {
 
     /// Whether an event passes the filters of this webhook.
     package func accepts(_ event: JSONObject) -> Bool {
-        let type = event["type"]?.string ?? ""
+        let type = RevenueCatEventType(rawValue: event["type"]?.string ?? "")
         let eventEnvironment = event["environment"]?.string ?? event["purchase_environment"]?.string
         if let environment, let eventEnvironment, eventEnvironment != environment { return false }
         if let app, let eventAppID = event["app_id"]?.string, eventAppID != app { return false }
-        if !types.isEmpty, !types.contains(type) { return false }
-        if type.hasPrefix("PAYWALL_"), !sendsPaywallEvents { return false }
-        return type != "TEMPORARY_ENTITLEMENT_GRANT" || sendsTemporaryGrants
+        if !types.isEmpty, !types.contains(type.rawValue) { return false }
+        if type.facts?.body == .paywall, !sendsPaywallEvents { return false }
+        return type.documented != .temporaryEntitlementGrant || sendsTemporaryGrants
     }
 }
 

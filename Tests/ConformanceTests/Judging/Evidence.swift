@@ -55,7 +55,10 @@ struct EvidenceBuilder {
     static let location = SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
 
     static func purchase(_ name: String = "purchase") -> Delivery {
-        Delivery(name: name, subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada")))
+        Delivery(
+            name: name,
+            subject: .event(EventSpec(type: .documented(.initialPurchase), user: "ada"))
+        )
     }
 
     static func expectation(_ relation: Expectation.BaselineRelation? = nil) -> Expectation {

@@ -55,7 +55,7 @@ struct JudgePropertyTests {
                 names.map { name in
                     Delivery(
                         name: "for-" + (name == names[0] ? "one" : "two"),
-                        subject: .event(EventSpec(type: "RENEWAL", user: name))
+                        subject: .event(EventSpec(type: .documented(.renewal), user: name))
                     )
                 },
                 expectation: expectation

@@ -171,7 +171,7 @@ enum SimulatedContracts {
         refunds: Bool = false,
         _ change: (inout Delivery) -> Void = { _ in }
     ) -> Step {
-        var spec = EventSpec(type: type, user: "ada")
+        var spec = EventSpec(type: RevenueCatEventType(rawValue: type), user: "ada")
         spec.time = time
         if refunds { spec.reason = "CUSTOMER_SUPPORT" }
         var delivery = Delivery(name: name, subject: .event(spec))

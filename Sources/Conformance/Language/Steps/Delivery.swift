@@ -166,7 +166,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     /// no type.
     package var eventDescription: String {
         switch subject {
-        case .event(let spec), .raw(.truncated(let spec, _)): spec.type
+        case .event(let spec), .raw(.truncated(let spec, _)): spec.type.rawValue
         case .purchasely(let spec): spec.name
         case .storeEvent(let type): type
         case .body(let body): body["event"]?["type"]?.string ?? body.text

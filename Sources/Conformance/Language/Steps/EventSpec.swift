@@ -15,45 +15,18 @@ package struct EventSpec: Hashable, Codable, Sendable {
         case anonymous
     }
 
-    /// RevenueCat's event types: the 21 core types and the five paywall types, in the order of
-    /// section 2.1 of the RevenueCat fact sheet.
-    ///
-    /// A contract may also use an unknown type that starts with `FUTURE_`.
-    package static let types = [
-        "TEST", "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION",
-        "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "EXPIRATION", "BILLING_ISSUE",
-        "PRODUCT_CHANGE", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TRANSFER",
-        "TEMPORARY_ENTITLEMENT_GRANT", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION",
-        "EXPERIMENT_ENROLLMENT", "PURCHASE_REDEEMED", "PRICE_INCREASE_CONSENT_REQUIRED",
-        "PRICE_INCREASE_CONSENT_APPROVED", "SUBSCRIBER_ALIAS", "PAYWALL_IMPRESSION",
-        "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER", "PAYWALL_COMPONENT_INTERACTED",
-    ]
-
     package static let stores = [
         "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
         "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
 
-    /// Returns the reasons that an event of this type may give (section 2.7 of the RevenueCat fact
-    /// sheet).
-    ///
-    /// The only reason of a renewal is that it is the first renewal after a trial. Types other than
-    /// cancellations, expirations and renewals have no reason. A contract may also use an unknown
-    /// reason that starts with `FUTURE_`.
-    package static func reasons(of type: String) -> [String] {
-        let subscriptionEndReasons = [
-            "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
-            "CUSTOMER_SUPPORT", "UNKNOWN",
-        ]
-        return switch type {
-        case "CANCELLATION": subscriptionEndReasons
-        case "EXPIRATION": subscriptionEndReasons + ["SUBSCRIPTION_PAUSED"]
-        case "RENEWAL": ["TRIAL_CONVERSION"]
-        default: []
-        }
-    }
+    /// The names of all documented event types.
+    package static let types = RevenueCatEventType.Documented.allCases.map(\.rawValue)
 
-    package var type: String
+    /// The type of the event.
+    ///
+    /// A contract may also use an unknown type that starts with `FUTURE_`.
+    package var type: RevenueCatEventType
     package var user: String?
     package var userIDLocation: UserIDLocation = .appUserID
     /// The names of the users who lose their purchases by an event of type TRANSFER; `to` names the
@@ -104,7 +77,11 @@ package struct EventSpec: Hashable, Codable, Sendable {
     /// The word in contracts for a time shortly after the start of the run.
     package static let soon = "soon"
 
-    package init(type: String, user: String?, product: String = "premium_monthly") {
+    package init(
+        type: RevenueCatEventType,
+        user: String?,
+        product: String = "premium_monthly"
+    ) {
         self.type = type
         self.user = user
         self.product = product
@@ -112,7 +89,9 @@ package struct EventSpec: Hashable, Codable, Sendable {
 
     /// Whether the subscription period is already over when the event arrives, because the event
     /// reports an expiration or a refund.
-    package var endsSubscription: Bool { type == "EXPIRATION" || reason == "CUSTOMER_SUPPORT" }
+    package var endsSubscription: Bool {
+        type.facts?.effect == .endsPeriod || reason == "CUSTOMER_SUPPORT"
+    }
 
     package var users: [String] { (user.map { [$0] } ?? []) + from + to }
 }
@@ -122,12 +101,15 @@ extension EventSpec {
         "event",
         "an event",
         "A RevenueCat event. Assay generates the rest of a realistic body.",
-        makeEmptyOwner: { _ in EventSpec(type: "", user: nil) }
+        makeEmptyOwner: { _ in EventSpec(type: .unknown(""), user: nil) }
     ) {
         Field.required(
             "type",
             \.type,
-            .openWord("event type", among: types),
+            .openWord("event type", among: types).mapped(
+                to: RevenueCatEventType.init(rawValue:),
+                from: \.rawValue
+            ),
             "The RevenueCat event type."
         )
         Field.optional(
@@ -163,7 +145,7 @@ extension EventSpec {
         Field<EventSpec>.reason
         timeFields
     }.checking { spec, keys, reader in
-        if !spec.type.isEmpty, spec.type != "TRANSFER", keys["user"] == nil {
+        if spec.type != .unknown(""), spec.type.documented != .transfer, keys["user"] == nil {
             reader.fail(
                 .missingKey("user", of: "an event of type \(spec.type)"),
                 at: keys.node.location
@@ -313,7 +295,7 @@ extension Field where Owner == EventSpec {
     ///
     /// An unknown event type may have any reason.
     fileprivate static var reason: Field {
-        let words = ["CANCELLATION", "EXPIRATION", "RENEWAL"].flatMap(EventSpec.reasons)
+        let words = RevenueCatEventType.Documented.allCases.flatMap(\.facts.reasons)
         var shape = KeyShape(
             "reason",
             .openWords(
@@ -328,9 +310,9 @@ extension Field where Owner == EventSpec {
             shape,
             read: { node, spec, reader in
                 guard let reason = reader.text(node) else { return }
-                let isFuture = [reason, spec.type].contains { $0.hasFuturePrefix }
-                let allowed = EventSpec.reasons(of: spec.type)
-                guard !isFuture, !allowed.contains(reason), EventSpec.types.contains(spec.type)
+                let isFuture = [reason, spec.type.rawValue].contains { $0.hasFuturePrefix }
+                let allowed = spec.type.facts?.reasons ?? []
+                guard !isFuture, !allowed.contains(reason), spec.type.documented != nil
                 else {
                     spec.reason = reason
                     return
@@ -339,8 +321,9 @@ extension Field where Owner == EventSpec {
                     allowed.isEmpty
                         ? .conflict(
                             "an event of type \(spec.type) has no reason",
-                            remedy: "Remove 'reason': only CANCELLATION, EXPIRATION and RENEWAL "
-                                + "have one."
+                            remedy: "Remove 'reason': only events of the types "
+                                + RevenueCatEventType.namesWithReasons.joined(separator: ", ")
+                                + " have one."
                         )
                         : .unknownValue(
                             reason,

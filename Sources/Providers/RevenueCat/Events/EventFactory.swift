@@ -63,36 +63,39 @@ package struct EventFactory: Sendable {
     }
 
     private func content(_ spec: EventSpec) -> RevenueCatEvent.Content {
-        switch spec.type {
-        case "TRANSFER": return .transfer(transfer(spec))
-        case "TEMPORARY_ENTITLEMENT_GRANT":
+        guard let body = spec.type.facts?.body else { return lifecycle(spec) }
+        switch body {
+        case .lifecycle: return lifecycle(spec)
+        case .transfer: return .transfer(transfer(spec))
+        case .temporaryGrant:
             var item = item(spec)
             item.expires = context.base + (spec.expires ?? purchased(spec) + .seconds(86_400))
             return .temporaryGrant(identity(spec), item)
-        case "VIRTUAL_CURRENCY_TRANSACTION":
+        case .currency:
             var item = item(spec)
             item.product = productID("coins_100", store: spec.store)
             return .currency(identity(spec), item, currency(spec))
-        case "EXPERIMENT_ENROLLMENT":
+        case .enrollment:
             return .enrollment(
                 identity(spec),
                 .init(experimentID: "prexpa55a4c0de1", variant: "b", offering: "default")
             )
-        case "PURCHASE_REDEEMED": return .redemption(redemption(spec))
-        case "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED":
-            return .priceConsent(identity(spec), item(spec))
-        case "SUBSCRIBER_ALIAS": return .alias(identity(spec), item(spec))
-        case "TEST": return .lifecycle(identity(spec), testItem(spec), .none)
-        case "INVOICE_ISSUANCE":
+        case .redemption: return .redemption(redemption(spec))
+        case .priceConsent: return .priceConsent(identity(spec), item(spec))
+        case .alias: return .alias(identity(spec), item(spec))
+        case .test: return .lifecycle(identity(spec), testItem(spec), .none)
+        case .invoice:
             var adjustedSpec = spec
             adjustedSpec.store = "RC_BILLING"
             var item = item(adjustedSpec)
-            item.payment = .paid(Self.price, localAmount: Self.price)
+            item.payment = .paid(Self.price, local: Self.price)
             return .lifecycle(identity(spec), item, .none)
-        case let type where type.hasPrefix("PAYWALL_"):
-            return .paywall(identity(spec), paywallVisit(spec))
-        default: return .lifecycle(identity(spec), item(spec), detail(spec))
+        case .paywall: return .paywall(identity(spec), paywallVisit(spec))
         }
+    }
+
+    private func lifecycle(_ spec: EventSpec) -> RevenueCatEvent.Content {
+        .lifecycle(identity(spec), item(spec), detail(spec))
     }
 
     // MARK: Identity
@@ -142,7 +145,7 @@ package struct EventFactory: Sendable {
         )
         item.payment = payment(spec)
         item.isFamilyShared = spec.isFamilyShared ?? false
-        item.renewalNumber = spec.type == "RENEWAL" ? 2 : 1
+        item.renewalNumber = spec.type.documented == .renewal ? 2 : 1
         return item
     }
 
@@ -164,17 +167,24 @@ package struct EventFactory: Sendable {
     /// Returns the facts that only events of this type contain, such as the reason of a
     /// cancellation.
     private func detail(_ spec: EventSpec) -> RevenueCatEvent.LifecycleDetail {
-        switch spec.type {
-        case "RENEWAL": .renewed(isTrialConversion: spec.reason == "TRIAL_CONVERSION")
-        case "CANCELLATION": .cancelled(reason: spec.reason ?? "UNSUBSCRIBE")
-        case "EXPIRATION": .expired(reason: spec.reason ?? "UNSUBSCRIBE")
-        case "BILLING_ISSUE": .billingFailed(graceEnd: spec.grace.map { context.base + $0 })
-        case "SUBSCRIPTION_PAUSED":
-            .paused(until: context.base + expires(spec) + .days(30))
-        case "PRODUCT_CHANGE":
+        switch spec.type.documented {
+        case .renewal: .renewed(isTrialConversion: spec.reason == "TRIAL_CONVERSION")
+        case .cancellation: .cancelled(reason: spec.reason ?? "UNSUBSCRIBE")
+        case .expiration: .expired(reason: spec.reason ?? "UNSUBSCRIBE")
+        case .billingIssue: .billingFailed(graceEnd: spec.grace.map { context.base + $0 })
+        case .subscriptionPaused: .paused(until: context.base + expires(spec) + .days(30))
+        case .productChange:
             .productChanged(to: spec.newProduct.map { productID($0, store: spec.store) })
-        // All other types, known or unknown, have no additional facts.
-        default: .none
+        case .initialPurchase, .uncancellation, .nonRenewingPurchase, .subscriptionExtended,
+            .refundReversed:
+            .none
+        // The events of all other types have no members about the lifecycle of a purchase.
+        case .test, .transfer, .temporaryEntitlementGrant, .invoiceIssuance,
+            .virtualCurrencyTransaction, .experimentEnrollment, .purchaseRedeemed,
+            .priceIncreaseConsentRequired, .priceIncreaseConsentApproved, .subscriberAlias,
+            .paywallImpression, .paywallClose, .paywallCancel, .paywallExitOffer,
+            .paywallComponentInteracted, nil:
+            .none
         }
     }
 
@@ -182,12 +192,11 @@ package struct EventFactory: Sendable {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
         // The family member with whom a purchase is shared pays nothing.
         if spec.isFamilyShared == true { return .paid(0, localAmount: 0) }
-        return switch spec.type {
-        case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
-            .paid(Self.price, localAmount: Self.price)
-        case "CANCELLATION" where spec.reason == "CUSTOMER_SUPPORT":
-            .refunded(Self.price, localAmount: Self.price)
-        default: .none
+        return switch spec.type.facts?.payment {
+        case .charge, .price: .paid(Self.price, local: Self.price)
+        case .refund where spec.reason == "CUSTOMER_SUPPORT":
+            .refunded(Self.price, local: Self.price)
+        case .refund, .noPayment, nil: .none
         }
     }
 
@@ -285,13 +294,15 @@ package struct EventFactory: Sendable {
             ]
             let orderNumber =
                 "GPA." + orderNumberParts.joined(separator: "-") + "-" + orderDigits.suffix(5)
-            return (spec.type == "RENEWAL" ? orderNumber + "..0" : orderNumber, orderNumber)
+            return (
+                spec.type.documented == .renewal ? orderNumber + "..0" : orderNumber, orderNumber
+            )
         case "STRIPE": return ("si_" + originalID, "si_" + originalID)
         case "PROMOTIONAL":
             let hex = context.namespace.hex("promotional", user + spec.product, count: 32)
             return (hex, hex)
         default:
-            return (spec.type == "RENEWAL" ? originalID + "1" : originalID, originalID)
+            return (spec.type.documented == .renewal ? originalID + "1" : originalID, originalID)
         }
     }
 }

@@ -6,9 +6,7 @@ package import Conformance
 /// `RevenueCatEventWriter` knows the JSON keys.
 package struct RevenueCatEvent: Hashable, Sendable {
     /// The type of the event.
-    ///
-    /// It is one of `EventSpec.types` or any other string, because RevenueCat may add types.
-    package var type: String
+    package var type: RevenueCatEventType
     /// The unique ID of the event, in upper case as in every captured event.
     package var id: String
     /// The time at which RevenueCat generated the event, which can be earlier than the time of
@@ -18,7 +16,13 @@ package struct RevenueCatEvent: Hashable, Sendable {
     package var appID: String
     package var content: Content
 
-    package init(type: String, id: String, time: Instant, appID: String, content: Content) {
+    package init(
+        type: RevenueCatEventType,
+        id: String,
+        time: Instant,
+        appID: String,
+        content: Content
+    ) {
         self.type = type
         self.id = id
         self.time = time

@@ -19,7 +19,7 @@ package enum RevenueCatEventWriter {
         // `event_id` in paywall events, so these contain both members (RevenueCat fact sheet,
         // section 2.3).
         var eventMembers: JSONObject = [
-            "type": .string(event.type), "id": .string(event.id),
+            "type": .string(event.type.rawValue), "id": .string(event.id),
             "event_timestamp_ms": time(event.time),
         ]
         for member in content(event).members { eventMembers[member.key] = member.value }
@@ -138,14 +138,17 @@ package enum RevenueCatEventWriter {
     /// store.
     ///
     /// The documentation marks them as "sometimes" present.
-    private static func revenueShares(_ item: RevenueCatEvent.PurchasedItem, _ type: String)
+    private static func revenueShares(
+        _ item: RevenueCatEvent.PurchasedItem,
+        _ type: RevenueCatEventType
+    )
         -> JSONObject
     {
         switch item.store {
         case "PROMOTIONAL":
             // In captures, the tax is null for the start and the end of a promotional grant, and
             // zero for its revocation.
-            let tax: JSONValue = type == "CANCELLATION" ? 0 : .null
+            let tax: JSONValue = type.documented == .cancellation ? 0 : .null
             return mergedObject(
                 [
                     "tax_percentage": tax, "commission_percentage": tax, "takehome_percentage": 1,
@@ -156,7 +159,7 @@ package enum RevenueCatEventWriter {
         case "STRIPE":
             // In captures, the tax is null when nothing was charged, and Stripe events contain the
             // undocumented member `price_id`.
-            let isUncharged = type == "BILLING_ISSUE" || type == "EXPIRATION"
+            let isUncharged = [.billingIssue, .expiration].contains(type.documented)
             return mergedObject(
                 [
                     "tax_percentage": isUncharged ? .null : 0, "commission_percentage": 0,
@@ -176,7 +179,7 @@ package enum RevenueCatEventWriter {
                 "tax_percentage": number(0), "commission_percentage": number(0.3),
                 "takehome_percentage": number(0.7),
             ]
-            if type == "REFUND_REVERSED" {
+            if type.documented == .refundReversed {
                 fields["metadata"] = .null
                 fields["renewal_number"] = .integer(item.renewalNumber)
             }
@@ -188,10 +191,8 @@ package enum RevenueCatEventWriter {
     /// and a one-time purchase have (documented).
     ///
     /// The values of these members are null in every captured event.
-    private static func discounts(_ type: String) -> JSONObject {
-        guard ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) else {
-            return [:]
-        }
+    private static func discounts(_ type: RevenueCatEventType) -> JSONObject {
+        guard type.facts?.payment == .charge else { return [:] }
         return [
             "discount_percentage": .null, "discount_amount": .null, "discount_identifier": .null,
         ]
@@ -213,26 +214,27 @@ package enum RevenueCatEventWriter {
     }
 
     /// The members whose value is always null, by the type of the event.
-    private static let emptyMembers: [String: [String]] = [
+    private static let emptyMembers: [RevenueCatEventType.Body: [String]] = [
         // In a capture of the dashboard's test event, these fifteen members are null.
-        "TEST": [
+        .test: [
             "entitlement_id", "entitlement_ids", "presented_offering_id", "transaction_id",
             "original_transaction_id", "is_family_share", "currency", "price",
             "price_in_purchased_currency", "takehome_percentage", "offer_code", "tax_percentage",
             "commission_percentage", "metadata", "renewal_number",
         ],
         // In the documentation's sample of an invoice event, these members are null.
-        "INVOICE_ISSUANCE": [
+        .invoice: [
             "period_type", "expiration_at_ms", "entitlement_ids", "transaction_id",
             "original_transaction_id", "takehome_percentage", "tax_percentage",
             "commission_percentage", "metadata", "renewal_number",
         ],
     ]
 
-    private static func setEmptyMembers(_ fields: inout JSONObject, of type: String) {
-        for key in emptyMembers[type] ?? [] { fields[key] = .null }
+    private static func setEmptyMembers(_ fields: inout JSONObject, of type: RevenueCatEventType) {
+        guard let body = type.facts?.body else { return }
+        for key in emptyMembers[body] ?? [] { fields[key] = .null }
         // Nothing is paid yet; the documentation's sample omits the member `price`.
-        if type == "INVOICE_ISSUANCE" { fields["price"] = nil }
+        if body == .invoice { fields["price"] = nil }
     }
 
     // MARK: Types with special fields, section 2.6
@@ -385,7 +387,7 @@ package enum RevenueCatEventWriter {
             "display_mode": .null, "dark_mode": false, "locale": .string(visit.locale),
             "environment": .string(visit.environment),
         ]
-        if event.type == "PAYWALL_COMPONENT_INTERACTED" {
+        if event.type.documented == .paywallComponentInteracted {
             fields["component_type"] = "package"
             fields["component_value"] = "$rc_monthly"
             fields["origin_index"] = 0

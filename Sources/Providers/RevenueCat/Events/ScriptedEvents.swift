@@ -3,28 +3,31 @@ package import Conformance
 /// Functions that apply events from outside the store model to the model, so that REST responses
 /// agree with these events.
 extension RevenueCatState {
-    /// The types of events that describe the state of a purchase.
-    ///
-    /// The event about a product change is missing here, because it is only informative. The
-    /// purchase event that accompanies it contains the new state.
-    private static let stateEventTypes: Set<String> = [
-        "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",
-        "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "BILLING_ISSUE",
-        "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
-    ]
-
     /// Applies a RevenueCat event to the store model.
     ///
     /// An event that the model itself created must not be applied again.
     package mutating func apply(_ body: JSONValue) {
-        guard let event = body["event"]?.object, let type = event["type"]?.string,
+        guard let event = body["event"]?.object,
             let asOf = Self.instantFromMilliseconds(event["event_timestamp_ms"])
         else { return }
-        if type == "TRANSFER" {
-            applyTransfer(event, asOf)
-            return
+        let type = RevenueCatEventType(rawValue: event["type"]?.string ?? "")
+        guard let effect = type.facts?.effect else { return }
+        switch effect {
+        case .movesPurchases: applyTransfer(event, asOf)
+        case .paysPeriod, .setsDates, .changesPurchase, .endsPeriod:
+            applyToPurchase(event, type, effect, asOf)
+        case .announcesChange, .noChange: break
         }
-        guard Self.stateEventTypes.contains(type), let customerNumber = customer(of: event, asOf),
+    }
+
+    /// Applies an event to the purchase that it describes.
+    private mutating func applyToPurchase(
+        _ event: JSONObject,
+        _ type: RevenueCatEventType,
+        _ effect: RevenueCatEventType.Effect,
+        _ asOf: Instant
+    ) {
+        guard let customerNumber = customer(of: event, asOf),
             let name = event["product_id"]?.string
         else { return }
         let productIDParts = name.split(separator: ":", maxSplits: 1).map(String.init)
@@ -33,19 +36,19 @@ extension RevenueCatState {
         let previousPurchase = customers[customerNumber]?.subscriptions[product]
         var purchase = Self.purchase(event, asOf, product, after: previousPurchase)
         purchase.planID = productIDParts.count == 2 ? productIDParts[1] : nil
-        if type == "NON_RENEWING_PURCHASE", purchase.store != "PROMOTIONAL" {
+        if type.documented == .nonRenewingPurchase, purchase.store != "PROMOTIONAL" {
             purchase.isOneTime = true
             customers[customerNumber]?.putPurchase(purchase)
             return
         }
         if let previousPurchase,
             previousPurchase.asOf > asOf
-                || Self.endsEarlierPeriod(event, type, than: previousPurchase)
+                || Self.endsEarlierPeriod(event, effect, than: previousPurchase)
         {
             return
         }
-        let startsPeriod = type == "INITIAL_PURCHASE" || type == "RENEWAL"
-        purchase.beganAt = startsPeriod ? purchase.purchased : previousPurchase?.beganAt
+        purchase.beganAt =
+            effect == .paysPeriod ? purchase.purchased : previousPurchase?.beganAt
         if purchase.price == 0, let previousPurchase { purchase.price = previousPurchase.price }
         Self.applyTypeSpecificFields(&purchase, type, event, after: previousPurchase)
         customers[customerNumber]?.putPurchase(purchase)
@@ -56,11 +59,12 @@ extension RevenueCatState {
     /// If so, removes that purchase from REST responses (RevenueCat fact sheet, section 3, row 18).
     private mutating func tryRefundOneTimePurchase(
         _ event: JSONObject,
-        _ type: String,
+        _ type: RevenueCatEventType,
         _ product: String,
         of customerNumber: Int
     ) -> Bool {
-        guard type == "CANCELLATION", event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
+        guard type.documented == .cancellation,
+            event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
             let refundablePurchase = customers[customerNumber]?.oneTime[product]?.last
         else { return false }
         customers[customerNumber]?.hideRefundedPurchase(refundablePurchase)
@@ -75,10 +79,10 @@ extension RevenueCatState {
     /// RevenueCat fact sheet, section 3, row 13b.
     private static func endsEarlierPeriod(
         _ event: JSONObject,
-        _ type: String,
+        _ effect: RevenueCatEventType.Effect,
         than previousPurchase: Purchase
     ) -> Bool {
-        guard type == "EXPIRATION", let oldPeriodStart = previousPurchase.beganAt,
+        guard effect == .endsPeriod, let oldPeriodStart = previousPurchase.beganAt,
             let purchased = instantFromMilliseconds(event["purchased_at_ms"])
         else { return false }
         return purchased < oldPeriodStart
@@ -113,28 +117,23 @@ extension RevenueCatState {
         return purchase
     }
 
-    private static let flagClearingTypes: Set = [
-        "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION", "NON_RENEWING_PURCHASE",
-        "TEMPORARY_ENTITLEMENT_GRANT",
-    ]
-
     /// Applies to a purchase the information that follows from the event's type, in addition to the
     /// event's dates.
     private static func applyTypeSpecificFields(
         _ purchase: inout Purchase,
-        _ type: String,
+        _ type: RevenueCatEventType,
         _ event: JSONObject,
         after previousPurchase: Purchase?
     ) {
         let asOf = purchase.asOf
         // A payment or a resumed renewal clears the flags of a purchase. All other events leave the
         // flags unchanged (identity rules, S-13 and effect table C.1).
-        if !Self.flagClearingTypes.contains(type) {
+        if ![.paysPeriod, .setsDates].contains(type.facts?.effect) {
             purchase.unsubscribed = previousPurchase?.unsubscribed
             purchase.billingIssue = previousPurchase?.billingIssue
         }
-        switch type {
-        case "CANCELLATION":
+        switch type.documented {
+        case .cancellation:
             purchase.unsubscribed = asOf
             purchase.graceEnd = previousPurchase?.graceEnd
             let reason = event["cancel_reason"]?.string
@@ -142,10 +141,10 @@ extension RevenueCatState {
             if reason == "BILLING_ERROR" {
                 purchase.billingIssue = previousPurchase?.billingIssue ?? asOf
             }
-        case "BILLING_ISSUE":
+        case .billingIssue:
             purchase.billingIssue = asOf
             purchase.graceEnd = instantFromMilliseconds(event["grace_period_expiration_at_ms"])
-        case "EXPIRATION":
+        case .expiration:
             purchase.unsubscribed = previousPurchase?.unsubscribed ?? asOf
             // A refund ends the period. The expiration event that follows must not undo the refund.
             if previousPurchase?.transactionID == purchase.transactionID {
@@ -154,7 +153,7 @@ extension RevenueCatState {
             // The subscription ends now at the latest, because captured expiration events contain
             // an expiration date far in the future.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
-        case "SUBSCRIPTION_PAUSED":
+        case .subscriptionPaused:
             purchase.graceEnd = previousPurchase?.graceEnd
             purchase.resume = instantFromMilliseconds(event["auto_resume_at_ms"])
         // For all other types, the dates of the event contain all information.

@@ -20,15 +20,15 @@ extension RevenueCatState {
 
     /// Creates an event with a new ID and adds it to the events to be sent.
     private mutating func emitNewEvent(
-        _ type: String,
+        _ type: RevenueCatEventType.Documented,
         _ content: RevenueCatEvent.Content,
         at time: Instant
     ) {
-        emitNewEvent(type, content, id: newEventID(), at: time)
+        emitNewEvent(.documented(type), content, id: newEventID(), at: time)
     }
 
     private mutating func emitNewEvent(
-        _ type: String,
+        _ type: RevenueCatEventType,
         _ content: RevenueCatEvent.Content,
         id: String,
         at time: Instant
@@ -46,7 +46,7 @@ extension RevenueCatState {
     /// Sends an event about the lifecycle of a purchase, and grants or takes back the virtual
     /// currencies of the product.
     mutating func emit(
-        _ type: String,
+        _ type: RevenueCatEventType.Documented,
         _ purchase: Purchase,
         of customerNumber: Int,
         at time: Instant,
@@ -60,16 +60,13 @@ extension RevenueCatState {
             at: time
         )
         switch payment {
-        case .price where Self.paymentTypes.contains(type):
+        case .price where type.facts.payment == .charge:
             grantCurrencies(purchase, of: customerNumber, sign: 1, at: time)
         case .refund: grantCurrencies(purchase, of: customerNumber, sign: -1, at: time)
         // Nothing was paid, or the event repeats a payment that an earlier event reported.
         case .price, .none: break
         }
     }
-
-    /// The types of events that report a payment (RevenueCat fact sheet, section 2.2).
-    private static let paymentTypes: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
 
     /// Grants the virtual currencies that a product includes, or takes them back if `sign` is -1.
     ///
@@ -154,14 +151,14 @@ extension RevenueCatState {
             previousOwners: previousOwners,
             newOwners: newOwners
         )
-        emitNewEvent("TRANSFER", .transfer(transfer), at: time)
+        emitNewEvent(.transfer, .transfer(transfer), at: time)
     }
 
     mutating func emitTemporaryGrant(_ purchase: Purchase, of customerNumber: Int, at time: Instant)
     {
         guard let customer = customers[customerNumber] else { return }
         emitNewEvent(
-            "TEMPORARY_ENTITLEMENT_GRANT",
+            .temporaryEntitlementGrant,
             .temporaryGrant(Self.identity(customer), item(purchase)),
             at: time
         )
@@ -185,7 +182,7 @@ extension RevenueCatState {
             stepID: "step_" + ids.hex(8),
             traceID: "trace_" + ids.hex(8)
         )
-        emitNewEvent("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
+        emitNewEvent(.documented(.purchaseRedeemed), .redemption(redemption), id: id, at: time)
     }
 
     mutating func emitVirtualCurrency(
@@ -213,7 +210,7 @@ extension RevenueCatState {
             transactionID: "vatx" + ids.hex(15)
         )
         emitNewEvent(
-            "VIRTUAL_CURRENCY_TRANSACTION",
+            .documented(.virtualCurrencyTransaction),
             .currency(Self.identity(customer), item(purchase), currency),
             id: id,
             at: time
@@ -233,7 +230,7 @@ extension RevenueCatState {
             "enrolled_at_ms": .integer(time.milliseconds),
         ])
         emitNewEvent(
-            "EXPERIMENT_ENROLLMENT",
+            .experimentEnrollment,
             .enrollment(Self.identity(customer), enrollment),
             at: time
         )
@@ -247,7 +244,7 @@ extension RevenueCatState {
     ) {
         guard let customer = customers[customerNumber] else { return }
         emitNewEvent(
-            "PRICE_INCREASE_CONSENT_" + (isApproved ? "APPROVED" : "REQUIRED"),
+            isApproved ? .priceIncreaseConsentApproved : .priceIncreaseConsentRequired,
             .priceConsent(Self.identity(customer), item(purchase)),
             at: time
         )
@@ -257,7 +254,7 @@ extension RevenueCatState {
     ///
     /// Nothing is bought yet.
     mutating func emitInvoice(_ purchase: Purchase, of customerNumber: Int, at time: Instant) {
-        emit("INVOICE_ISSUANCE", purchase, of: customerNumber, at: time, payment: .price)
+        emit(.invoiceIssuance, purchase, of: customerNumber, at: time, payment: .price)
     }
 
     /// Sends the event of the dashboard's test button.
@@ -289,10 +286,13 @@ extension RevenueCatState {
                 ]
             ]
         )
-        emitNewEvent("TEST", .lifecycle(identity, item, .none), id: id, at: time)
+        emitNewEvent(.documented(.test), .lifecycle(identity, item, .none), id: id, at: time)
     }
 
-    mutating func emitPaywall(_ type: String, of customerNumber: Int, at time: Instant) {
+    /// Sends a paywall event.
+    ///
+    /// - Parameter name: The name of the event, which a project may choose; nil for an impression.
+    mutating func emitPaywall(_ name: String?, of customerNumber: Int, at time: Instant) {
         guard let customer = customers[customerNumber] else { return }
         let id = newEventID()
         let visit = RevenueCatEvent.PaywallVisit(
@@ -303,6 +303,8 @@ extension RevenueCatState {
             environment: "PRODUCTION",
             product: "premium_yearly"
         )
+        let type =
+            name.map(RevenueCatEventType.init(rawValue:)) ?? .documented(.paywallImpression)
         emitNewEvent(type, .paywall(Self.identity(customer), visit), id: id, at: time)
     }
 }

@@ -30,7 +30,7 @@ extension RevenueCatState {
         }
         savePurchase(purchase, customerNumber, now)
         emit(
-            "BILLING_ISSUE",
+            .billingIssue,
             purchase,
             of: customerNumber,
             at: now,
@@ -40,7 +40,7 @@ extension RevenueCatState {
         purchase.unsubscribed = now
         savePurchase(purchase, customerNumber, now)
         emit(
-            "CANCELLATION",
+            .cancellation,
             purchase,
             of: customerNumber,
             at: now + Self.eventSpacing,
@@ -78,7 +78,7 @@ extension RevenueCatState {
         purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
         savePurchase(purchase, customerNumber, now)
         emit(
-            "RENEWAL",
+            .renewal,
             purchase,
             of: customerNumber,
             at: now,

@@ -63,7 +63,7 @@ extension RevenueCatState {
         var purchase = newPurchase(action, now)
         guard !purchase.isOneTime else {
             customers[customerNumber]?.putPurchase(purchase)
-            emit("NON_RENEWING_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
+            emit(.nonRenewingPurchase, purchase, of: customerNumber, at: now, payment: .price)
             return
         }
         let previousPurchase = customers[customerNumber]?.subscriptions[purchase.productID]
@@ -89,7 +89,7 @@ extension RevenueCatState {
             customers[customerNumber]?.putPurchase(purchase)
             if isRenewal {
                 emit(
-                    "RENEWAL",
+                    .renewal,
                     purchase,
                     of: customerNumber,
                     at: now,
@@ -100,6 +100,6 @@ extension RevenueCatState {
             }
         }
         customers[customerNumber]?.putPurchase(purchase)
-        emit("INITIAL_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
+        emit(.initialPurchase, purchase, of: customerNumber, at: now, payment: .price)
     }
 }

@@ -55,7 +55,7 @@ extension RevenueCatState {
             asOf: now
         )
         customers[customerNumber]?.putPurchase(purchase)
-        emit("NON_RENEWING_PURCHASE", purchase, of: customerNumber, at: now)
+        emit(.nonRenewingPurchase, purchase, of: customerNumber, at: now)
     }
 
     mutating func revoke(_ user: String, _ entitlement: String?, _ now: Instant)
@@ -74,7 +74,7 @@ extension RevenueCatState {
             purchase.unsubscribed = now
             savePurchase(purchase, customerNumber, now)
             emit(
-                "CANCELLATION",
+                .cancellation,
                 purchase,
                 of: customerNumber,
                 at: now,

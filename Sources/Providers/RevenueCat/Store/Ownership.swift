@@ -125,7 +125,7 @@ extension RevenueCatState {
         purchase.price = 0
         purchase.asOf = now
         customers[customerNumber]?.putPurchase(purchase)
-        emit("INITIAL_PURCHASE", purchase, of: customerNumber, at: now, payment: .price)
+        emit(.initialPurchase, purchase, of: customerNumber, at: now, payment: .price)
     }
 
     mutating func redeem(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {

@@ -22,7 +22,7 @@ extension RevenueCatState {
         let isImmediatePlayChange = purchase.store == "PLAY_STORE" && !action.isAtPeriodEnd
         let planSuffix = purchase.planID.map { ":\($0)" } ?? ""
         emit(
-            "PRODUCT_CHANGE",
+            .productChange,
             purchase,
             of: customerNumber,
             at: now,
@@ -74,7 +74,7 @@ extension RevenueCatState {
         }
         savePurchase(purchase, customerNumber, now)
         emit(
-            isInitial ? "INITIAL_PURCHASE" : "RENEWAL",
+            isInitial ? .initialPurchase : .renewal,
             purchase,
             of: customerNumber,
             at: now + Self.eventSpacing,

@@ -17,7 +17,7 @@ extension RevenueCatState {
             savePurchase(purchase, customerNumber, now)
         }
         emit(
-            "CANCELLATION",
+            .cancellation,
             purchase,
             of: customerNumber,
             at: now,
@@ -69,6 +69,6 @@ extension RevenueCatState {
         let transaction = purchase.transactionID
         customers[customerNumber]?.refundedOneTime?.removeAll { $0.transactionID == transaction }
         savePurchase(purchase, customerNumber, now)
-        emit("REFUND_REVERSED", purchase, of: customerNumber, at: now, payment: .price)
+        emit(.refundReversed, purchase, of: customerNumber, at: now, payment: .price)
     }
 }

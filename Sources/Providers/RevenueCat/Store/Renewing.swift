@@ -42,7 +42,7 @@ extension RevenueCatState {
         purchase.willRenew = true
         savePurchase(purchase, customerNumber, time)
         emit(
-            "RENEWAL",
+            .renewal,
             purchase,
             of: customerNumber,
             at: time,
@@ -65,7 +65,7 @@ extension RevenueCatState {
         if !purchase.isPaused { purchase.resume = nil }
         savePurchase(purchase, customerNumber, time)
         emit(
-            "CANCELLATION",
+            .cancellation,
             purchase,
             of: customerNumber,
             at: time,
@@ -104,7 +104,7 @@ extension RevenueCatState {
         purchase.cancelReason = nil
         purchase.willRenew = true
         savePurchase(purchase, customerNumber, now)
-        emit("UNCANCELLATION", purchase, of: customerNumber, at: now)
+        emit(.uncancellation, purchase, of: customerNumber, at: now)
     }
 
     /// Extends the current period of a subscription, as the store does (RevenueCat fact sheet,
@@ -120,7 +120,7 @@ extension RevenueCatState {
         }
         purchase.expires = expires + (action.by ?? .days(7))
         savePurchase(purchase, customerNumber, now)
-        emit("SUBSCRIPTION_EXTENDED", purchase, of: customerNumber, at: now)
+        emit(.subscriptionExtended, purchase, of: customerNumber, at: now)
     }
 
     mutating func end(
@@ -136,7 +136,7 @@ extension RevenueCatState {
         if let grace = purchase.graceEnd, grace > time { purchase.graceEnd = time }
         savePurchase(purchase, customerNumber, time)
         emit(
-            "EXPIRATION",
+            .expiration,
             purchase,
             of: customerNumber,
             at: time,
@@ -160,7 +160,7 @@ extension RevenueCatState {
         purchase.resume = end + (action.by ?? .days(30))
         savePurchase(purchase, customerNumber, now)
         emit(
-            "SUBSCRIPTION_PAUSED",
+            .subscriptionPaused,
             purchase,
             of: customerNumber,
             at: now,

@@ -44,8 +44,7 @@ extension RevenueCatState {
             let customerNumber = recordActivity(action.user, now)
             emitInvoice(newPurchase(action, store: "RC_BILLING", now), of: customerNumber, at: now)
         case .paywall:
-            let type = action.type ?? "PAYWALL_IMPRESSION"
-            emitPaywall(type, of: recordActivity(action.user, now), at: now)
+            emitPaywall(action.type, of: recordActivity(action.user, now), at: now)
         case .familyShare: try share(action, now)
         case .temporaryGrant: try grantTemporarily(action, now)
         case .redeem: try redeem(action, now)
