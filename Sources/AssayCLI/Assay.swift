@@ -3,9 +3,6 @@ internal import Foundation
 internal import Programs
 internal import Providers
 
-/// The version of Assay, which reports and `--version` print.
-let assayVersion = "0.1.0"
-
 struct Assay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assay",
@@ -38,17 +35,6 @@ struct Assay: AsyncParsableCommand {
             ImportCommand.self, ExportCommand.self, ExploreCommand.self,
         ]
     )
-}
-
-/// An error that ends a command: an exit code, and a message for standard error.
-struct CommandFailure: Error, CustomStringConvertible {
-    let status: ExitStatus
-    let description: String
-
-    init(_ status: ExitStatus, _ description: String) {
-        self.status = status
-        self.description = description
-    }
 }
 
 @main

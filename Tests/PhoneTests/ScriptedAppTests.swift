@@ -15,7 +15,7 @@ struct ScriptedAppTests {
         _ defects: Set<ClientDefect> = []
     ) async -> [CaseResult] {
         let profile = Profile()
-        let options = SuiteRunner.Options(
+        let options = SuiteRunOptions(
             seed: 0,
             jobs: 1,
             nonce: "app",

@@ -27,7 +27,7 @@ struct CaseRunnerFixture: Sendable {
 
     func run() throws -> Outcome {
         let log = Locked<[String]>([])
-        var options = SuiteRunner.Options(
+        var options = SuiteRunOptions(
             seed: seed,
             jobs: jobs,
             nonce: "n",

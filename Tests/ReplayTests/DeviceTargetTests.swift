@@ -45,7 +45,7 @@ struct DeviceTargetTests {
 
         func run(_ contracts: [Contract]) -> [CaseResult]? {
             let clock = SimulatedClock(machine: machine)
-            var options = SuiteRunner.Options(
+            var options = SuiteRunOptions(
                 seed: 5,
                 jobs: jobs,
                 nonce: "seed",

@@ -625,7 +625,7 @@ struct SimulatedCase: Sendable {
 final class SuiteRunnerFixture: @unchecked Sendable {
     let cases: [SimulatedCase]
     let stage: SimulatedTarget
-    var options: SuiteRunner.Options
+    var options: SuiteRunOptions
     /// More stages for those that play alone.
     private(set) var additionalInstances: [SimulatedTarget] = []
     /// These sides cannot be opened.
@@ -647,7 +647,7 @@ final class SuiteRunnerFixture: @unchecked Sendable {
         let clock = SimulatedClock(machine: machine)
         stage = SimulatedTarget(cases, clock)
         additionalInstances = (0..<additionalInstanceMax).map { _ in SimulatedTarget(cases, clock) }
-        options = SuiteRunner.Options(
+        options = SuiteRunOptions(
             seed: seed,
             jobs: jobs,
             nonce: "n",
@@ -681,7 +681,7 @@ final class SuiteRunnerFixture: @unchecked Sendable {
         return results
     }
 
-    private func take(_ event: SuiteRunner.Event) {
+    private func take(_ event: SuiteEvent) {
         switch event {
         case .started(let id):
             started.append(id)

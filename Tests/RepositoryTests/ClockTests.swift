@@ -44,10 +44,11 @@ struct ClockTests {
     ///
     /// A file that needs none any more must leave the list.
     private static let allowed: [String: String] = [
-        "Sources/Replay/RunClock.swift": "the one clock, and the one way to start a task",
-        "Sources/Replay/ReplaySession.swift": "opens real ports and a real backend, in real time",
-        "Sources/Replay/BackendClient.swift": "a socket's limit is the kernel's time",
-        "Sources/Replay/BackendProcess.swift": "a process is given its time to end",
+        "Sources/Replay/Case/RunClock.swift": "the one clock, and the one way to start a task",
+        "Sources/Replay/Backend/ReplaySession.swift":
+            "opens real ports and a real backend, in real time",
+        "Sources/Replay/Backend/BackendClient.swift": "a socket's limit is the kernel's time",
+        "Sources/Replay/Backend/BackendProcess.swift": "a process is given its time to end",
     ]
 
     /// The lines of what plays cases, without comments.

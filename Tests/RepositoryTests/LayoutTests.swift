@@ -272,6 +272,17 @@ struct LayoutTests {
         }
     }
 
+    @Test func `a folder has at most 20 source files`() {
+        let files = Repository.files(below: "Sources").map(\.path)
+        let folders = Dictionary(grouping: files) { path in
+            path.split(separator: "/").dropLast().joined(separator: "/")
+        }
+        #expect(folders.count > 50, "the sources were not found")
+        for (folder, files) in folders {
+            #expect(files.count <= 20, "\(folder) has \(files.count) files: divide it by subject")
+        }
+    }
+
     @Test func `values contain no real secret keys`() {
         let folders = ["contracts", "recordings", "Sources", "Tests"]
         let texts = folders.flatMap { folder in

@@ -13,7 +13,7 @@ struct WritingTests {
 
     /// Files that may contain one of them, with the reason.
     private static let allowed = [
-        "Sources/AssayCLI/StandardOutput.swift": "the one writer of standard output"
+        "Sources/AssayCLI/Terminal/StandardOutput.swift": "the one writer of standard output"
     ]
 
     @Test func `every write of the command line is checked`() {

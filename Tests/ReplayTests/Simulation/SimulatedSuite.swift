@@ -297,7 +297,7 @@ struct SimulatedSuite: Sendable {
             base: SimulatedClock.start - .seconds(3600),
             clock: clock
         )
-        var options = SuiteRunner.Options(
+        var options = SuiteRunOptions(
             seed: seed,
             jobs: jobs,
             nonce: "n",

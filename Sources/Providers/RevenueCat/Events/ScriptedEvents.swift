@@ -156,8 +156,16 @@ extension RevenueCatState {
         case .subscriptionPaused:
             purchase.graceEnd = previousPurchase?.graceEnd
             purchase.resume = instantFromMilliseconds(event["auto_resume_at_ms"])
-        // For all other types, the dates of the event contain all information.
-        default: break
+        // The dates of these events contain all information.
+        case .initialPurchase, .renewal, .uncancellation, .nonRenewingPurchase, .productChange,
+            .subscriptionExtended, .refundReversed, .temporaryEntitlementGrant:
+            break
+        // Events of these types do not change a purchase.
+        case .test, .transfer, .invoiceIssuance, .virtualCurrencyTransaction,
+            .experimentEnrollment, .purchaseRedeemed, .priceIncreaseConsentRequired,
+            .priceIncreaseConsentApproved, .subscriberAlias, .paywallImpression, .paywallClose,
+            .paywallCancel, .paywallExitOffer, .paywallComponentInteracted, nil:
+            break
         }
     }
 

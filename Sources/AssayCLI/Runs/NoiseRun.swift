@@ -176,7 +176,7 @@ struct NoiseRun: Sendable {
         on session: ReplaySession,
         jobs: Int
     ) async throws -> [CaseResult] {
-        var options = SuiteRunner.Options(
+        var options = SuiteRunOptions(
             seed: UInt64.random(in: 0 ... .max),
             jobs: jobs,
             nonce: SuiteRun.nonce(),

@@ -5,55 +5,6 @@ package import Conformance
 /// Every suite uses this runner, whether it tests a backend or an app on simulated phones. The
 /// target of the suite (`SuiteTarget`) runs and judges the single cases.
 package final class SuiteRunner: Sendable {
-    package struct Options: Sendable {
-        package var seed: UInt64
-        package var jobs: Int
-        /// A string that is unique to this run and part of the ID of every test user.
-        ///
-        /// A backend that keeps its data therefore never meets a user of an earlier run. The seed
-        /// does not depend on this string.
-        package var nonce: String
-        package var knownFailures: KnownFailures
-        /// Returns whether a generated variant of a contract is to run; nil to run all variants.
-        package var isWanted: (@Sendable (Contract) -> Bool)?
-        /// Whether each case result keeps the evidence of its verdict, such as the recorded
-        /// requests and responses.
-        package var keepsEvidence = false
-        /// Whether the run stops before the first case when a check finds that no case could judge
-        /// the backend.
-        package var checksBackendFirst = false
-        /// Whether a failed case that depends on timing runs again, to find out whether the failure
-        /// is a race.
-        package var detectsRaces = false
-        /// Whether the records of passed cases are kept, so that late effects can still change the
-        /// verdict at the end.
-        package var keepsPassedRecords = true
-
-        package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
-            self.seed = seed
-            self.jobs = max(1, jobs)
-            self.nonce = nonce
-            self.knownFailures = knownFailures
-        }
-    }
-
-    /// A progress event of a suite that is worth a line on stderr.
-    package enum Event: Sendable {
-        case calibrated(RunRecord.Observability)
-        /// The list of all case IDs of the run is known. This event comes before the first case
-        /// finishes.
-        case planned([String])
-        case started(String)
-        case finished(CaseResult, done: Int, of: Int)
-        case backendRestarted(String)
-        /// The run ends without running any case, for these reasons.
-        case stopped([String])
-        /// An additional instance of the backend could not be started, for this reason.
-        ///
-        /// Other instances run the cases that this one would have run.
-        case instanceFailed(String)
-    }
-
     /// The additional instances of the backend under test.
     ///
     /// With several instances, cases that need a backend exclusively do not have to wait for each
@@ -75,14 +26,14 @@ package final class SuiteRunner: Sendable {
 
     private let target: any SuiteTarget
     private let additionalInstances: AdditionalInstances?
-    private let options: Options
-    private let report: @Sendable (Event) -> Void
+    private let options: SuiteRunOptions
+    private let report: @Sendable (SuiteEvent) -> Void
 
     package init(
         on target: any SuiteTarget,
         additionalInstances: AdditionalInstances? = nil,
-        options: Options,
-        report: @escaping @Sendable (Event) -> Void
+        options: SuiteRunOptions,
+        report: @escaping @Sendable (SuiteEvent) -> Void
     ) {
         self.target = target
         self.additionalInstances = additionalInstances
@@ -103,8 +54,8 @@ package final class SuiteRunner: Sendable {
         executor: RunExecutor,
         additionalInstanceMax: Int = 0,
         openInstance: (@Sendable (_ number: Int) async throws -> RunExecutor)? = nil,
-        options: Options,
-        report: @escaping @Sendable (Event) -> Void
+        options: SuiteRunOptions,
+        report: @escaping @Sendable (SuiteEvent) -> Void
     ) {
         self.init(
             on: BackendTarget(executor: executor, options: options, report: report),

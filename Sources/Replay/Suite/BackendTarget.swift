@@ -7,13 +7,13 @@ internal import FakeServers
 /// cases without faults).
 package struct BackendTarget: SuiteTarget {
     private let executor: RunExecutor
-    private let options: SuiteRunner.Options
-    private let report: @Sendable (SuiteRunner.Event) -> Void
+    private let options: SuiteRunOptions
+    private let report: @Sendable (SuiteEvent) -> Void
 
     package init(
         executor: RunExecutor,
-        options: SuiteRunner.Options,
-        report: @escaping @Sendable (SuiteRunner.Event) -> Void
+        options: SuiteRunOptions,
+        report: @escaping @Sendable (SuiteEvent) -> Void
     ) {
         self.executor = executor
         self.options = options

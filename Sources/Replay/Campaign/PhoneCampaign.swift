@@ -33,7 +33,7 @@ package struct PhoneCampaign: Sendable {
             clock: any RunClock,
             perform: @escaping DeviceTarget.ScenarioExecution
         ) {
-            let suiteOptions = SuiteRunner.Options(
+            let suiteOptions = SuiteRunOptions(
                 seed: options.seed,
                 jobs: options.jobs,
                 nonce: options.nonce,

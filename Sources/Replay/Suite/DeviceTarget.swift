@@ -32,7 +32,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
 
     private let profile: Profile
     private let executorSet: Executors
-    private let options: SuiteRunner.Options
+    private let options: SuiteRunOptions
     private let clock: any RunClock
     private let perform: ScenarioExecution
 
@@ -48,7 +48,7 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
     package init(
         profile: Profile,
         executorSet: Executors,
-        options: SuiteRunner.Options,
+        options: SuiteRunOptions,
         clock: any RunClock,
         perform: @escaping ScenarioExecution
     ) {

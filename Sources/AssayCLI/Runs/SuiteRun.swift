@@ -78,7 +78,7 @@ struct SuiteRun: Sendable {
             throw error
         }
         var generator = SeededGenerator(seed: 0, text: seed)
-        var options = SuiteRunner.Options(
+        var options = SuiteRunOptions(
             seed: generator.next(),
             jobs: jobs,
             nonce: Self.nonce(),

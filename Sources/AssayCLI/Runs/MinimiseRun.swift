@@ -64,7 +64,7 @@ struct MinimiseRun: Sendable {
         for session in sessions {
             let runner = SuiteRunner(
                 executor: session.executor,
-                options: SuiteRunner.Options(
+                options: SuiteRunOptions(
                     seed: 0,
                     jobs: 1,
                     nonce: SuiteRun.nonce(),

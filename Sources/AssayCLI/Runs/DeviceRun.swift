@@ -53,7 +53,7 @@ struct DeviceRun: Sendable {
     ) async throws -> RunReport {
         let began = SuiteRun.now()
         var generator = SeededGenerator(seed: 0, text: seed)
-        var options = SuiteRunner.Options(
+        var options = SuiteRunOptions(
             seed: generator.next(),
             jobs: jobs,
             nonce: seed,

@@ -42,10 +42,10 @@ final class BackendRestarter: Sendable {
     private static let failedRestartMax = 2
 
     private let executor: RunExecutor
-    private let report: @Sendable (SuiteRunner.Event) -> Void
+    private let report: @Sendable (SuiteEvent) -> Void
     private let state = Locked(State())
 
-    init(executor: RunExecutor, report: @escaping @Sendable (SuiteRunner.Event) -> Void) {
+    init(executor: RunExecutor, report: @escaping @Sendable (SuiteEvent) -> Void) {
         self.executor = executor
         self.report = report
     }

@@ -203,7 +203,7 @@ package final class Campaign: Sendable {
     }
 
     private func runCampaign() async -> Outcome {
-        var suiteOptions = SuiteRunner.Options(
+        var suiteOptions = SuiteRunOptions(
             seed: options.seed,
             jobs: options.jobs,
             nonce: options.nonce,

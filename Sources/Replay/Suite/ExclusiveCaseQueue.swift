@@ -55,13 +55,13 @@ final class SuiteProgress: Sendable {
 
     let plans: [CasePlan]
     private let knownFailures: KnownFailures
-    private let report: @Sendable (SuiteRunner.Event) -> Void
+    private let report: @Sendable (SuiteEvent) -> Void
     private let state: Locked<State>
 
     init(
         _ plans: [CasePlan],
         _ knownFailures: KnownFailures,
-        _ report: @escaping @Sendable (SuiteRunner.Event) -> Void
+        _ report: @escaping @Sendable (SuiteEvent) -> Void
     ) {
         self.plans = plans
         self.knownFailures = knownFailures

@@ -28,7 +28,7 @@ final class RunProgress: Sendable {
         isTerminalInteractive = Terminal.isInteractive(2)
     }
 
-    func report(_ event: SuiteRunner.Event) {
+    func report(_ event: SuiteEvent) {
         switch event {
         // These events have no line, because they are internal or appear in the report.
         case .calibrated, .planned, .stopped, .instanceFailed: break

@@ -46,7 +46,7 @@ final class CaseRunner: Sendable {
     static let rerunSecondsMax = 5.0
 
     let executor: RunExecutor
-    let options: SuiteRunner.Options
+    let options: SuiteRunOptions
     let observability: RunRecord.Observability
     let restarter: BackendRestarter
     private let state: Locked<State>
@@ -54,9 +54,9 @@ final class CaseRunner: Sendable {
 
     init(
         executor: RunExecutor,
-        options: SuiteRunner.Options,
+        options: SuiteRunOptions,
         observability: RunRecord.Observability,
-        report: @escaping @Sendable (SuiteRunner.Event) -> Void
+        report: @escaping @Sendable (SuiteEvent) -> Void
     ) {
         self.executor = executor
         self.options = options

@@ -1,0 +1,18 @@
+package import Conformance
+
+/// A progress event of a suite that is worth a line on stderr.
+package enum SuiteEvent: Sendable {
+    case calibrated(RunRecord.Observability)
+    /// The list of all case IDs of the run is known. This event comes before the first case
+    /// finishes.
+    case planned([String])
+    case started(String)
+    case finished(CaseResult, done: Int, of: Int)
+    case backendRestarted(String)
+    /// The run ends without running any case, for these reasons.
+    case stopped([String])
+    /// An additional instance of the backend could not be started, for this reason.
+    ///
+    /// Other instances run the cases that this one would have run.
+    case instanceFailed(String)
+}
