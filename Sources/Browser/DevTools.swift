@@ -180,7 +180,7 @@ package final class DevTools: Sendable {
     }
 
     private func handleMessage(_ bytes: [UInt8]) {
-        guard let message = try? JSONValue(parsing: bytes) else { return }
+        guard let message = JSONValue(ifValid: bytes) else { return }
         if let callID = message["id"]?.int64 { return answer(callID, message) }
         guard let method = message["method"]?.string else { return }
         let session = message["sessionId"]?.string ?? ""

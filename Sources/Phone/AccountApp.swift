@@ -140,7 +140,7 @@ package struct AccountApp: Sendable {
     package mutating func take(_ response: HTTPMessage.Response?) -> Call? {
         guard let requestStep = requestSteps.first else { return nil }
         requestSteps.removeFirst()
-        let body = response.flatMap { try? JSONValue(parsing: $0.body) } ?? .null
+        let body = response?.bodyJSON ?? .null
         let hasSucceeded = (200..<300).contains(response?.status ?? 0)
         if !hasSucceeded {
             handleFailedStep(requestStep, body)

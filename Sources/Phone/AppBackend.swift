@@ -120,7 +120,7 @@ package struct AppBackend: Hashable, Sendable {
         _ plannedResponse: AppBackendPlan.PlannedResponse,
         _ ids: (String) -> String
     ) -> HTTPMessage.Response {
-        let body = (try? JSONValue(parsing: request.body)) ?? .null
+        let body = request.bodyJSON ?? .null
         let pointersByTemplateName = profile.pointersByTemplateName(in: route)
         func text(_ name: String) -> String {
             pointersByTemplateName[name].flatMap { body[$0] }?.string ?? ""

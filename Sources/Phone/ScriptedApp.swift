@@ -233,7 +233,7 @@ package struct ScriptedApp: Sendable {
     mutating func handlePurchaseCallback(_ arguments: [JSONValue], at now: Int64) {
         isPaywallOpen = false
         var result = arguments.first
-        if case .string(let text)? = result { result = try? JSONValue(parsing: text) }
+        if case .string(let text)? = result { result = JSONValue(ifValid: text) }
         if result?["cancelled"] == true || result?["ok"] == false { return }
         policy.requestAccess(&self, now)
     }

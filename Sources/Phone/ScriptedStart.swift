@@ -84,7 +84,7 @@ extension ScriptedApp {
             return false
         }
         var value = globals[name]?.value
-        if case .string(let text)? = value { value = try? JSONValue(parsing: text) }
+        if case .string(let text)? = value { value = JSONValue(ifValid: text) }
         flow.history = value?.array?.compactMap(\.object)
         return true
     }

@@ -188,7 +188,7 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
         status: Int?, body: JSONValue
     ) {
         guard case .answered(let response) = outcome else { return (nil, .null) }
-        return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
+        return (response.status, response.bodyJSON ?? .null)
     }
 
     private mutating func dispatchCommand(_ text: String, _ page: Page) async {

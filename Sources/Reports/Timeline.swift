@@ -165,7 +165,7 @@ package struct Timeline: Sendable {
         if case .delivery(let name, _) = exchange.purpose, let text = eventTextsByDelivery[name] {
             return text
         }
-        let body = try? JSONValue(parsing: exchange.request.body)
+        let body = exchange.request.bodyJSON
         if exchange.from == .app, exchange.to == .despia, let text = body?["command"]?.string {
             return text
         }

@@ -245,7 +245,7 @@ struct SendCommand: AsyncParsableCommand {
 
         init(name: String, bytes: [UInt8]) {
             (self.name, self.bytes) = (name, bytes)
-            json = try? JSONValue(parsing: bytes)
+            json = JSONValue(ifValid: bytes)
         }
     }
 
@@ -263,7 +263,7 @@ struct SendCommand: AsyncParsableCommand {
         if let body {
             let bytes = try Self.bytes(of: body)
             if edits.isEmpty { return [OutgoingEvent(name: body, bytes: bytes)] }
-            guard let json = try? JSONValue(parsing: bytes) else {
+            guard let json = JSONValue(ifValid: bytes) else {
                 throw CommandFailure(.usage, "'\(body)' is not JSON, so --set cannot change it")
             }
             return [OutgoingEvent(try Self.editedBody(json, edits))]
@@ -286,7 +286,7 @@ struct SendCommand: AsyncParsableCommand {
     private static func events(in path: String) throws -> [JSONValue] {
         let bytes = try bytes(of: path)
         let parsedEvents: [JSONValue]
-        if let wholeFileJSON = try? JSONValue(parsing: bytes) {
+        if let wholeFileJSON = JSONValue(ifValid: bytes) {
             parsedEvents = wholeFileJSON.array ?? [wholeFileJSON]
         } else {
             let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
@@ -346,7 +346,7 @@ struct SendCommand: AsyncParsableCommand {
         }
         return BodyEdit(
             pointer: pointer,
-            value: (try? JSONValue(parsing: Array(value.utf8))) ?? .string(value)
+            value: JSONValue(ifValid: Array(value.utf8)) ?? .string(value)
         )
     }
 

@@ -283,7 +283,7 @@ struct ServeCommand: AsyncParsableCommand {
                 throw CommandFailure(.usage, "--set '\(text)' is not PROVIDER.SWITCH=VALUE")
             }
             // `true`, `5` and `[…]` are JSON values; any other value is a string.
-            let value = (try? JSONValue(parsing: parts[1])) ?? .string(parts[1])
+            let value = JSONValue(ifValid: parts[1]) ?? .string(parts[1])
             if let problem = ControlAPI.changeSwitch(
                 of: path[0],
                 path[1],

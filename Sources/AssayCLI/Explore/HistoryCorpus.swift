@@ -93,7 +93,7 @@ struct HistoryCorpus: Sendable {
 
     /// Parses a file of coverage counts; returns nil when another version of Assay wrote the file.
     private func coverage(_ data: Data, _ path: String) throws -> HistoryCoverage? {
-        guard let value = try? JSONValue(parsing: Array(data)),
+        guard let value = JSONValue(ifValid: Array(data)),
             let countByFeature = value["counts"]?.object
         else {
             throw CommandFailure(.unparsable, "'\(path)' has no coverage counts; remove the file")

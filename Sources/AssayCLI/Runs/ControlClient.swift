@@ -35,7 +35,7 @@ struct ControlClient {
                 "no control API at \(url.base); start the fakes with 'assay serve'"
             )
         }
-        let reply = (try? JSONValue(parsing: response.body)) ?? .null
+        let reply = response.bodyJSON ?? .null
         guard response.status == 200 else {
             let text = reply["error"]?.string ?? "status \(response.status)"
             let hintText = reply["hint"]?.string.map { "; " + $0 } ?? ""

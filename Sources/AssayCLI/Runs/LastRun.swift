@@ -30,7 +30,7 @@ struct LastRun {
                 "no earlier run has written '\(path)'; run 'assay verify' first"
             )
         }
-        let value = try? JSONValue(parsing: Array(data))
+        let value = JSONValue(ifValid: Array(data))
         guard let value, value["assay"] == 1, let seed = value["seed"]?.string,
             let failed = value["failed"]?.array
         else {

@@ -33,7 +33,7 @@ final class MinimiseState: Sendable {
         var savedResults: [String: Bool] = [:]
         // The last line may be incomplete after a kill; it is then ignored.
         for line in lines {
-            guard let value = try? JSONValue(parsing: Array(line.utf8)),
+            guard let value = JSONValue(ifValid: Array(line.utf8)),
                 let digest = value["candidate"]?.string, let keepsVerdicts = value["keeps"]?.bool
             else { continue }
             savedResults[digest] = keepsVerdicts

@@ -21,7 +21,7 @@ extension Exchange {
     package var entry: Entry {
         switch purpose {
         case .userAction(let name):
-            let actionDetails = try? JSONValue(parsing: request.body)
+            let actionDetails = request.bodyJSON
             let userAction = UserAction(
                 name,
                 missingElement: actionDetails?["missing"]?.string,
@@ -40,9 +40,7 @@ extension Exchange {
 
     /// The body of the exchange's response as JSON; nil without a response or when the body is not
     /// JSON.
-    package var responseJSON: JSONValue? {
-        response.flatMap { try? JSONValue(parsing: $0.body) }
-    }
+    package var responseJSON: JSONValue? { response?.bodyJSON }
 
     /// Makes the journal entry for a user action or a page event on a phone.
     package static func userAction(

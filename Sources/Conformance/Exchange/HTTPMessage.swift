@@ -16,6 +16,8 @@ package enum HTTPMessage {
         package var target: String
         package var fields: [Field]
         package var body: [UInt8]
+        /// The body as JSON; nil when it is not JSON.
+        package var bodyJSON: JSONValue? { JSONValue(ifValid: body) }
         /// The body as JSON, when the receiver has already parsed it; otherwise nil.
         package var parsedBody: JSONValue?
 
@@ -55,6 +57,8 @@ package enum HTTPMessage {
         package var status: Int
         package var fields: [Field]
         package var body: [UInt8]
+        /// The body as JSON; nil when it is not JSON.
+        package var bodyJSON: JSONValue? { JSONValue(ifValid: body) }
 
         package init(_ status: Int, fields: [Field] = [], body: [UInt8] = []) {
             self.status = status

@@ -162,7 +162,7 @@ struct PackedExchange: Sendable {
         let effects = (0..<reader.count()).map { _ in
             let kind = reader.text()
             let recipients = (0..<reader.count()).map { _ in reader.text() }
-            let content = (try? JSONValue(parsing: reader.data())) ?? .null
+            let content = JSONValue(ifValid: reader.data()) ?? .null
             let key = reader.text()
             return Effect(
                 kind: kind,

@@ -172,7 +172,7 @@ package struct SavedRunWriter: Sendable {
     }
 
     private func hasSameVerdict(_ line: String, _ evidence: CaseEvidence) -> Bool {
-        let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
+        let entry = JSONValue(ifValid: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
         guard let maskedEvidence = entry?.evidence(maskedProfile) else { return false }
         let (verdict, findings) = Judge.judge(evidence)

@@ -14,7 +14,7 @@ extension CaseEvidence {
         var registeredIDs: Set<String> = []
         for exchange in subject.exchanges where exchange.to == .backend {
             guard exchange.from != .assay || exchange.purpose.isRegistration,
-                let texts = (try? JSONValue(parsing: exchange.request.body))?.texts
+                let texts = exchange.request.bodyJSON?.texts
             else { continue }
             let idsInRequest = Set(ids).intersection(texts)
             guard case .delivery(let name, _) = exchange.purpose else {

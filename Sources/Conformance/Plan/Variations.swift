@@ -153,7 +153,7 @@ package struct VariationGenerator: Sendable {
             "0.30000000000000004", "99999999.99", "12.50",
         ]
         let text = candidateTexts.randomElement(using: &random) ?? "0"
-        return (try? JSONValue(parsing: text)) ?? 0
+        return JSONValue(ifValid: text) ?? 0
     }
 
     private mutating func unusualText() -> String {

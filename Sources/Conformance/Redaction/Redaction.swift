@@ -402,7 +402,7 @@ package struct Redaction {
     }
 
     static func parsedJSON(_ bytes: [UInt8]) -> JSONValue? {
-        try? JSONValue(parsing: bytes, options: .init(depthMax: depthMax, duplicateKeys: .keep))
+        JSONValue(ifValid: bytes, options: .init(depthMax: depthMax, duplicateKeys: .keep))
     }
 
     func jsonBody(_ value: JSONValue) -> RedactedBody {

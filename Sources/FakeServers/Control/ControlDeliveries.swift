@@ -109,7 +109,7 @@ extension ControlAPI {
                             )
                         }
                     )
-                ), ("body", try? JSONValue(parsing: delivery.body)),
+                ), ("body", JSONValue(ifValid: delivery.body)),
             ])
         )
     }

@@ -76,7 +76,7 @@ package enum DespiaShim {
                 "early": .array(services.despia.faults.early.map(JSONValue.integer)),
                 "setterThrows": .array(services.despia.faults.setterThrows.map(JSONValue.integer)),
             ]
-            return ((try? JSONValue(parsing: reply.response.body)) ?? .null, faults)
+            return (reply.response.bodyJSON ?? .null, faults)
         }
         guard let (deviceState, faults) = deviceState else { return HTTPMessage.Response(404) }
         let host = request[field: "host"] ?? "127.0.0.1:9350"

@@ -152,7 +152,7 @@ package struct DeliveryQueue: Hashable, Sendable {
             add(
                 oldDelivery.provider,
                 to: oldDelivery.configuration,
-                event: replacementEvent?.body ?? (try? JSONValue(parsing: oldDelivery.body))
+                event: replacementEvent?.body ?? JSONValue(ifValid: oldDelivery.body)
                     ?? .null,
                 id: replacementEvent?.id ?? oldDelivery.eventID,
                 type: replacementEvent?.type ?? oldDelivery.type,

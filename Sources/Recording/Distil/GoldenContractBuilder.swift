@@ -187,10 +187,10 @@ extension Distiller {
                 guard exchangePair.0.response?.status == exchangePair.1.response?.status,
                     exchangePair.0.response?.body != exchangePair.1.response?.body,
                     let left = (exchangePair.0.response?.body).flatMap({
-                        try? JSONValue(parsing: $0)
+                        JSONValue(ifValid: $0)
                     }),
                     let right = (exchangePair.1.response?.body).flatMap({
-                        try? JSONValue(parsing: $0)
+                        JSONValue(ifValid: $0)
                     })
                 else { continue }
                 let differingPointers = left.differences(from: right).map(\.pointer)
@@ -232,7 +232,7 @@ extension Distiller {
                 if key == "content-type", type.hasPrefix("application/json") { continue }
                 request.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
             }
-            if let value = try? JSONValue(parsing: exchange.request.body) {
+            if let value = exchange.request.bodyJSON {
                 request.body = .json(namer.request(value))
             } else if let text = String(validating: exchange.request.body, as: UTF8.self),
                 !text.isEmpty
@@ -247,7 +247,7 @@ extension Distiller {
             _ exchange: Exchange,
             _ deliveries: inout [String: (name: String, body: [UInt8])]
         ) -> Step {
-            let body = try? JSONValue(parsing: exchange.request.body)
+            let body = exchange.request.bodyJSON
             let event = body?["event"] ?? body
             let type = event?["type"]?.string ?? event?["event_name"]?.string ?? "event"
             let eventID = event?["id"]?.string ?? event?["event_id"]?.string
@@ -317,7 +317,7 @@ extension Distiller {
                 return ResponsePattern(status: 0, location: location)
             }
             var pattern = ResponsePattern(status: response.status, location: location)
-            let value = try? JSONValue(parsing: response.body)
+            let value = response.bodyJSON
             for field in response.fields {
                 let key = field.name.lowercased()
                 // The contract needs no content type for a JSON body, which implies it, or for an

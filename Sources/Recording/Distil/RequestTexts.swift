@@ -19,7 +19,7 @@ struct RequestTexts: Sendable {
         for field in request.fields {
             for word in field.value.parts(between: " ") where !word.isEmpty { add(word) }
         }
-        guard let body = try? JSONValue(parsing: request.body) else { return }
+        guard let body = request.bodyJSON else { return }
         collect(body)
         let event = body["event"] ?? body
         eventTimes = ["event_timestamp_ms", "purchased_at_ms", "event_created_at_ms"]

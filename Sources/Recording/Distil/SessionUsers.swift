@@ -189,7 +189,7 @@ private struct SessionTexts: Sendable {
         for field in exchange.request.fields { add(field.value) }
         let responseBody = exchange.response?.body ?? []
         for (index, body) in [exchange.request.body, responseBody].enumerated() {
-            guard let value = try? JSONValue(parsing: body) else { continue }
+            guard let value = JSONValue(ifValid: body) else { continue }
             collect(value, isIDMember: false)
             if index == 1, exchange.to == .firebase, let id = value["localId"]?.string,
                 let token = value["idToken"]?.string

@@ -132,7 +132,7 @@ extension ImportReader {
         _ bytes: [UInt8]
     ) throws(RecordingError) -> [(line: Int, Result<JSONValue, RecordingError>)] {
         // A file of several lines is not a single JSON value.
-        if let parsedDocument = try? JSONValue(parsing: bytes, options: Importer.options) {
+        if let parsedDocument = JSONValue(ifValid: bytes, options: Importer.options) {
             return (parsedDocument.array ?? [parsedDocument]).map { (1, .success($0)) }
         }
         var parsedLines: [(line: Int, Result<JSONValue, RecordingError>)] = []

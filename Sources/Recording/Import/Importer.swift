@@ -100,7 +100,7 @@ package enum Importer {
         if fileStartText.hasPrefix("openapi:") || bytes.containsText("\nopenapi:") {
             return .openapi
         }
-        if let value = try? JSONValue(parsing: bytes, options: options) {
+        if let value = JSONValue(ifValid: bytes, options: options) {
             if value["openapi"] != nil, value["paths"] != nil { return .openapi }
             if value["log"]?["entries"] != nil { return .har }
             if value["interactions"] != nil { return .pact }
@@ -110,7 +110,7 @@ package enum Importer {
             return isEvent((first ?? value.array)?.first ?? value) ? .events : nil
         }
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")),
-            let line = try? JSONValue(parsing: Array(bytes[..<end]), options: options)
+            let line = JSONValue(ifValid: Array(bytes[..<end]), options: options)
         else { return nil }
         if line["method"] != nil { return .ndjson }
         return isEvent(line) ? .events : nil

@@ -49,7 +49,7 @@ extension ImportReader {
 
     /// Parses an OpenAPI document, which may be JSON or YAML.
     static func document(_ bytes: [UInt8]) throws(RecordingError) -> JSONValue {
-        if let value = try? JSONValue(parsing: bytes, options: Importer.options) { return value }
+        if let value = JSONValue(ifValid: bytes, options: Importer.options) { return value }
         do throws(ContractError) {
             let text = String(decoding: bytes, as: UTF8.self)
             return try LocatedNode(parsing: text, path: "").json

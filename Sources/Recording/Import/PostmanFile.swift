@@ -239,7 +239,7 @@ private struct PostmanCollection {
                 value["graphql"]?["variables"]?.string ?? "",
                 location
             )
-            guard let variables = try? JSONValue(parsing: Array((text.isEmpty ? "{}" : text).utf8))
+            guard let variables = JSONValue(ifValid: Array((text.isEmpty ? "{}" : text).utf8))
             else {
                 throw reader.makeError(
                     1,

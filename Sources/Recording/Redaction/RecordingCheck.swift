@@ -71,7 +71,7 @@ package enum RecordingCheck {
         }
         func recordChange(_ location: String, _ before: [UInt8], _ after: [UInt8]) {
             guard before != after else { return }
-            let values = (try? JSONValue(parsing: before), try? JSONValue(parsing: after))
+            let values = (JSONValue(ifValid: before), JSONValue(ifValid: after))
             guard case (let left?, let right?) = values else {
                 let text = String(decoding: before, as: UTF8.self)
                 return recordChange(location, text, String(decoding: after, as: UTF8.self))

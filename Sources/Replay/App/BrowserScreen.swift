@@ -41,7 +41,7 @@ extension BrowserScenario {
                 + "{opacityProperty: true, visibilityProperty: true}) ? 'there' : 'hidden'; } "
                 + "catch (error) { return 'invalid'; } })); })(\(selectorList))"
         )
-        let stateValues = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }?.array
+        let stateValues = returnValue?.string.flatMap { JSONValue(ifValid: $0) }?.array
         return stateValues?.map { AppPreflight.ElementState(rawValue: $0.string ?? "") ?? .absent }
     }
 
@@ -74,7 +74,7 @@ extension BrowserScenario {
                 + "found.className.trim().split(/\\s+/).join('.') : '') + ' (\"' + "
                 + "(found.textContent || '').trim().slice(0, 20) + '\")'; }))"
         )
-        let selectorList = returnValue?.string.flatMap { try? JSONValue(parsing: $0) }
+        let selectorList = returnValue?.string.flatMap { JSONValue(ifValid: $0) }
         return (selectorList?.array ?? []).compactMap(\.string)
     }
 
@@ -120,7 +120,7 @@ extension BrowserScenario {
                 + "shown[name] = isVisible ? (element.textContent || '').trim() : null; }); "
                 + "return JSON.stringify(shown); })(\(JSONValue.object(selectors).text))"
         )
-        guard let text = returnValue?.string, let screenContent = try? JSONValue(parsing: text)
+        guard let text = returnValue?.string, let screenContent = JSONValue(ifValid: text)
         else {
             return nil
         }

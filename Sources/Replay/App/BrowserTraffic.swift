@@ -14,7 +14,7 @@ extension BrowserScenario {
         switch event.method {
         case "Runtime.bindingCalled":
             guard let text = parameters["payload"]?.string,
-                let messageContent = try? JSONValue(parsing: text)
+                let messageContent = JSONValue(ifValid: text)
             else { return }
             handleMessage(messageContent, page)
         case "Fetch.requestPaused":

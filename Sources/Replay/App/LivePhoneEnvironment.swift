@@ -280,7 +280,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         _ values: [String: String],
         _ endpoint: Profile.Endpoint
     ) -> HTTPMessage.Response {
-        let body = (try? JSONValue(parsing: response.body)) ?? .null
+        let body = response.bodyJSON ?? .null
         if route == "access" {
             let pointer = profile.app.access?.body?.templatePointersInJSON["access"]
             let accessBody: JSONValue? = pointer.map { ["access": body[$0] ?? .null] }

@@ -71,7 +71,7 @@ extension CaseExecution {
                 description: "\(loginDescription) returned \(response.bodyExcerpt)"
             )
         }
-        let responseJSON = try? JSONValue(parsing: response.body)
+        let responseJSON = response.bodyJSON
         guard let token = responseJSON?[login.token]?.string, !token.isEmpty else {
             throw CredentialError(
                 description: "\(loginDescription) returned no token at \(login.token)"

@@ -104,7 +104,7 @@ extension CaseExecution {
         let outputLines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
         let text = outputLines.last.map(String.init) ?? ""
         // A printed number is valid JSON; a printed word that is not JSON is the ID itself.
-        let outputJSON = (try? JSONValue(parsing: output)) ?? .string(text)
+        let outputJSON = JSONValue(ifValid: output) ?? .string(text)
         switch outputJSON[pointer] {
         case .string(let id) where !id.isEmpty: namespace.assign(id, to: user)
         case .number(let id): namespace.assign(id.description, to: user)
@@ -149,7 +149,7 @@ extension CaseExecution {
         of endpoint: Profile.Endpoint,
         _ user: String
     ) -> String? {
-        let answer = try? JSONValue(parsing: response.body)
+        let answer = response.bodyJSON
         if let proof = endpoint.responseProofPointer.flatMap({ answer?[$0]?.string }) {
             proofs[user] = proof
         }
@@ -314,7 +314,7 @@ extension CaseExecution {
         let exchange = fakes.journal.read {
             $0.exchanges(in: namespace.name, from: firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
-        let answer = (exchange?.response?.body).flatMap { try? JSONValue(parsing: $0) }
+        let answer = (exchange?.response?.body).flatMap { JSONValue(ifValid: $0) }
         let proof = answer?[pointer]?.string
         values.proofs[call.name] = proof
         guard call.route == .register, let user = call.user, let proof else { return }

@@ -63,7 +63,7 @@ extension CaseExecution {
     /// Returns a body with the changes that the contract makes to it; unchanged if there are none.
     private mutating func bodyWithEdits(_ bytes: [UInt8], _ delivery: Delivery) -> [UInt8] {
         guard delivery.changesBody else { return bytes }
-        guard let value = try? JSONValue(parsing: bytes) else {
+        guard let value = JSONValue(ifValid: bytes) else {
             runProblem =
                 runProblem
                 ?? .faultNotApplied(

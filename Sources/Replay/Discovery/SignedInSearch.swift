@@ -40,7 +40,7 @@ extension BackendDiscovery {
             else {
                 continue
             }
-            let document = try? JSONValue(parsing: acceptedResponse.body)
+            let document = acceptedResponse.bodyJSON
             var endpoint = Profile.Endpoint(method: "GET", path: path)
             endpoint.responseIDPointer = document?.valuePaths.first { document?[$0] == .string(id) }
             profile.endpoints["protected"] = endpoint

@@ -210,7 +210,7 @@ package struct SourceSurvey: Sendable {
         let isInTopFolder = !file.path.contains("/")
         switch name {
         case "package.json":
-            guard let object = try? JSONValue(parsing: Array(file.text.utf8)) else { return }
+            guard let object = JSONValue(ifValid: Array(file.text.utf8)) else { return }
             for key in ["dependencies", "devDependencies"] {
                 packages.formUnion(object[key]?.object?.members.map { $0.key.lowercased() } ?? [])
             }

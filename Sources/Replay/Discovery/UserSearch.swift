@@ -82,7 +82,7 @@ extension BackendDiscovery {
             let call = calls.last(where: {
                 if case .registration = $0.purpose { true } else { false }
             }),
-            let body = call.response?.body, let responseJSON = try? JSONValue(parsing: body)
+            let body = call.response?.body, let responseJSON = JSONValue(ifValid: body)
         else { return nil }
         return (call.request.body, responseJSON)
     }

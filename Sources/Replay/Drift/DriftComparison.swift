@@ -108,8 +108,8 @@ package struct DriftComparison: Sendable {
         guard liveResponse.status == fakeResponse.status else {
             return .status(live: liveResponse.status, fake: fakeResponse.status)
         }
-        guard let liveJSON = try? JSONValue(parsing: liveResponse.body),
-            let fakeJSON = try? JSONValue(parsing: fakeResponse.body)
+        guard let liveJSON = liveResponse.bodyJSON,
+            let fakeJSON = fakeResponse.bodyJSON
         else {
             return .notComparable("the live service or the fake sent a response that is not JSON")
         }
@@ -133,7 +133,7 @@ package struct DriftComparison: Sendable {
         for source in readPlan.parameterSources where values[source.name] == nil {
             guard let target = Self.filled(source.path, values) else { continue }
             let response = try await call(HTTPMessage.Request("GET", target)).get()
-            guard response.status < 300, let body = try? JSONValue(parsing: response.body) else {
+            guard response.status < 300, let body = response.bodyJSON else {
                 continue
             }
             let found = source.responsePointers.compactMap {

@@ -167,7 +167,7 @@ struct SequenceDiagram {
 
     private static func lines(_ body: [UInt8]) -> [String] {
         guard !body.isEmpty else { return [] }
-        let value = try? JSONValue(parsing: body)
+        let value = JSONValue(ifValid: body)
         let text = value?.prettyText ?? String(decoding: body, as: UTF8.self)
         let visibleText =
             text.count > bodyCharacterMax ? String(text.prefix(bodyCharacterMax)) + "…" : text

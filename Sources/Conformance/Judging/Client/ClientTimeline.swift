@@ -180,7 +180,7 @@ package struct ClientTimeline: Sendable {
     private static func phone(_ exchange: Exchange) -> String { exchange.phone?.name ?? "phone" }
 
     private static func bodyJSON(_ request: HTTPMessage.Request) -> JSONValue {
-        (try? JSONValue(parsing: request.body)) ?? .null
+        request.bodyJSON ?? .null
     }
 
     private mutating func add(command exchange: Exchange) {

@@ -29,7 +29,7 @@ package struct CallRule: Rule {
             )
         }
         let expectedID = record.namespace.id(of: expected.user)
-        let returnedValue = (try? JSONValue(parsing: response.body))?[pointer] ?? .null
+        let returnedValue = response.bodyJSON?[pointer] ?? .null
         let text = returnedValue.string ?? returnedValue.text
         guard !text.isExactly(expectedID) else { return nil }
         return Finding(
@@ -53,7 +53,7 @@ package struct CallRule: Rule {
                 let response = exchange.response
             else { return nil }
             let body =
-                (try? JSONValue(parsing: response.body)).map { masking.masked($0).text }
+                response.bodyJSON.map { masking.masked($0).text }
                 ?? masking.replaceIDs(in: String(decoding: response.body, as: UTF8.self))
             return (name, "\(response.status) \(body)", exchange.sequence)
         }

@@ -152,7 +152,7 @@ package struct GrammarSchema {
     /// Returns all JSON values that YAML may produce for a word: the string, and for an unquoted
     /// word such as `500` or `true` also the number or Boolean.
     private func yamlSpellings(_ word: String) -> [JSONValue] {
-        guard let value = try? JSONValue(parsing: word), value.string == nil else {
+        guard let value = JSONValue(ifValid: word), value.string == nil else {
             return [.string(word)]
         }
         return [.string(word), value]

@@ -60,7 +60,7 @@ package struct LocatedNode: Sendable {
             case "true", "True", "TRUE": return .bool(true)
             case "false", "False", "FALSE": return .bool(false)
             default:
-                if let number = try? JSONValue(parsing: text), case .number = number {
+                if let number = JSONValue(ifValid: text), case .number = number {
                     return number
                 }
                 return .string(text)

@@ -184,7 +184,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         }
         switch pattern.body {
         case .json(let wanted):
-            guard let body = try? JSONValue(parsing: response.body) else {
+            guard let body = response.bodyJSON else {
                 found.append(
                     Mismatch(
                         pointer: JSONPointer(),
