@@ -24,7 +24,7 @@ struct DiagnosisTests {
         #expect(firebase.remedy == Clause.named("F-01")?.correctDesign)
         // The entitlement's law knows nothing of statuses.
         #expect(
-            diagnosis(.responseStatus, "S-10").cause == FindingCode.responseStatus.explanation.cause
+            diagnosis(.responseStatus, "S-10").cause == FindingCode.responseStatus.facts.cause
         )
     }
 
@@ -38,8 +38,8 @@ struct DiagnosisTests {
     func doubts(code: FindingCode) {
         guard code.isInconclusive else { return }
         let told = diagnosis(code, "S-03")
-        #expect(told.cause == code.explanation.cause)
-        #expect(told.remedy == code.explanation.remedy)
+        #expect(told.cause == code.facts.cause)
+        #expect(told.remedy == code.facts.remedy)
     }
 
     @Test func `a remedy that was found is kept`() {
@@ -48,7 +48,7 @@ struct DiagnosisTests {
 
     @Test func `a clause without an explanation uses the text of the code`() {
         let told = diagnosis(.wrongStateValue, "X-1")
-        #expect(told.cause == FindingCode.wrongStateValue.explanation.cause)
+        #expect(told.cause == FindingCode.wrongStateValue.facts.cause)
     }
 
     @Test func `a likely mistake is named with its profile line`() {

@@ -189,7 +189,7 @@ struct VerdictTests {
     @Test func `every code explains itself and is unique`() {
         #expect(Set(FindingCode.allCases.map(\.rule)).count == FindingCode.allCases.count)
         for code in FindingCode.allCases {
-            let parts = code.explanation
+            let parts = code.facts
             for text in [parts.meaning, parts.cause, parts.remedy] {
                 #expect(text.hasSuffix("."), "\(code)")
             }

@@ -196,7 +196,7 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     private func explain(_ code: FindingCode) {
-        let parts = code.explanation
+        let parts = code.facts
         Terminal.output("\(code.rawValue) \(code.rule)\n")
         printParts([("meaning", parts.meaning), ("cause", parts.cause), ("remedy", parts.remedy)])
     }

@@ -8,7 +8,7 @@ package struct Diagnosis: Hashable, Sendable {
     package let remedyIfIntended: String?
 
     package init(_ finding: Finding, of contract: Contract) {
-        let explanationOfCode = finding.code.explanation
+        let explanationOfCode = finding.code.facts
         let clause = Clause.named(contract.clause)
         let hasOwnRemedy = finding.remedy != explanationOfCode.remedy
         if let clause, Self.isExplainedByClause(finding.code, clause.name) {

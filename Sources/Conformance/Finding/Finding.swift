@@ -28,7 +28,7 @@ package struct Finding: Hashable, Codable, Sendable {
         self.code = code
         self.expected = expected
         self.actual = actual
-        self.remedy = remedy ?? code.explanation.remedy
+        self.remedy = remedy ?? code.facts.remedy
         self.location = location
         self.evidence = evidence
         self.isFinal = isFinal

@@ -17,7 +17,7 @@ extension Judge {
             })
         else { return findings }
         let doubtfulFindings = findings.filter { finding in
-            let comparesBaseline = finding.code.comparesWithBaseline
+            let comparesBaseline = finding.code.facts.comparesWithBaseline
             return switch basis(of: finding) {
             case .evidence: false
             case .deadline: ownStarvation != nil || baselineStarvation != nil && comparesBaseline
@@ -70,15 +70,6 @@ extension Judge {
             .commandMissing, .registrationLost, .wrongUser, .screenDiffers:
             return mayResolveWithLongerWait([finding]) ? .wait : .evidence
         default: return mayResolveWithLongerWait([finding]) ? .deadline : .evidence
-        }
-    }
-}
-
-extension FindingCode {
-    fileprivate var comparesWithBaseline: Bool {
-        switch self {
-        case .effectMissing, .unexpectedEffect, .effectDiffers, .stateDiffers: true
-        default: false
         }
     }
 }

@@ -61,7 +61,7 @@ package enum ReferencePage: CaseIterable, Sendable {
             "",
         ]
         for code in FindingCode.allCases {
-            let parts = code.explanation
+            let parts = code.facts
             lines += ["## \(code.rawValue) \(code.rule)", "", parts.meaning, ""]
             lines += ["Cause: \(parts.cause)", "", "Remedy: \(parts.remedy)", ""]
         }
