@@ -35,7 +35,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
-        .target(name: "Conformance", swiftSettings: strict),
+        .target(name: "Conformance", swiftSettings: strict, plugins: ["EmbedContracts"]),
         .target(
             name: "Providers",
             dependencies: [
@@ -229,7 +229,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .executableTarget(name: "EmbedContractsTool", swiftSettings: strict),
+        .executableTarget(
+            name: "EmbedContractsTool",
+            dependencies: [.product(name: "Yams", package: "Yams")],
+            swiftSettings: strict
+        ),
         .plugin(
             name: "EmbedContracts",
             capability: .buildTool(),

@@ -97,6 +97,8 @@ package struct ContractLibrary: Sendable {
 
     /// Reads the contracts in all `.yaml` files below a folder, or in the single file that the path
     /// names.
+    ///
+    /// Files that define clauses are not contracts, and are left out of a folder.
     package static func folder(_ path: String) throws(ContractErrors) -> ContractLibrary {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -122,7 +124,7 @@ package struct ContractLibrary: Sendable {
         }
         let isInFolder = isFolder.boolValue
         let rootPath = isInFolder ? root.path + "/" : ""
-        let files = urls.sorted { $0.path < $1.path }.concurrentMap(chunkMin: 16) { url -> File in
+        let files = urls.sorted { $0.path < $1.path }.concurrentMap(chunkMin: 16) { url -> File? in
             let relativePath =
                 isInFolder && url.path.hasPrefix(rootPath)
                 ? String(url.path.dropFirst(rootPath.count)) : nil
@@ -142,6 +144,7 @@ package struct ContractLibrary: Sendable {
                     content: .parsed(.failure(.init([error])))
                 )
             }
+            if isInFolder, definesClauses(text) { return nil }
             let idInFolder = relativePath.map { String($0.dropLast(5)) }
             // The files of a subfolder of a contracts folder have IDs that begin with the names of
             // its parent folders. Only the line `contract:` of a file contains these names.
@@ -151,7 +154,13 @@ package struct ContractLibrary: Sendable {
             let id = (isDeclaredIDInFolder ? idInFile : idInFolder) ?? idInFolder ?? displayPath
             return File(id: id, path: displayPath, text: text)
         }
-        return ContractLibrary(files: files)
+        return ContractLibrary(files: files.compactMap(\.self))
+    }
+
+    /// Returns whether a file defines clauses: its first line that is not a comment is `clauses:`.
+    private static func definesClauses(_ text: String) -> Bool {
+        let lines = text.split(separator: "\n", maxSplits: 20)
+        return lines.first { !$0.hasPrefix("#") } == "clauses:"
     }
 
     /// Returns this library with the files of another library added.

@@ -80,6 +80,7 @@ struct EdgeKeyTests {
     func contracts(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "contracts")
         let shipped = Repository.files(below: "contracts", ending: "yaml")
+            .filter { !$0.path.hasPrefix("contracts/clauses/") }
         #expect(shipped.count > 100)
         var readCount = 0
         for number in 0..<EdgeValues.inputCount(300) {

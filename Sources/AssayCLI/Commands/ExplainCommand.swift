@@ -90,7 +90,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     /// Prints the requirement of a clause, its reason, typical mistakes and its sources.
     private func explain(_ clause: Clause) {
-        Terminal.output("\(clause.name)\n")
+        Terminal.output("\(clause.title) (\(clause.name))\n")
         printParts([("requires", clause.requirement), ("because", clause.rationale)])
         printParts(clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) })
         printParts([("build", clause.correctDesign), ("source", clause.source)])

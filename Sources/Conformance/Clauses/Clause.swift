@@ -5,6 +5,8 @@
 /// Source: clause catalogue; identity rules, parts B and C.
 package struct Clause: Hashable, Sendable {
     package let name: String
+    /// The title of the clause: a few words that say what a correct backend or app does.
+    package let title: String
     /// The requirement of the clause, as one sentence.
     package let requirement: String
     /// The reason for the clause's requirement.
@@ -19,6 +21,7 @@ package struct Clause: Hashable, Sendable {
 
     init(
         _ name: String,
+        title: String,
         requirement: String,
         rationale: String,
         faults: [String],
@@ -26,6 +29,7 @@ package struct Clause: Hashable, Sendable {
         source: String
     ) {
         self.name = name
+        self.title = title
         self.requirement = requirement
         self.rationale = rationale
         self.faults = faults
@@ -33,10 +37,14 @@ package struct Clause: Hashable, Sendable {
         self.source = source
     }
 
-    /// All clauses for backends and apps, in the order of the catalogue.
-    package static let all: [Clause] =
-        webhook + entitlement + users + delivery + purchasely + firebase + notification + account
-        + client
+    /// All clauses for backends and apps: first those about subscriptions, then those about other
+    /// services, accounts and apps.
+    ///
+    /// The files in `contracts/clauses` define them.
+    package static let all: [Clause] = {
+        let families = Array("SPFOAC")
+        return families.flatMap { family in embedded.filter { $0.name.first == family } }
+    }()
 
     /// Returns the clause with a name such as `S-03`, in upper or lower case, or nil when the
     /// catalogue does not contain it.

@@ -38,7 +38,9 @@ package enum HTMLReport {
         }
         body += "</section>\n<section><h2>Clauses</h2><p class=clauses>\n"
         for (clause, state) in scorecard.clauses.sorted(by: { $0.key < $1.key }) {
-            body += "<span class=\"chip \(state.rawValue)\" title=\"\(state.rawValue)\">"
+            let title = Clause.named(clause).map { "\($0.title): \(state.rawValue)" }
+            body += "<span class=\"chip \(state.rawValue)\" "
+            body += "title=\"\(escaped(title ?? state.rawValue))\">"
             body += "\(escaped(clause))</span>\n"
         }
         body += "</p></section>\n"

@@ -31,7 +31,8 @@ package enum ReferencePage: CaseIterable, Sendable {
         ]
         for clause in Clause.all {
             lines += [
-                "## \(clause.name)", "", clause.requirement, "", "Reason: \(clause.rationale)", "",
+                "## \(clause.title) (\(clause.name))", "", clause.requirement, "",
+                "Reason: \(clause.rationale)", "",
             ]
             lines += ["Typical faults:", ""] + clause.faults.map { "- \($0)" }
             lines += [
@@ -44,7 +45,10 @@ package enum ReferencePage: CaseIterable, Sendable {
             !knownClauseNames.contains($0)
         }
         for name in unknownClauseNames {
-            lines += ["## \(name)", "", "`assay explain source \(name)` shows the source.", ""]
+            lines += [
+                "## Contracts of other rules (\(name))", "",
+                "`assay explain source \(name)` shows the source.", "",
+            ]
             lines += contractLines("Contracts", contracts.filter { $0.clause == name })
         }
         return lines.dropLast()
