@@ -27,7 +27,8 @@ package enum ReferencePage: CaseIterable, Sendable {
             "# Clauses", "",
             "The requirements for a backend or an app, with reasons, typical faults and a correct "
                 + "design. `assay explain S-05` prints the same in the terminal.", "",
-            generatedPageNote, "",
+            "This page is generated from the files in `contracts/clauses`. Edit those files instead.",
+            "",
         ]
         for clause in Clause.all {
             lines += [
