@@ -79,7 +79,7 @@ struct PathParameterValues: Sendable {
 ///
 /// The same table routes requests and generates the inventory of supported operations. The
 /// inventory therefore cannot claim anything that the fake does not do.
-struct OperationTable<Call: Hashable & Sendable>: Sendable {
+struct OperationTable<Operation: Sendable>: Sendable {
     /// A row of the table, which describes one operation.
     ///
     /// It is a class, so that a search copies no rows.
@@ -87,10 +87,10 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         let method: String
         /// The operation's path below the root of the API, with parameters in braces.
         let path: String
-        /// The case that identifies the operation's handler.
+        /// The operation with its handler.
         ///
         /// If nil, the fake refuses the operation.
-        let call: Call?
+        let operation: Operation?
         let supportStatus: ServiceOperation.SupportStatus
         let isInAPIDescription: Bool
         let deviation: String?
@@ -99,23 +99,27 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         init(
             _ method: String,
             _ path: String,
-            _ call: Call? = nil,
+            _ operation: Operation? = nil,
             supportStatus: ServiceOperation.SupportStatus? = nil,
             isInAPIDescription: Bool = true,
             deviation: String? = nil
         ) {
             self.method = method
             self.path = path
-            self.call = call
-            self.supportStatus = supportStatus ?? (call == nil ? .refused : .served)
+            self.operation = operation
+            self.supportStatus = supportStatus ?? (operation == nil ? .refused : .served)
             self.isInAPIDescription = isInAPIDescription
             self.deviation = deviation
             pathParts = path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
         }
 
         /// Returns a row for an operation that the service's API description does not list.
-        static func undescribed(_ method: String, _ path: String, _ call: Call) -> Row {
-            Row(method, path, call, isInAPIDescription: false)
+        static func undescribed(
+            _ method: String,
+            _ path: String,
+            _ operation: Operation
+        ) -> Row {
+            Row(method, path, operation, isInAPIDescription: false)
         }
 
         fileprivate func matches(_ segments: [String]) -> Bool {
@@ -174,15 +178,19 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     func findOperation(
         _ method: String,
         _ segments: [String]
-    ) -> (call: Call?, values: PathParameterValues)? {
+    ) -> (operation: Operation?, values: PathParameterValues)? {
         guard let last = segments.last else { return nil }
         for row in rowsByLastSegment[last] ?? [] where row.method == method && row.matches(segments)
         {
-            return (row.call, PathParameterValues(pathParts: row.pathParts, segments: segments))
+            return (
+                row.operation, PathParameterValues(pathParts: row.pathParts, segments: segments)
+            )
         }
         for row in rowsBySegmentCount[segments.count] ?? []
         where row.method == method && row.matches(segments) {
-            return (row.call, PathParameterValues(pathParts: row.pathParts, segments: segments))
+            return (
+                row.operation, PathParameterValues(pathParts: row.pathParts, segments: segments)
+            )
         }
         return nil
     }

@@ -255,7 +255,7 @@ extension FirebaseState {
         ]
         var paths: [String: JSONObject] = [:]
         for row in FirebaseOperation.table.rows {
-            let isTokenEndpoint = row.call == .token
+            let isTokenEndpoint = row.operation?.isTokenEndpoint == true
             let host =
                 isTokenEndpoint ? "/securetoken.googleapis.com" : "/identitytoolkit.googleapis.com"
             paths[host + row.path, default: JSONObject()][row.method.lowercased()] = responseFields
@@ -272,4 +272,21 @@ extension FirebaseState {
             ),
         ]
     }()
+}
+
+extension FirebaseOperation {
+    static let configurationRows: [Row] = [
+        .init(
+            "GET",
+            "/v2/projects/{project}/config",
+            FirebaseOperation(isAdminOnly: true) { state, call in state.configuration(call) }
+        ),
+        .init(
+            "PATCH",
+            "/v2/projects/{project}/config",
+            FirebaseOperation(isAdminOnly: true) { state, call throws(FirebaseError) in
+                try state.updateConfiguration(call)
+            }
+        ),
+    ]
 }

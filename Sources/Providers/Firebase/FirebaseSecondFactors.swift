@@ -394,3 +394,33 @@ extension FirebaseState {
         return factors
     }
 }
+
+extension FirebaseOperation {
+    static let secondFactorRows: [Row] = [
+        .init(
+            "POST",
+            "/v2/accounts/mfaEnrollment:start",
+            .init { state, call throws(FirebaseError) in try state.startEnrollment(call) }
+        ),
+        .init(
+            "POST",
+            "/v2/accounts/mfaEnrollment:finalize",
+            .init { state, call throws(FirebaseError) in try state.finishEnrollment(call) }
+        ),
+        .init(
+            "POST",
+            "/v2/accounts/mfaEnrollment:withdraw",
+            .init { state, call throws(FirebaseError) in try state.withdrawFactor(call) }
+        ),
+        .init(
+            "POST",
+            "/v2/accounts/mfaSignIn:start",
+            .init { state, call throws(FirebaseError) in try state.startSecondStep(call) }
+        ),
+        .init(
+            "POST",
+            "/v2/accounts/mfaSignIn:finalize",
+            .init { state, call throws(FirebaseError) in try state.finishSecondStep(call) }
+        ),
+    ]
+}

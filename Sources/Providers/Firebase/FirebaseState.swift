@@ -157,22 +157,30 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             return try emulatorResponse(Array(segments.dropFirst()), request, at: now)
         }
         if let keys = try keyResponse(segments, request, at: now) { return keys }
+        return try operationResponse(segments, request, at: now)
+    }
+
+    private mutating func operationResponse(
+        _ segments: [String],
+        _ request: HTTPMessage.Request,
+        at now: Instant
+    ) throws(FirebaseError) -> HTTPMessage.Response {
         guard
             let (matchedOperation, values) = FirebaseOperation.table.findOperation(
                 request.method,
                 segments
             ),
-            var operation = matchedOperation
+            let operation = matchedOperation
         else { throw .notFound }
-        if case .absent(let name) = operation {
-            throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
-        }
+        if let error = operation.absenceError { throw error }
         let (project, tenant) = (values["project"], values["tenant"])
         let caller = try caller(of: request, operation, isProjectInPath: project != nil)
         let fields =
             // Only the token endpoint accepts forms. curl sends every body as a form by default,
             // even a JSON body.
-            if operation == .token, request.hasFormBody, request.body.first != UInt8(ascii: "{") {
+            if operation.isTokenEndpoint, request.hasFormBody,
+                request.body.first != UInt8(ascii: "{")
+            {
                 FirebaseFields(form: request.form)
             } else {
                 try Self.fields(request, refusesUnknown: settings.refusesUnknownFields)
@@ -183,11 +191,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
                 "Only authenticated requests can specify target_project_id."
             )
         }
-        if operation.isLegacyBulkTransfer {
-            guard fields.nonEmptyText("targetProjectId") != nil else {
-                throw FirebaseError("INSUFFICIENT_PERMISSION")
-            }
-            operation = operation == .downloadAccount ? .batchGet : .batchCreate
+        if operation.requiresTargetProject, fields.nonEmptyText("targetProjectId") == nil {
+            throw FirebaseError("INSUFFICIENT_PERMISSION")
         }
         let projectID = project ?? fields.nonEmptyText("targetProjectId") ?? settings.project
         let tenantID = tenant ?? fields.nonEmptyText("tenantId")
@@ -205,8 +210,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             host: request[field: "host"] ?? "localhost:9099",
             now: now
         )
-        try checkTenant(operation, call)
-        return HTTPMessage.Response(200, json: .object(try carryOut(operation, call)))
+        if !operation.managesTenants { try checkTenant(call, operation.checkTenantSettings) }
+        return HTTPMessage.Response(200, json: .object(try operation.handle(&self, call)))
     }
 
     private static func fields(
@@ -235,7 +240,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     ) throws(FirebaseError) -> (isAdmin: Bool, key: String?) {
         let key = [request.query("key"), request[field: "x-goog-api-key"]]
             .compactMap { $0 }.first { !$0.isEmpty }
-        if operation != .token, let (scheme, token) = request.authorization,
+        if !operation.isTokenEndpoint, let (scheme, token) = request.authorization,
             scheme == "bearer"
         {
             guard token.lowercased() == "owner" || token.hasPrefix("ya29.") else {
@@ -259,52 +264,15 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         return (false, key)
     }
 
-    private mutating func carryOut(
-        _ operation: FirebaseOperation,
-        _ call: FirebaseCall
-    ) throws(FirebaseError) -> JSONObject {
-        switch operation {
-        case .signUp: try signUp(call)
-        case .signInWithPassword: try signInWithPassword(call)
-        case .signInWithIdp: try signInWithIdp(call)
-        case .signInWithCustomToken: try signInWithCustomToken(call)
-        case .signInWithEmailLink: try signInWithEmailLink(call)
-        case .sendVerificationCode: try sendVerificationCode(call)
-        case .signInWithPhoneNumber: try signInWithPhoneNumber(call)
-        case .sendOobCode: try sendActionCode(call)
-        case .resetPassword: try resetPassword(call)
-        case .updateAccount: try updateAccount(call)
-        case .lookUpAccounts: try lookUpAccounts(call)
-        case .deleteAccount: try deleteAccount(call)
-        case .createAuthUri: try createAuthURI(call)
-        case .batchGet: try batchGet(call)
-        case .query: try queryAccounts(call)
-        case .batchCreate: try batchCreate(call)
-        case .batchDelete: try batchDelete(call)
-        case .createSessionCookie: try createSessionCookie(call)
-        case .token: try refresh(call)
-        case .projectConfig:
-            ["projectId": .string(Self.projectNumber), "authorizedDomains": ["localhost"]]
-        case .recaptchaParams:
-            [
-                "kind": "identitytoolkit#GetRecaptchaParamResponse",
-                "recaptchaStoken": "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service",
-                "recaptchaSiteKey": "Fake-key__Do-not-send-this-to-Recaptcha_",
-            ]
-        case .config: configuration(call)
-        case .updateConfig: try updateConfiguration(call)
-        case .startEnrollment: try startEnrollment(call)
-        case .finishEnrollment: try finishEnrollment(call)
-        case .withdrawFactor: try withdrawFactor(call)
-        case .startSecondStep: try startSecondStep(call)
-        case .finishSecondStep: try finishSecondStep(call)
-        case .createTenant: try createTenant(call)
-        case .viewTenant: try viewTenant(call)
-        case .listTenants: try listTenants(call)
-        case .updateTenant: try updateTenant(call)
-        case .deleteTenant: try deleteTenant(call)
-        case .downloadAccount, .uploadAccount, .absent:
-            throw .notImplemented("This is not implemented in the Auth Emulator.")
-        }
+    func projectConfig(_: FirebaseCall) -> JSONObject {
+        ["projectId": .string(Self.projectNumber), "authorizedDomains": ["localhost"]]
+    }
+
+    func recaptchaParams(_: FirebaseCall) -> JSONObject {
+        [
+            "kind": "identitytoolkit#GetRecaptchaParamResponse",
+            "recaptchaStoken": "This-is-a-fake-token__Dont-send-this-to-the-Recaptcha-service",
+            "recaptchaSiteKey": "Fake-key__Do-not-send-this-to-Recaptcha_",
+        ]
     }
 }

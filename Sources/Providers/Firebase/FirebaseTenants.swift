@@ -13,12 +13,14 @@ extension FirebaseState {
         "emailPrivacyConfig", "client", "autodeleteAnonymousUsers",
     ]
 
-    /// Refuses an operation that the settings of the call's tenant do not allow.
+    // MARK: Checks
+
+    /// Refuses a call that the settings of its tenant do not allow.
     func checkTenant(
-        _ operation: FirebaseOperation,
-        _ call: FirebaseCall
+        _ call: FirebaseCall,
+        _ checkTenantSettings: FirebaseOperation.TenantCheck? = nil
     ) throws(FirebaseError) {
-        guard call.tenantID != nil, !operation.managesTenants else { return }
+        guard call.tenantID != nil else { return }
         guard let tenantSettings = project(call).tenant else {
             guard settings.refusesUnknownTenants != true || projects[call.key] != nil else {
                 throw FirebaseError("TENANT_NOT_FOUND")
@@ -26,47 +28,50 @@ extension FirebaseState {
             return
         }
         guard tenantSettings["disableAuth"] != true else { throw FirebaseError("PROJECT_DISABLED") }
-        guard !call.isAdmin else { return }
-        let allowsSignInMethod = { (name: String) in tenantSettings[name] == true }
-        switch operation {
-        case .signInWithPassword:
-            guard allowsSignInMethod("allowPasswordSignup") else {
-                throw FirebaseError("PASSWORD_LOGIN_DISABLED")
-            }
-        case .signUp:
-            let isAnonymous = ["email", "password", "idToken"].allSatisfy {
-                !call.fields.hasValue($0)
-            }
-            guard !isAnonymous || allowsSignInMethod("enableAnonymousUser") else {
-                throw FirebaseError("ADMIN_ONLY_OPERATION")
-            }
-            guard isAnonymous || allowsSignInMethod("allowPasswordSignup") else {
-                throw FirebaseError("OPERATION_NOT_ALLOWED")
-            }
-        case .resetPassword:
-            guard allowsSignInMethod("allowPasswordSignup") else {
-                throw FirebaseError("PASSWORD_LOGIN_DISABLED")
-            }
-        case .sendOobCode:
-            let isEmailLinkRequest = ["EMAIL_SIGNIN", "6"].contains(
-                call.fields["requestType"] ?? ""
-            )
-            guard !isEmailLinkRequest || allowsSignInMethod("enableEmailLinkSignin") else {
-                throw FirebaseError("OPERATION_NOT_ALLOWED")
-            }
-        case .signInWithEmailLink:
-            guard allowsSignInMethod("enableEmailLinkSignin") else {
-                throw FirebaseError("OPERATION_NOT_ALLOWED")
-            }
-        // A tenant has no setting that forbids these operations.
-        case .signInWithIdp, .signInWithCustomToken, .sendVerificationCode, .signInWithPhoneNumber,
-            .updateAccount, .lookUpAccounts, .deleteAccount, .createAuthUri, .batchGet, .query,
-            .batchCreate,
-            .batchDelete, .createSessionCookie, .token, .projectConfig, .recaptchaParams, .config,
-            .updateConfig, .downloadAccount, .uploadAccount, .startEnrollment, .finishEnrollment,
-            .withdrawFactor, .startSecondStep, .finishSecondStep, .createTenant, .viewTenant,
-            .listTenants, .updateTenant, .deleteTenant, .absent:
-            break
+        guard !call.isAdmin, let checkTenantSettings else { return }
+        try checkTenantSettings(tenantSettings, call)
+    }
+
+    /// Refuses a sign-in with a password and a password reset.
+    static func checkPasswordUse(
+        _ tenantSettings: JSONObject,
+        _: FirebaseCall
+    ) throws(FirebaseError) {
+        guard tenantSettings["allowPasswordSignup"] == true else {
+            throw FirebaseError("PASSWORD_LOGIN_DISABLED")
+        }
+    }
+
+    static func checkSignUp(
+        _ tenantSettings: JSONObject,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        let isAnonymous = ["email", "password", "idToken"].allSatisfy { !call.fields.hasValue($0) }
+        guard !isAnonymous || tenantSettings["enableAnonymousUser"] == true else {
+            throw FirebaseError("ADMIN_ONLY_OPERATION")
+        }
+        guard isAnonymous || tenantSettings["allowPasswordSignup"] == true else {
+            throw FirebaseError("OPERATION_NOT_ALLOWED")
+        }
+    }
+
+    /// Refuses a request for a sign-in link by email.
+    static func checkActionCodeRequest(
+        _ tenantSettings: JSONObject,
+        _ call: FirebaseCall
+    ) throws(FirebaseError) {
+        let isEmailLinkRequest = ["EMAIL_SIGNIN", "6"].contains(call.fields["requestType"] ?? "")
+        guard !isEmailLinkRequest || tenantSettings["enableEmailLinkSignin"] == true else {
+            throw FirebaseError("OPERATION_NOT_ALLOWED")
+        }
+    }
+
+    static func checkEmailLinkSignIn(
+        _ tenantSettings: JSONObject,
+        _: FirebaseCall
+    ) throws(FirebaseError) {
+        guard tenantSettings["enableEmailLinkSignin"] == true else {
+            throw FirebaseError("OPERATION_NOT_ALLOWED")
         }
     }
 
@@ -204,4 +209,34 @@ extension FirebaseState {
             )
         }
     }
+}
+
+extension FirebaseOperation {
+    static let tenantRows: [Row] = [
+        .init(
+            "POST",
+            "/v2/projects/{project}/tenants",
+            .managingTenants { state, call throws(FirebaseError) in try state.createTenant(call) }
+        ),
+        .init(
+            "GET",
+            "/v2/projects/{project}/tenants",
+            .managingTenants { state, call throws(FirebaseError) in try state.listTenants(call) }
+        ),
+        .init(
+            "GET",
+            "/v2/projects/{project}/tenants/{tenant}",
+            .managingTenants { state, call throws(FirebaseError) in try state.viewTenant(call) }
+        ),
+        .init(
+            "PATCH",
+            "/v2/projects/{project}/tenants/{tenant}",
+            .managingTenants { state, call throws(FirebaseError) in try state.updateTenant(call) }
+        ),
+        .init(
+            "DELETE",
+            "/v2/projects/{project}/tenants/{tenant}",
+            .managingTenants { state, call throws(FirebaseError) in try state.deleteTenant(call) }
+        ),
+    ]
 }

@@ -8,36 +8,6 @@ extension OneSignalState {
     /// The largest size of the payload of a custom event, in bytes (*inferred*).
     private static let payloadBytesMax = 2024
 
-    mutating func handleActivityCall(
-        _ call: Call,
-        _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HTTPMessage.Response {
-        switch call.operation {
-        case .startActivity: return try startActivity(call, &effects)
-        case .updateActivity: return try updateActivity(call, &effects)
-        case .registerActivityToken:
-            _ = try knownAppID(call.pathParameter("app_id"))
-            _ = try text("token", call)
-            return json(200, ["success": true])
-        case .removeActivityToken:
-            _ = try knownAppID(call.pathParameter("app_id"))
-            return json(200, ["success": true])
-        case .customEvents: return try recordCustomEvents(call, &effects)
-        case .unsubscribe: return try unsubscribe(call, &effects)
-        case .listJourneys:
-            _ = try knownAppID(call.pathParameter("app_id"))
-            return json(200, ["journeys": [], "has_more": false])
-        case .inAppMessages:
-            let appID = try knownAppID(call.pathParameter("app_id"))
-            guard apps[appID]?.subscriptions[call.pathParameter("subscription_id")] != nil else {
-                throw .subscriptionNotFound
-            }
-            return json(200, ["in_app_messages": []])
-        case .recordPlayerSession, .recordPlayerPurchase: return try recordPlayerActivity(call)
-        default: throw .notFound
-        }
-    }
-
     // MARK: Live activities
 
     /// A prefix for the idempotency keys of live activities.
@@ -51,7 +21,7 @@ extension OneSignalState {
         }
     }
 
-    private mutating func startActivity(
+    mutating func startActivity(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
@@ -97,7 +67,7 @@ extension OneSignalState {
         return json(201, responseFields)
     }
 
-    private mutating func updateActivity(
+    mutating func updateActivity(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
@@ -121,9 +91,20 @@ extension OneSignalState {
         return json(200, ["id": .string(ids.uuid())])
     }
 
-    // MARK: Events
+    func registerActivityToken(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        _ = try knownAppID(call.pathParameter("app_id"))
+        _ = try text("token", call)
+        return json(200, ["success": true])
+    }
 
-    private func recordCustomEvents(
+    func removeActivityToken(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        _ = try knownAppID(call.pathParameter("app_id"))
+        return json(200, ["success": true])
+    }
+
+    // MARK: Events and journeys
+
+    func recordCustomEvents(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
@@ -171,12 +152,25 @@ extension OneSignalState {
         return json(200, JSONObject())
     }
 
+    func listJourneys(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        _ = try knownAppID(call.pathParameter("app_id"))
+        return json(200, ["journeys": [], "has_more": false])
+    }
+
     // MARK: Devices
+
+    func listInAppMessages(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        guard apps[appID]?.subscriptions[call.pathParameter("subscription_id")] != nil else {
+            throw .subscriptionNotFound
+        }
+        return json(200, ["in_app_messages": []])
+    }
 
     /// Unsubscribes an email address by the token in the unsubscribe link of a message.
     ///
     /// In this fake, the token is the ID of the email subscription or the email address itself.
-    private mutating func unsubscribe(
+    mutating func unsubscribe(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
@@ -200,25 +194,39 @@ extension OneSignalState {
         return json(202, ["success": true])
     }
 
-    private mutating func recordPlayerActivity(_ call: Call) throws(OneSignalError)
-        -> HTTPMessage.Response
-    {
+    mutating func recordPlayerSession(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string)
-        guard var device = apps[appID]?.subscriptions[call.pathParameter("player_id")],
-            var owner = apps[appID]?.users[device.ownerID]
-        else { throw .playerNotFound }
-        if call.operation == .recordPlayerSession {
-            let count = device.details["session_count"]?.int64 ?? 1
-            device.details["session_count"] = .integer(count.addingSaturated(1))
-            owner.lastActive = call.now.seconds
-        } else {
-            guard let purchases = call.body["purchases"]?.array, !purchases.isEmpty else {
-                throw OneSignalError(400, "purchases is required", confidence: .inferred)
-            }
-            Self.addPurchases(purchases, to: &owner)
-        }
+        var (device, owner) = try player(call, appID)
+        let count = device.details["session_count"]?.int64 ?? 1
+        device.details["session_count"] = .integer(count.addingSaturated(1))
+        owner.lastActive = call.now.seconds
         apps[appID]?.save(device)
         apps[appID]?.save(owner)
         return json(200, ["success": true])
+    }
+
+    mutating func recordPlayerPurchase(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response
+    {
+        let appID = try knownAppID(call.body["app_id"]?.string)
+        let (device, previousOwner) = try player(call, appID)
+        guard let purchases = call.body["purchases"]?.array, !purchases.isEmpty else {
+            throw OneSignalError(400, "purchases is required", confidence: .inferred)
+        }
+        var owner = previousOwner
+        Self.addPurchases(purchases, to: &owner)
+        apps[appID]?.save(device)
+        apps[appID]?.save(owner)
+        return json(200, ["success": true])
+    }
+
+    /// Returns the device that a call addresses as a player, and the user who owns it.
+    private func player(
+        _ call: Call,
+        _ appID: String
+    ) throws(OneSignalError) -> (device: OneSignalApp.Subscription, owner: OneSignalApp.User) {
+        guard let device = apps[appID]?.subscriptions[call.pathParameter("player_id")],
+            let owner = apps[appID]?.users[device.ownerID]
+        else { throw .playerNotFound }
+        return (device, owner)
     }
 }

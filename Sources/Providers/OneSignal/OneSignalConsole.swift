@@ -111,46 +111,48 @@ extension OneSignalState {
 
     // MARK: Apps
 
-    mutating func handleAppCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
-        switch call.operation {
-        case .listApps:
-            let known = Set(console?.records.keys.map(\.self) ?? []).union(apps.keys)
-                .union(settings.apps.map { $0.lowercased() })
-            let ids = (known.isEmpty ? [Self.defaultAppID] : known).sorted()
-            return HTTPMessage.Response(
-                200,
-                json: .array(ids.map { .object(resourceJSON(record(of: $0), $0)) })
-            )
-        case .createApp:
-            let name = try text("name", call)
-            let id = ids.uuid()
-            var record = OneSignalConsole.AppRecord(
-                name: name,
-                created: call.now,
-                updated: call.now,
-                isMade: true
-            )
-            record.segments = Self.defaultSegments(id, call.now)
-            let (token, key) = newToken("Default", call)
-            record.tokens = [token]
-            try updateDetails(&record, call)
-            store(record, of: id)
-            var body = resourceJSON(record, id)
-            // The API key is returned only in the response that creates it, like every new key.
-            body["basic_auth_key"] = .string(key)
-            return json(200, body)
-        case .viewApp:
-            let id = try knownAppID(call.pathParameter("app_id"))
-            return json(200, resourceJSON(record(of: id), id))
-        case .updateApp:
-            let id = try knownAppID(call.pathParameter("app_id"))
-            var record = record(of: id)
-            try updateDetails(&record, call)
-            record.updated = call.now
-            store(record, of: id)
-            return json(200, resourceJSON(record, id))
-        default: return try handleTokenCall(call)
-        }
+    func listApps() -> HTTPMessage.Response {
+        let known = Set(console?.records.keys.map(\.self) ?? []).union(apps.keys)
+            .union(settings.apps.map { $0.lowercased() })
+        let ids = (known.isEmpty ? [Self.defaultAppID] : known).sorted()
+        return HTTPMessage.Response(
+            200,
+            json: .array(ids.map { .object(resourceJSON(record(of: $0), $0)) })
+        )
+    }
+
+    mutating func createApp(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let name = try text("name", call)
+        let id = ids.uuid()
+        var record = OneSignalConsole.AppRecord(
+            name: name,
+            created: call.now,
+            updated: call.now,
+            isMade: true
+        )
+        record.segments = Self.defaultSegments(id, call.now)
+        let (token, key) = newToken("Default", call)
+        record.tokens = [token]
+        try updateDetails(&record, call)
+        store(record, of: id)
+        var body = resourceJSON(record, id)
+        // The API key is returned only in the response that creates it, like every new key.
+        body["basic_auth_key"] = .string(key)
+        return json(200, body)
+    }
+
+    func viewApp(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let id = try knownAppID(call.pathParameter("app_id"))
+        return json(200, resourceJSON(record(of: id), id))
+    }
+
+    mutating func updateApp(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let id = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: id)
+        try updateDetails(&record, call)
+        record.updated = call.now
+        store(record, of: id)
+        return json(200, resourceJSON(record, id))
     }
 
     /// The members of an app that its owner can set and that every caller with permission can read.
@@ -241,60 +243,86 @@ extension OneSignalState {
         ["token_id": .string(token.id), "formatted_token": .string(key)]
     }
 
-    private mutating func handleTokenCall(_ call: Call) throws(OneSignalError)
-        -> HTTPMessage.Response
-    {
-        let tokenID = call.pathParameter("token_id")
+    func listTokens(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let record = record(of: try knownAppID(call.pathParameter("app_id")))
+        let tokens = record.tokens.map { token -> JSONValue in
+            [
+                "token_id": .string(token.id), "name": .string(token.name),
+                "created_at": .string(token.created.preciseText),
+                "updated_at": .string(token.updated.preciseText),
+                "ip_allowlist_mode": .string(token.allowlistMode),
+                "ip_allowlist": .strings(token.allowlist),
+            ]
+        }
+        return json(200, ["tokens": .array(tokens)])
+    }
+
+    mutating func createToken(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.pathParameter("app_id"))
         var record = record(of: appID)
-        if let mode = call.body["ip_allowlist_mode"],
+        try Self.checkAllowlistMode(call)
+        let (token, key) = newToken(try text("name", call), call)
+        record.tokens.append(token)
+        store(record, of: appID)
+        return json(200, Self.tokenResponse(token, key))
+    }
+
+    mutating func deleteToken(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: appID)
+        let index = try Self.tokenIndex(call, in: record)
+        record.tokens.remove(at: index)
+        store(record, of: appID)
+        return json(200, JSONObject())
+    }
+
+    mutating func updateToken(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: appID)
+        try Self.checkAllowlistMode(call)
+        let index = try Self.tokenIndex(call, in: record)
+        var token = record.tokens[index]
+        token.name = call.body["name"]?.string ?? token.name
+        token.allowlistMode = call.body["ip_allowlist_mode"]?.string ?? token.allowlistMode
+        token.allowlist = call.body["ip_allowlist"]?.array?.compactMap(\.string) ?? token.allowlist
+        token.updated = call.now
+        record.tokens[index] = token
+        store(record, of: appID)
+        return json(200, JSONObject())
+    }
+
+    mutating func rotateToken(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: appID)
+        try Self.checkAllowlistMode(call)
+        let index = try Self.tokenIndex(call, in: record)
+        let (token, key) = newToken(record.tokens[index].name, call)
+        record.tokens[index].digest = token.digest
+        record.tokens[index].updated = call.now
+        store(record, of: appID)
+        return json(200, Self.tokenResponse(record.tokens[index], key))
+    }
+
+    private static func checkAllowlistMode(_ call: Call) throws(OneSignalError) {
+        guard let mode = call.body["ip_allowlist_mode"],
             !["disabled", "explicit"].contains(mode.string)
-        {
-            throw OneSignalError(
-                400,
-                "ip_allowlist_mode must be disabled or explicit",
-                confidence: .inferred
-            )
-        }
-        if call.operation == .listTokens {
-            let tokens = record.tokens.map { token -> JSONValue in
-                [
-                    "token_id": .string(token.id), "name": .string(token.name),
-                    "created_at": .string(token.created.preciseText),
-                    "updated_at": .string(token.updated.preciseText),
-                    "ip_allowlist_mode": .string(token.allowlistMode),
-                    "ip_allowlist": .strings(token.allowlist),
-                ]
-            }
-            return json(200, ["tokens": .array(tokens)])
-        }
-        if call.operation == .createToken {
-            let (token, key) = newToken(try text("name", call), call)
-            record.tokens.append(token)
-            store(record, of: appID)
-            return json(200, Self.tokenResponse(token, key))
-        }
+        else { return }
+        throw OneSignalError(
+            400,
+            "ip_allowlist_mode must be disabled or explicit",
+            confidence: .inferred
+        )
+    }
+
+    /// Returns the position of the API key that a call addresses.
+    private static func tokenIndex(
+        _ call: Call,
+        in record: OneSignalConsole.AppRecord
+    ) throws(OneSignalError) -> Int {
+        let tokenID = call.pathParameter("token_id")
         guard let index = record.tokens.firstIndex(where: { $0.id == tokenID }) else {
             throw OneSignalError(404, "API key not found", confidence: .inferred)
         }
-        var responseFields = JSONObject()
-        switch call.operation {
-        case .deleteToken: record.tokens.remove(at: index)
-        case .rotateToken:
-            let (token, key) = newToken(record.tokens[index].name, call)
-            record.tokens[index].digest = token.digest
-            record.tokens[index].updated = call.now
-            responseFields = Self.tokenResponse(record.tokens[index], key)
-        default:
-            var token = record.tokens[index]
-            token.name = call.body["name"]?.string ?? token.name
-            token.allowlistMode = call.body["ip_allowlist_mode"]?.string ?? token.allowlistMode
-            token.allowlist =
-                call.body["ip_allowlist"]?.array?.compactMap(\.string) ?? token.allowlist
-            token.updated = call.now
-            record.tokens[index] = token
-        }
-        store(record, of: appID)
-        return json(200, responseFields)
+        return index
     }
 }

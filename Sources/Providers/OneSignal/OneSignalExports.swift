@@ -3,58 +3,6 @@ internal import Conformance
 /// Operations that report about messages and users: history, exports and outcomes (OneSignal's API
 /// description).
 extension OneSignalState {
-    mutating func handleExportCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
-        switch call.operation {
-        case .notificationHistory: return try historyResponse(call)
-        case .exportEvents:
-            let appID = try knownAppID(call.query("app_id"))
-            let id = call.pathParameter("notification_id")
-            let existingNotification = try existingNotification(id, appID, call)
-            let channel = Self.channel(of: existingNotification.body)
-            return exportResponse("events_audience-activity-\(id)-\(channel)", appID, call)
-        case .exportSubscriptions:
-            let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
-            for (key, kind) in [("extra_fields", "an array"), ("segment_name", "a string")] {
-                if let value = call.body[key], !value.isNull, value.kind != kind {
-                    throw OneSignalError(400, "\(key) must be \(kind)", confidence: .inferred)
-                }
-            }
-            if let lastActiveSince = call.body["last_active_since"], !lastActiveSince.isNull,
-                lastActiveSince.scalarText.flatMap({ Int64($0) }).flatMap({
-                    RequestDate(seconds: $0)
-                }) == nil
-            {
-                throw OneSignalError(
-                    400,
-                    "last_active_since must be a time in seconds within \(RequestDate.acceptedRangeText)",
-                    confidence: .inferred
-                )
-            }
-            if let name = call.body["segment_name"]?.string,
-                !record(of: appID).segments.contains(where: { $0.name == name })
-            {
-                throw OneSignalError(400, "Segment not found", confidence: .inferred)
-            }
-            let fields = call.body["extra_fields"]?.array ?? []
-            guard fields.count <= Self.extraFieldsMax else {
-                throw OneSignalError(400, "Too many extra_fields", confidence: .inferred)
-            }
-            // The file is created when it is fetched. Its name contains a random UUID, which cannot
-            // be guessed.
-            let export = OneSignalConsole.Export(name: "users_" + ids.uuid(), asked: call.body)
-            var record = record(of: appID)
-            record.exports = (record.exports ?? []).suffix(Self.exportsMax - 1) + [export]
-            store(record, of: appID)
-            return exportResponse(export.name, appID, call)
-        case .downloadCSVFile:
-            let appID = try knownAppID(call.pathParameter("app_id"))
-            return try file(call.pathParameter("file"), appID, call)
-        case .outcomes: return try outcomes(call)
-        case .recordOutcome: return try recordOutcome(call)
-        default: throw .notFound
-        }
-    }
-
     /// The largest number of extra columns in an export (*inferred*).
     private static let extraFieldsMax = 50
     private static let exportsMax = 20
@@ -96,7 +44,7 @@ extension OneSignalState {
 
     // MARK: History
 
-    private func historyResponse(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    func viewNotificationHistory(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string ?? call.query("app_id"))
         guard ["sent", "clicked"].contains(call.body["events"]?.string) else {
             throw OneSignalError(400, "events must be sent or clicked", confidence: .inferred)
@@ -113,6 +61,50 @@ extension OneSignalState {
 
     // MARK: Exports
 
+    func exportEvents(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.query("app_id"))
+        let id = call.pathParameter("notification_id")
+        let existingNotification = try existingNotification(id, appID, call)
+        let channel = Self.channel(of: existingNotification.body)
+        return exportResponse("events_audience-activity-\(id)-\(channel)", appID, call)
+    }
+
+    mutating func exportSubscriptions(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
+        for (key, kind) in [("extra_fields", "an array"), ("segment_name", "a string")] {
+            if let value = call.body[key], !value.isNull, value.kind != kind {
+                throw OneSignalError(400, "\(key) must be \(kind)", confidence: .inferred)
+            }
+        }
+        if let lastActiveSince = call.body["last_active_since"], !lastActiveSince.isNull,
+            lastActiveSince.scalarText.flatMap({ Int64($0) }).flatMap({
+                RequestDate(seconds: $0)
+            }) == nil
+        {
+            throw OneSignalError(
+                400,
+                "last_active_since must be a time in seconds within \(RequestDate.acceptedRangeText)",
+                confidence: .inferred
+            )
+        }
+        if let name = call.body["segment_name"]?.string,
+            !record(of: appID).segments.contains(where: { $0.name == name })
+        {
+            throw OneSignalError(400, "Segment not found", confidence: .inferred)
+        }
+        let fields = call.body["extra_fields"]?.array ?? []
+        guard fields.count <= Self.extraFieldsMax else {
+            throw OneSignalError(400, "Too many extra_fields", confidence: .inferred)
+        }
+        // The file is created when it is fetched. Its name contains a random UUID, which cannot be
+        // guessed.
+        let export = OneSignalConsole.Export(name: "users_" + ids.uuid(), asked: call.body)
+        var record = record(of: appID)
+        record.exports = (record.exports ?? []).suffix(Self.exportsMax - 1) + [export]
+        store(record, of: appID)
+        return exportResponse(export.name, appID, call)
+    }
+
     private func exportURL(_ name: String, _ appID: String, _ call: Call) -> String {
         let host = call.request[field: "host"] ?? "localhost"
         return "http://\(host)/csv_exports/\(appID)/\(name).csv.gz"
@@ -126,11 +118,9 @@ extension OneSignalState {
         json(200, ["csv_file_url": .string(exportURL(name, appID, call))])
     }
 
-    private func file(
-        _ file: String,
-        _ appID: String,
-        _ call: Call
-    ) throws(OneSignalError) -> HTTPMessage.Response {
+    func downloadCSVFile(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        let file = call.pathParameter("file")
         guard file.hasSuffix(".csv.gz") else { throw Self.fileNotFound }
         let name = file.dropLast(".csv.gz".count)
         let csvRows: [[String]]
@@ -223,7 +213,7 @@ extension OneSignalState {
     /// Returns the outcomes that an app measured, for `GET /apps/{app_id}/outcomes`.
     ///
     /// The query names them as `name.count` or `name.sum`.
-    private mutating func outcomes(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    func listOutcomes(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.pathParameter("app_id"))
         let query = call.request.query
         let asked = query.filter { ["outcome_names", "outcome_names[]"].contains($0.name) }
@@ -259,8 +249,7 @@ extension OneSignalState {
     }
 
     /// Records an outcome that the SDK in an app reports (*inferred* from the published SDKs).
-    private mutating func recordOutcome(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response
-    {
+    mutating func recordOutcome(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string)
         let id = try text("id", call)
         var record = record(of: appID)

@@ -7,12 +7,12 @@ extension OneSignalState {
     mutating func createNotification(
         _ call: Call,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
+    ) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.body["app_id"]?.string)
         let body = try bodyWithTemplate(call.body, app.appID)
         let requestedRecipients = RequestedRecipients(body)
         if let replayedResponse = storedResponse(requestedRecipients.key, app, at: call.now) {
-            return (replayedResponse, .documented)
+            return replayedResponse
         }
         try checkContent(body, requestedRecipients)
         let sendTime = try Self.sendTime(body, call.now)
@@ -22,7 +22,7 @@ extension OneSignalState {
         {
             // A response without an ID does not use up the idempotency key (OneSignal fact sheet,
             // section 5).
-            return (noRecipientsResponse, .documented)
+            return noRecipientsResponse
         }
         let id = ids.uuid()
         let responseFields = acceptedResponse(id, requestedRecipients, reachedDevices, call)
@@ -59,7 +59,7 @@ extension OneSignalState {
                 idempotencyKey: requestedRecipients.key
             )
         )
-        return (HTTPMessage.Response(200, json: .object(responseFields)), .documented)
+        return HTTPMessage.Response(200, json: .object(responseFields))
     }
 
     /// Returns the body of a message, in which its template supplies the missing members.
@@ -239,7 +239,8 @@ extension OneSignalState {
 
     func viewNotification(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
-        guard let storedNotification = notifications[app.appID]?.notifications[call.path[1]],
+        let id = call.pathParameter("notification_id")
+        guard let storedNotification = notifications[app.appID]?.notifications[id],
             !Self.isPastRetention(storedNotification, call.now)
         else {
             throw .notificationNotFound
@@ -338,7 +339,8 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
-        guard var storedNotification = notifications[app.appID]?.notifications[call.path[1]] else {
+        let id = call.pathParameter("notification_id")
+        guard var storedNotification = notifications[app.appID]?.notifications[id] else {
             throw .notificationNotFound
         }
         guard !storedNotification.isCanceled, !storedNotification.isSent(at: call.now) else {

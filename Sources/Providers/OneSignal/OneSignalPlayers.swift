@@ -10,33 +10,7 @@ extension OneSignalState {
         8: "FirefoxPush", 11: "Email", 13: "HuaweiPush", 14: "SMS",
     ]
 
-    mutating func handlePlayerCall(
-        _ call: Call,
-        _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        switch (call.request.method, call.path.count) {
-        case ("POST", 1): return (try addPlayer(call, &effects), .documented)
-        case ("GET", 1): return (try listPlayers(call), .documented)
-        case ("GET", 2):
-            let app = try app(call.query("app_id"))
-            guard let player = app.subscriptions[call.path[1]] else { throw .playerNotFound }
-            return (
-                HTTPMessage.Response(200, json: .object(Self.resourceJSON(player, app))),
-                .documented
-            )
-        case ("PUT", 2): return (try editPlayer(call, &effects), .documented)
-        case ("DELETE", 2):
-            let appID = try knownAppID(call.query("app_id"))
-            guard apps[appID]?.subscriptions[call.path[1]] != nil else { throw .playerNotFound }
-            apps[appID]?.remove(subscription: call.path[1])
-            // The member `success` is a Boolean, as in OneSignal's API description. OneSignal's
-            // documentation shows a string.
-            return (HTTPMessage.Response(200, json: ["success": true]), .documented)
-        default: throw .notFound
-        }
-    }
-
-    private mutating func addPlayer(
+    mutating func addPlayer(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
@@ -128,12 +102,13 @@ extension OneSignalState {
         return user
     }
 
-    private mutating func editPlayer(
+    mutating func editPlayer(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string)
-        guard var player = apps[appID]?.subscriptions[call.path[1]] else { throw .playerNotFound }
+        guard var player = apps[appID]?.subscriptions[call.pathParameter("player_id")]
+        else { throw .playerNotFound }
         let owner = owner(of: player, call, appID)
         apps[appID]?.save(owner)
         player.ownerID = owner.id
@@ -142,6 +117,16 @@ extension OneSignalState {
         apps[appID]?.save(player)
         let savedOwner = apps[appID]?.users[owner.id] ?? owner
         try writeTags(call, savedOwner, appID, &effects)
+        return HTTPMessage.Response(200, json: ["success": true])
+    }
+
+    mutating func deletePlayer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.query("app_id"))
+        let id = call.pathParameter("player_id")
+        guard apps[appID]?.subscriptions[id] != nil else { throw .playerNotFound }
+        apps[appID]?.remove(subscription: id)
+        // The member `success` is a Boolean, as in OneSignal's API description. OneSignal's
+        // documentation shows a string.
         return HTTPMessage.Response(200, json: ["success": true])
     }
 
@@ -156,7 +141,15 @@ extension OneSignalState {
         }
     }
 
-    private func listPlayers(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    func viewPlayer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let app = try app(call.query("app_id"))
+        guard let player = app.subscriptions[call.pathParameter("player_id")] else {
+            throw .playerNotFound
+        }
+        return HTTPMessage.Response(200, json: .object(Self.resourceJSON(player, app)))
+    }
+
+    func listPlayers(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let app = try app(call.query("app_id"))
         let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? 300), 300)
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)

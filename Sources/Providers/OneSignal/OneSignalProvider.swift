@@ -103,7 +103,8 @@ extension OneSignalState {
             var path = request.pathSegments
         else { return false }
         if path.starts(with: ["api", "v1"]) { path.removeFirst(2) }
-        guard let operation = OneSignalOperation.table.findOperation(request.method, path)?.call
+        guard
+            let operation = OneSignalOperation.table.findOperation(request.method, path)?.operation
         else {
             return false
         }

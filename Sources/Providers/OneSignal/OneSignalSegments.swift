@@ -33,91 +33,11 @@ extension OneSignalState {
         return ranges.map { String(hexDigits[$0]) }.joined(separator: "-")
     }
 
-    mutating func handleSegmentCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
-        let operation = call.operation
+    // MARK: Operations
+
+    func listSegments(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.pathParameter("app_id"))
-        var record = record(of: appID)
-        if operation == .listSegments { return try listResponse(record, appID, call) }
-        if operation == .createSegment {
-            let name = try text("name", call)
-            let filters = try filters(call)
-            guard let filters else {
-                throw OneSignalError(400, "filters is required", confidence: .inferred)
-            }
-            let requestedID = call.body["id"]?.string
-            guard !record.segments.contains(where: { $0.name == name || $0.id == requestedID })
-            else {
-                return HTTPMessage.Response(
-                    409,
-                    json: [
-                        "success": false,
-                        "errors": ["Segment with the given name already exists."],
-                    ]
-                )
-            }
-            let segment = OneSignalConsole.Segment(
-                id: requestedID.map { $0.isEmpty ? ids.uuid() : $0 } ?? ids.uuid(),
-                name: name,
-                filters: filters,
-                created: call.now,
-                updated: call.now,
-                isDefault: false
-            )
-            record.segments.append(segment)
-            record.makesSegments = true
-            store(record, of: appID)
-            return json(201, ["success": true, "id": .string(segment.id)])
-        }
-        let segmentID = call.pathParameter("segment_id")
-        guard let index = record.segments.firstIndex(where: { $0.id == segmentID }) else {
-            if operation == .deleteSegment { return json(404, ["success": false]) }
-            throw OneSignalError(404, "Segment not found", confidence: .inferred)
-        }
-        let segment = record.segments[index]
-        if operation == .viewSegment { return json(200, resourceJSON(segment, appID, call)) }
-        guard !segment.isDefault else {
-            throw OneSignalError(403, "This segment is read only", confidence: .inferred)
-        }
-        if operation == .deleteSegment {
-            record.segments.remove(at: index)
-            store(record, of: appID)
-            return json(200, ["success": true])
-        }
-        let name = try text("name", call)
-        guard !record.segments.contains(where: { $0.name == name && $0.id != segmentID }) else {
-            throw OneSignalError(
-                400,
-                "Segment with the given name already exists.",
-                confidence: .inferred
-            )
-        }
-        record.segments[index].name = name
-        if let filters = try filters(call) { record.segments[index].filters = filters }
-        record.segments[index].updated = call.now
-        store(record, of: appID)
-        return json(200, ["success": true, "id": .string(segment.id)])
-    }
-
-    /// Returns the filters of a segment from the request body; nil when the body contains no
-    /// filters.
-    private func filters(_ call: Call) throws(OneSignalError) -> [JSONValue]? {
-        guard let value = call.body["filters"] else { return nil }
-        guard let filters = value.array, !filters.isEmpty else {
-            throw OneSignalError(
-                400,
-                "filters must be a list that is not empty",
-                confidence: .inferred
-            )
-        }
-        try checkFilters(filters)
-        return filters
-    }
-
-    private func listResponse(
-        _ record: OneSignalConsole.AppRecord,
-        _ appID: String,
-        _ call: Call
-    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let record = record(of: appID)
         let (limit, offset) = pageBounds(call, max: 300)
         let resourceJSON = record.segments.dropFirst(offset).prefix(limit).map {
             segment -> JSONValue in
@@ -137,6 +57,112 @@ extension OneSignalState {
                 "segments": .array(resourceJSON),
             ]
         )
+    }
+
+    mutating func createSegment(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: appID)
+        let name = try text("name", call)
+        guard let filters = try filters(call) else {
+            throw OneSignalError(400, "filters is required", confidence: .inferred)
+        }
+        let requestedID = call.body["id"]?.string
+        guard !record.segments.contains(where: { $0.name == name || $0.id == requestedID }) else {
+            return HTTPMessage.Response(
+                409,
+                json: [
+                    "success": false,
+                    "errors": ["Segment with the given name already exists."],
+                ]
+            )
+        }
+        let segment = OneSignalConsole.Segment(
+            id: requestedID.map { $0.isEmpty ? ids.uuid() : $0 } ?? ids.uuid(),
+            name: name,
+            filters: filters,
+            created: call.now,
+            updated: call.now,
+            isDefault: false
+        )
+        record.segments.append(segment)
+        record.makesSegments = true
+        store(record, of: appID)
+        return json(201, ["success": true, "id": .string(segment.id)])
+    }
+
+    func viewSegment(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        let record = record(of: appID)
+        guard let index = segmentIndex(call, in: record) else { throw Self.segmentNotFound }
+        return json(200, resourceJSON(record.segments[index], appID, call))
+    }
+
+    mutating func deleteSegment(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: appID)
+        guard let index = segmentIndex(call, in: record) else {
+            return json(404, ["success": false])
+        }
+        guard !record.segments[index].isDefault else { throw Self.readOnlySegment }
+        record.segments.remove(at: index)
+        store(record, of: appID)
+        return json(200, ["success": true])
+    }
+
+    mutating func updateSegment(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        var record = record(of: appID)
+        guard let index = segmentIndex(call, in: record) else { throw Self.segmentNotFound }
+        let segment = record.segments[index]
+        guard !segment.isDefault else { throw Self.readOnlySegment }
+        let name = try text("name", call)
+        guard !record.segments.contains(where: { $0.name == name && $0.id != segment.id }) else {
+            throw OneSignalError(
+                400,
+                "Segment with the given name already exists.",
+                confidence: .inferred
+            )
+        }
+        record.segments[index].name = name
+        if let filters = try filters(call) { record.segments[index].filters = filters }
+        record.segments[index].updated = call.now
+        store(record, of: appID)
+        return json(200, ["success": true, "id": .string(segment.id)])
+    }
+
+    // MARK: Shared parts
+
+    private static let segmentNotFound = OneSignalError(
+        404,
+        "Segment not found",
+        confidence: .inferred
+    )
+    private static let readOnlySegment = OneSignalError(
+        403,
+        "This segment is read only",
+        confidence: .inferred
+    )
+
+    /// Returns the position of the segment that a call addresses; nil when the segment does not
+    /// exist.
+    private func segmentIndex(_ call: Call, in record: OneSignalConsole.AppRecord) -> Int? {
+        let segmentID = call.pathParameter("segment_id")
+        return record.segments.firstIndex { $0.id == segmentID }
+    }
+
+    /// Returns the filters of a segment from the request body; nil when the body contains no
+    /// filters.
+    private func filters(_ call: Call) throws(OneSignalError) -> [JSONValue]? {
+        guard let value = call.body["filters"] else { return nil }
+        guard let filters = value.array, !filters.isEmpty else {
+            throw OneSignalError(
+                400,
+                "filters must be a list that is not empty",
+                confidence: .inferred
+            )
+        }
+        try checkFilters(filters)
+        return filters
     }
 
     /// Returns the values of `limit` and `offset` in a list request, within the allowed range.

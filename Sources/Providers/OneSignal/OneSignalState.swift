@@ -9,14 +9,12 @@ package struct OneSignalState: Hashable, Sendable {
     /// (OneSignal fact sheet, section 5).
     package static let replayWindow: Duration = .days(30)
 
-    /// A request to the fake OneSignal, with the operation and the parts of the path.
+    /// A request to the fake OneSignal, with its operation.
     struct Call {
         let request: HTTPMessage.Request
-        let path: [String]
         let operation: OneSignalOperation
         /// The values of the parameters in the path of the request.
         let values: PathParameterValues
-        let isLegacy: Bool
         let body: JSONObject
         let now: Instant
         /// The response to this call that a test has planned.
@@ -59,8 +57,9 @@ package struct OneSignalState: Hashable, Sendable {
         var effects: [Effect] = []
         do throws(OneSignalError) {
             let call = try call(request, at: now, plannedResponse)
-            let (response, confidence) = try routedResponse(call, &effects)
-            return Reply(response, confidence, of: "onesignal", effects: effects)
+            let operation = call.operation
+            let response = try operation.handle(&self, call, &effects)
+            return Reply(response, operation.confidence, of: "onesignal", effects: effects)
         } catch {
             return Reply(error.response, error.confidence, of: "onesignal")
         }
@@ -102,9 +101,7 @@ package struct OneSignalState: Hashable, Sendable {
             app = otherAppID
         }
         guard isAllowed(request, operation?.requiredAccess ?? .organization, app: app) else {
-            // The operation for custom events is the only one with status 401 (OneSignal's API
-            // description).
-            guard operation != .customEvents else { throw .missingAPIKey }
+            if let accessError = operation?.accessError { throw accessError }
             throw settings.legacyAuthError && isLegacy ? .legacyAccessDenied : .accessDenied
         }
         guard let operation else { throw .accessDenied }
@@ -119,10 +116,8 @@ package struct OneSignalState: Hashable, Sendable {
         }
         return Call(
             request: request,
-            path: path,
             operation: operation,
             values: values,
-            isLegacy: isLegacy,
             body: body,
             now: now,
             plannedResponse: plannedResponse
@@ -169,40 +164,6 @@ package struct OneSignalState: Hashable, Sendable {
             throw .rateLimitExceeded
         }
         recent[callKey] = recentCallTimes + [now]
-    }
-
-    // MARK: Routing
-
-    typealias HandlerResult = (HTTPMessage.Response, Reply.Confidence)
-
-    private mutating func routedResponse(
-        _ call: Call,
-        _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        switch call.operation {
-        case .createNotification: return try createNotification(call, &effects)
-        case .listNotifications: return (try listNotifications(call), .documented)
-        case .viewNotification: return (try viewNotification(call), .documented)
-        case .cancelNotification: return (try cancelNotification(call, &effects), .documented)
-        case .players: return try handlePlayerCall(call, &effects)
-        case .createUser, .user, .subscription, .subscriptionByToken, .handleLegacyTags:
-            return try handleUserCall(call, &effects)
-        case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
-            .updateToken, .rotateToken:
-            return (try handleAppCall(call), .documented)
-        case .listSegments, .createSegment, .deleteSegment, .viewSegment, .updateSegment:
-            return (try handleSegmentCall(call), .documented)
-        case .listTemplates, .createTemplate, .deleteTemplate, .viewTemplate, .updateTemplate,
-            .copyTemplate:
-            return (try handleTemplateCall(call), .documented)
-        case .notificationHistory, .exportEvents, .exportSubscriptions, .downloadCSVFile, .outcomes,
-            .recordOutcome:
-            return (try handleExportCall(call), .inferred)
-        case .startActivity, .updateActivity, .registerActivityToken, .removeActivityToken,
-            .customEvents, .unsubscribe, .listJourneys, .inAppMessages, .recordPlayerSession,
-            .recordPlayerPurchase:
-            return (try handleActivityCall(call, &effects), .inferred)
-        }
     }
 
     // MARK: Apps

@@ -82,8 +82,8 @@ extension OneSignalState {
         }
     }
 
-    mutating func updateSubscription(
-        _ existingSubscription: OneSignalApp.Subscription,
+    private mutating func applyUpdate(
+        to existingSubscription: OneSignalApp.Subscription,
         _ call: Call,
         _ appID: String,
         status: Int,
@@ -106,55 +106,81 @@ extension OneSignalState {
         return json(status, ["subscription": .object(updatedSubscription.resourceJSON(in: appID))])
     }
 
-    mutating func handleSubscriptionCall(
-        _ method: String,
-        _ remainingPath: [String],
+    // MARK: Operations
+
+    /// Returns the subscription that a call addresses by its ID, and the ID of the app.
+    private func addressedSubscription(
+        _ call: Call
+    ) throws(OneSignalError) -> (subscription: OneSignalApp.Subscription, appID: String) {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        guard
+            let subscription = apps[appID]?.subscriptions[call.pathParameter("subscription_id")]
+        else { throw .subscriptionNotFound }
+        return (subscription, appID)
+    }
+
+    /// Returns the owner of the subscription that a call addresses.
+    private func addressedOwner(_ call: Call) throws(OneSignalError) -> OneSignalApp.User {
+        let (subscription, appID) = try addressedSubscription(call)
+        guard let owner = apps[appID]?.users[subscription.ownerID] else { throw .userNotFound }
+        return owner
+    }
+
+    mutating func updateSubscription(
         _ call: Call,
-        _ appID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        guard let existingSubscription = apps[appID]?.subscriptions[remainingPath[1]] else {
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (subscription, appID) = try addressedSubscription(call)
+        return try applyUpdate(to: subscription, call, appID, status: 200, &effects)
+    }
+
+    mutating func updateSubscriptionByToken(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        let (type, token) = (call.pathParameter("token_type"), call.pathParameter("token"))
+        guard let subscription = apps[appID]?.subscription(type: type, token: token) else {
             throw .subscriptionNotFound
         }
-        switch (method, Array(remainingPath.dropFirst(2))) {
-        case ("PATCH", []):
-            return (
-                try updateSubscription(existingSubscription, call, appID, status: 200, &effects),
-                .documented
+        return try applyUpdate(to: subscription, call, appID, status: 202, &effects)
+    }
+
+    mutating func deleteSubscription(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (existingSubscription, appID) = try addressedSubscription(call)
+        apps[appID]?.remove(subscription: existingSubscription.id)
+        if let user = apps[appID]?.users[existingSubscription.ownerID] {
+            recordEffect(
+                "onesignal.subscription-deleted",
+                user,
+                ["type": .string(existingSubscription.type)],
+                &effects
             )
-        case ("DELETE", []):
-            apps[appID]?.remove(subscription: existingSubscription.id)
-            if let user = apps[appID]?.users[existingSubscription.ownerID] {
-                recordEffect(
-                    "onesignal.subscription-deleted",
-                    user,
-                    ["type": .string(existingSubscription.type)],
-                    &effects
-                )
-            }
-            return (json(202, JSONObject()), .documented)
-        case ("PATCH", ["owner"]):
-            return try transferSubscription(existingSubscription, call, appID, &effects)
-        case ("GET", ["user", "identity"]):
-            guard let owner = apps[appID]?.users[existingSubscription.ownerID] else {
-                throw .userNotFound
-            }
-            return (json(200, ["identity": .object(owner.identityJSON)]), .documented)
-        case ("PATCH", ["user", "identity"]):
-            guard let owner = apps[appID]?.users[existingSubscription.ownerID] else {
-                throw .userNotFound
-            }
-            return try addAliases(call, owner, &effects)
-        default: throw .notFound
         }
+        return json(202, JSONObject())
+    }
+
+    func viewSubscriptionIdentity(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let owner = try addressedOwner(call)
+        return json(200, ["identity": .object(owner.identityJSON)])
+    }
+
+    mutating func updateSubscriptionIdentity(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let owner = try addressedOwner(call)
+        return try addAliases(call, owner, &effects)
     }
 
     mutating func transferSubscription(
-        _ existingSubscription: OneSignalApp.Subscription,
         _ call: Call,
-        _ appID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (existingSubscription, appID) = try addressedSubscription(call)
         let requestedValues = try aliases(call.body["identity"], allowsOneSignalID: true)
         guard requestedValues.count == 1, let (label, id) = requestedValues.first else {
             throw OneSignalError(400, "identity must hold one alias", confidence: .inferred)
@@ -177,6 +203,6 @@ extension OneSignalState {
                 &effects
             )
         }
-        return (json(200, ["identity": .object(owner.identityJSON)]), .documented)
+        return json(200, ["identity": .object(owner.identityJSON)])
     }
 }

@@ -94,15 +94,18 @@ extension OneSignalState {
         recordEffect("onesignal.tags", user, JSONObject(members: changed), &effects)
     }
 
+    /// Writes tags of the user with an external ID, in the old API.
+    ///
+    /// OneSignal's documentation names both PUT and PATCH for this call.
     mutating func handleLegacyTags(
         _ call: Call,
-        _ appID: String,
-        _ externalID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        let externalID = call.pathParameter("external_user_id")
         guard let user = apps[appID]?.user("external_id", externalID) else { throw .playerNotFound }
         try writeTags(call, user, appID, &effects)
-        return (json(200, ["success": true]), .documented)
+        return json(200, ["success": true])
     }
 
     /// Writes the member `tags` of the request body to a user, with the limits of the old API.

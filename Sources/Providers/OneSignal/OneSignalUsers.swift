@@ -2,53 +2,19 @@ internal import Conformance
 
 /// Operations on users and their aliases (OneSignal fact sheet, section 7).
 extension OneSignalState {
-    mutating func handleUserCall(
-        _ call: Call,
-        _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        let appID = try knownAppID(call.path[1])
-        let remainingPath = Array(call.path.dropFirst(2))
-        let method = call.request.method
-        switch (method, remainingPath.first, remainingPath.count) {
-        case ("POST", "users", 1): return try createUser(call, appID, &effects)
-        // This is the legacy call that writes tags by external ID. OneSignal's documentation names
-        // both PUT and PATCH for this call.
-        case ("PUT", "users", 2), ("PATCH", "users", 2):
-            return try handleLegacyTags(call, appID, remainingPath[1], &effects)
-        case (_, "users", 4...) where remainingPath[1] == "by":
-            let user = try user(remainingPath[2], remainingPath[3], appID, at: call.now)
-            return try handleUserRequest(
-                method,
-                Array(remainingPath.dropFirst(4)),
-                call,
-                user,
-                &effects
-            )
-        case (_, "subscriptions", 2...):
-            return try handleSubscriptionCall(method, remainingPath, call, appID, &effects)
-        case ("PATCH", "subscriptions_by_token", 3):
-            guard
-                let existingRecord = apps[appID]?.subscription(
-                    type: remainingPath[1],
-                    token: remainingPath[2]
-                )
-            else {
-                throw .subscriptionNotFound
-            }
-            return (
-                try updateSubscription(existingRecord, call, appID, status: 202, &effects),
-                .documented
-            )
-        default: throw .notFound
-        }
+    func json(_ status: Int, _ object: JSONObject) -> HTTPMessage.Response {
+        HTTPMessage.Response(status, json: .object(object))
     }
 
-    mutating func user(
-        _ label: String,
-        _ id: String,
-        _ appID: String,
-        at now: Instant
-    ) throws(OneSignalError) -> OneSignalApp.User {
+    // MARK: View
+
+    /// Returns the user that a call addresses by an alias, and the ID of the app.
+    private mutating func addressedUser(
+        _ call: Call
+    ) throws(OneSignalError) -> (user: OneSignalApp.User, appID: String) {
+        let appID = try knownAppID(call.pathParameter("app_id"))
+        let label = call.pathParameter("alias_label")
+        let id = call.pathParameter("alias_id")
         guard let existingRecord = apps[appID]?.user(label, id) else {
             throw OneSignalError(
                 404,
@@ -56,73 +22,19 @@ extension OneSignalState {
                     + "`\(id)`"
             )
         }
-        guard !existingRecord.pending.isEmpty else { return existingRecord }
-        apps[appID]?.settleProperties(of: existingRecord.id, at: now)
-        return apps[appID]?.users[existingRecord.id] ?? existingRecord
+        guard !existingRecord.pending.isEmpty else { return (existingRecord, appID) }
+        apps[appID]?.settleProperties(of: existingRecord.id, at: call.now)
+        return (apps[appID]?.users[existingRecord.id] ?? existingRecord, appID)
     }
 
-    private mutating func handleUserRequest(
-        _ method: String,
-        _ remainingPath: [String],
-        _ call: Call,
-        _ user: OneSignalApp.User,
-        _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        let appID = call.path[1]
-        switch (method, remainingPath.first, remainingPath.count) {
-        case ("GET", nil, 0): return (json(200, resourceJSON(user, appID)), .documented)
-        case ("PATCH", nil, 0): return try updateUser(call, user, &effects)
-        case ("DELETE", nil, 0):
-            apps[appID]?.remove(user: user.id)
-            recordEffect("onesignal.user-deleted", user, [:], &effects)
-            return (json(200, JSONObject()), .documented)
-        case ("GET", "identity", 1):
-            return (json(200, ["identity": .object(user.identityJSON)]), .documented)
-        case ("PATCH", "identity", 1): return try addAliases(call, user, &effects)
-        case ("DELETE", "identity", 2):
-            return try removeAlias(remainingPath[1], call, user, &effects)
-        case ("POST", "subscriptions", 1):
-            try checkWriteLimit(user.id, call)
-            guard let requestedSubscriptions = call.body["subscription"]?.object else {
-                throw OneSignalError(400, "subscription is required", confidence: .inferred)
-            }
-            let newSubscription = try addSubscription(
-                requestedSubscriptions,
-                to: user.id,
-                appID,
-                call,
-                &effects
-            )
-            return (
-                json(201, ["subscription": .object(newSubscription.resourceJSON(in: appID))]),
-                .documented
-            )
-        default: throw .notFound
-        }
+    mutating func viewUser(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let (user, appID) = try addressedUser(call)
+        return json(200, resourceJSON(user, appID))
     }
 
-    private mutating func removeAlias(
-        _ label: String,
-        _ call: Call,
-        _ user: OneSignalApp.User,
-        _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        guard user.aliases[label] != nil else {
-            throw OneSignalError(
-                404,
-                title: "User does not have an alias with the label `\(label)`",
-                confidence: .inferred
-            )
-        }
-        var user = user
-        user.aliases[label] = nil
-        apps[call.path[1]]?.save(user)
-        recordEffect("onesignal.alias-removed", user, ["label": .string(label)], &effects)
-        return (json(200, ["identity": .object(user.identityJSON)]), .documented)
-    }
-
-    func json(_ status: Int, _ object: JSONObject) -> HTTPMessage.Response {
-        HTTPMessage.Response(status, json: .object(object))
+    mutating func viewIdentity(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+        let (user, _) = try addressedUser(call)
+        return json(200, ["identity": .object(user.identityJSON)])
     }
 
     private func resourceJSON(_ user: OneSignalApp.User, _ appID: String) -> JSONObject {
@@ -157,11 +69,11 @@ extension OneSignalState {
 
     // MARK: Create
 
-    private mutating func createUser(
+    mutating func createUser(
         _ call: Call,
-        _ appID: String,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let appID = try knownAppID(call.pathParameter("app_id"))
         let aliases = try aliases(call.body["identity"], allowsOneSignalID: true)
         let requestedSubscriptions = (call.body["subscriptions"]?.array ?? []).compactMap(\.object)
         guard !aliases.isEmpty || !requestedSubscriptions.isEmpty else {
@@ -194,7 +106,7 @@ extension OneSignalState {
         }
         recordTagEffect(pendingChange, previousUser: known, user, &effects)
         let savedUser = apps[appID]?.users[user.id] ?? user
-        return (json(known == nil ? 201 : 200, resourceJSON(savedUser, appID)), .documented)
+        return json(known == nil ? 201 : 200, resourceJSON(savedUser, appID))
     }
 
     /// Returns the user who owns the known aliases; nil when no alias is known.
@@ -269,22 +181,49 @@ extension OneSignalState {
 
     // MARK: Update
 
-    private mutating func updateUser(
+    mutating func updateUser(
         _ call: Call,
-        _ user: OneSignalApp.User,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
-        try checkWriteLimit(user.id, call)
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (previousUser, appID) = try addressedUser(call)
+        try checkWriteLimit(previousUser.id, call)
         let pendingChange = try pendingChange(call.body["properties"]?.object, call)
-        try checkTagLimit(user, pendingChange)
-        let previousUser = user
-        var user = user
+        try checkTagLimit(previousUser, pendingChange)
+        var user = previousUser
         Self.addPurchases(call.body["deltas"]?["purchases"]?.array ?? [], to: &user)
         applyChange(pendingChange, to: &user, call)
         user.lastActive = call.now.seconds
-        apps[call.path[1]]?.save(user)
+        apps[appID]?.save(user)
         recordTagEffect(pendingChange, previousUser: previousUser, user, &effects)
-        return (json(202, ["properties": .object(user.propertiesJSON)]), .documented)
+        return json(202, ["properties": .object(user.propertiesJSON)])
+    }
+
+    mutating func updateIdentity(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (user, _) = try addressedUser(call)
+        return try addAliases(call, user, &effects)
+    }
+
+    /// Adds a subscription to an existing user.
+    mutating func createSubscription(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (user, appID) = try addressedUser(call)
+        try checkWriteLimit(user.id, call)
+        guard let requestedSubscriptions = call.body["subscription"]?.object else {
+            throw OneSignalError(400, "subscription is required", confidence: .inferred)
+        }
+        let newSubscription = try addSubscription(
+            requestedSubscriptions,
+            to: user.id,
+            appID,
+            call,
+            &effects
+        )
+        return json(201, ["subscription": .object(newSubscription.resourceJSON(in: appID))])
     }
 
     /// Adds to a user the purchases made outside of OneSignal, which a request reports in `deltas`.
@@ -305,10 +244,10 @@ extension OneSignalState {
         _ call: Call,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
-    ) throws(OneSignalError) -> HandlerResult {
+    ) throws(OneSignalError) -> HTTPMessage.Response {
         try checkWriteLimit(user.id, call)
         let requestedSubscriptions = try aliases(call.body["identity"], allowsOneSignalID: false)
-        let appID = try knownAppID(call.path[1])
+        let appID = try knownAppID(call.pathParameter("app_id"))
         let claimedAliases = requestedSubscriptions.filter { label, id in
             apps[appID]?.user(label, id).map { $0.id != user.id } ?? false
         }
@@ -327,11 +266,43 @@ extension OneSignalState {
         var updatedUser = user
         for (label, id) in requestedSubscriptions { updatedUser.aliases[label] = id }
         try checkAliasLimit(updatedUser)
-        apps[call.path[1]]?.save(updatedUser)
+        apps[appID]?.save(updatedUser)
         if updatedUser.aliases != user.aliases {
             recordEffect("onesignal.aliases", updatedUser, updatedUser.aliasesJSON, &effects)
         }
-        return (json(200, ["identity": .object(updatedUser.identityJSON)]), .documented)
+        return json(200, ["identity": .object(updatedUser.identityJSON)])
+    }
+
+    // MARK: Delete
+
+    mutating func deleteUser(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (user, appID) = try addressedUser(call)
+        apps[appID]?.remove(user: user.id)
+        recordEffect("onesignal.user-deleted", user, [:], &effects)
+        return json(200, JSONObject())
+    }
+
+    mutating func deleteAlias(
+        _ call: Call,
+        _ effects: inout [Effect]
+    ) throws(OneSignalError) -> HTTPMessage.Response {
+        let (previousUser, appID) = try addressedUser(call)
+        let label = call.pathParameter("alias_label_to_delete")
+        guard previousUser.aliases[label] != nil else {
+            throw OneSignalError(
+                404,
+                title: "User does not have an alias with the label `\(label)`",
+                confidence: .inferred
+            )
+        }
+        var user = previousUser
+        user.aliases[label] = nil
+        apps[appID]?.save(user)
+        recordEffect("onesignal.alias-removed", user, ["label": .string(label)], &effects)
+        return json(200, ["identity": .object(user.identityJSON)])
     }
 }
 

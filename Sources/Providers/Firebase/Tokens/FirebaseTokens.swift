@@ -219,7 +219,7 @@ extension FirebaseState {
             now: call.now
         )
         // The tenant comes from the refresh token, not from the request.
-        try checkTenant(.token, call)
+        try checkTenant(call)
         guard let user = projects[call.key]?.users[id] else {
             throw FirebaseError(
                 settings.tellsDeletedUsers ? "USER_NOT_FOUND" : "INVALID_REFRESH_TOKEN"

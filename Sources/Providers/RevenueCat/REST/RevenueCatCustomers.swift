@@ -7,7 +7,8 @@ extension RevenueCatState {
     ]
 
     /// Returns the response with a customer; creates the customer if the App User ID is unknown.
-    mutating func readCustomer(_ id: String, _ call: CallV1) -> HTTPMessage.Response {
+    mutating func readCustomer(_ call: CallV1) -> HTTPMessage.Response {
+        let id = call.appUserID
         let isNewCustomer = customerByID[id] == nil
         let customerNumber = customer(named: [id], original: id, call.now)
         // Only a read by a device updates `last_seen`. Backends do not send the header
@@ -20,11 +21,9 @@ extension RevenueCatState {
         )
     }
 
-    mutating func deleteCustomer(
-        _ id: String,
-        _ call: CallV1
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
+    mutating func deleteCustomer(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
+        let id = call.appUserID
         guard let customerNumber = customerByID[id] else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
@@ -42,7 +41,6 @@ extension RevenueCatState {
     }
 
     mutating func setRestoreBehavior(
-        _ id: String,
         _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
@@ -50,15 +48,25 @@ extension RevenueCatState {
         guard let behavior = RevenueCatSettings.RestoreBehavior(rawValue: name),
             behavior != .share
         else { throw RevenueCatError(400, 7226, "restore_behavior is not valid.") }
-        let customerNumber = recordActivity(id, call.now)
+        let customerNumber = recordActivity(call.appUserID, call.now)
         customers[customerNumber]?.restoreBehavior = behavior
         return customerInfo(customerNumber, 200, call)
     }
 
     // MARK: Attributes
 
+    /// Returns an empty response to attribution data; records only the customer's activity.
+    mutating func acceptAttribution(_ call: CallV1) -> HTTPMessage.Response {
+        _ = recordActivity(call.appUserID, call.now)
+        return HTTPMessage.Response(200, json: [:])
+    }
+
+    mutating func setAttributes(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
+        try setAttributes(of: call.appUserID, call)
+    }
+
     mutating func setAttributes(
-        _ id: String,
+        of id: String,
         _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         guard let attributes = call.body["attributes"]?.object else {
@@ -141,15 +149,14 @@ extension RevenueCatState {
 
     // MARK: Offerings
 
-    mutating func offerings(
-        _ id: String,
-        _ call: CallV1
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
+    func offerings(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.publicKey, call)
         // The public key of an app determines the store. An older public key does not, so the
         // request must name its platform.
         if call.platform != nil || !call.hasAppKey { try requirePlatform(call) }
-        let overridingOfferingID = customerByID[id].flatMap { customers[$0]?.offeringOverride }
+        let overridingOfferingID = customerByID[call.appUserID].flatMap {
+            customers[$0]?.offeringOverride
+        }
         let packages: [JSONValue] = catalog.sellableProductIDs.map { product in
             let days = catalog.product(product).days
             let name =
@@ -184,19 +191,23 @@ extension RevenueCatState {
         )
     }
 
-    mutating func overrideOffering(
-        _ id: String,
-        _ remainingPath: [String],
+    mutating func overrideOffering(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
+        try setOfferingOverride(call.named("offering_uuid"), call)
+    }
+
+    mutating func deleteOfferingOverride(
+        _ call: CallV1
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try setOfferingOverride(nil, call)
+    }
+
+    private mutating func setOfferingOverride(
+        _ offeringID: String?,
         _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
-        let customerNumber = recordActivity(id, call.now)
-        switch call.request.method {
-        case "POST" where remainingPath.count == 3:
-            customers[customerNumber]?.offeringOverride = remainingPath[1]
-        case "DELETE": customers[customerNumber]?.offeringOverride = nil
-        default: throw .notFound
-        }
+        let customerNumber = recordActivity(call.appUserID, call.now)
+        customers[customerNumber]?.offeringOverride = offeringID
         return customerInfo(customerNumber, 201, call)
     }
 

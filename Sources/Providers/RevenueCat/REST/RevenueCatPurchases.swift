@@ -3,39 +3,44 @@ internal import Conformance
 /// The operations of REST v1 with which developers change purchases: promotional grants, and
 /// operations for Google Play purchases.
 extension RevenueCatState {
-    mutating func handlePromotionalGrant(
-        _ id: String,
-        _ entitlement: String,
-        _ verb: String,
+    mutating func grantPromotionalEntitlement(
         _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try requireKey(.secret, call)
-        guard ["promotional", "revoke_promotionals"].contains(verb) else {
-            throw .notFound
-        }
         saveLaggedState(at: call.now)
+        let id = call.appUserID
+        var action = StoreAction(.grant, user: id)
+        action.entitlement = call.named("entitlement_identifier")
+        action.duration = call.body["duration"]?.string
         do throws(StoreAction.Refusal) {
-            if verb == "promotional" {
-                var action = StoreAction(.grant, user: id)
-                action.entitlement = entitlement
-                action.duration = call.body["duration"]?.string
-                let end = try Self.requestedTime("end_time_ms", call)
-                guard action.duration != nil || end != nil else {
-                    throw StoreAction.Refusal("duration or end_time_ms is required.")
-                }
-                if let end, end <= call.now {
-                    throw StoreAction.Refusal("end_time_ms must lie in the future.")
-                }
-                let start = try Self.requestedTime("start_time_ms", call)
-                try grant(action, from: start, until: end, call.now)
-                return customerInfo(customerByID[id] ?? 0, 201, call)
+            let end = try Self.requestedTime("end_time_ms", call)
+            guard action.duration != nil || end != nil else {
+                throw StoreAction.Refusal("duration or end_time_ms is required.")
             }
-            let customerNumber = recordActivity(id, call.now)
-            try revoke(id, entitlement, call.now)
-            return customerInfo(customerNumber, 200, call)
+            if let end, end <= call.now {
+                throw StoreAction.Refusal("end_time_ms must lie in the future.")
+            }
+            let start = try Self.requestedTime("start_time_ms", call)
+            try grant(action, from: start, until: end, call.now)
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
+        return customerInfo(customerByID[id] ?? 0, 201, call)
+    }
+
+    mutating func revokePromotionalEntitlements(
+        _ call: CallV1
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try requireKey(.secret, call)
+        saveLaggedState(at: call.now)
+        let id = call.appUserID
+        let customerNumber = recordActivity(id, call.now)
+        do throws(StoreAction.Refusal) {
+            try revoke(id, call.named("entitlement_identifier"), call.now)
+        } catch {
+            throw RevenueCatError(400, 7226, error.description)
+        }
+        return customerInfo(customerNumber, 200, call)
     }
 
     /// Returns a date from a member of the request body that contains milliseconds; nil when the
@@ -51,63 +56,62 @@ extension RevenueCatState {
         return requestedTime.instant
     }
 
-    /// Carries out the operations of REST v1 on a single purchase.
-    ///
-    /// For Google Play only: `subscriptions/{product}/defer`, `…/revoke`,
-    /// `subscriptions/{txn}/cancel` and `transactions/{txn}/refund`. For the App Store only:
-    /// `subscriptions/{txn}/extend`.
-    mutating func handlePlayAction(
-        _ id: String,
-        _ remainingPath: [String],
+    // MARK: Single purchases
+
+    mutating func deferPlaySubscription(
         _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try requireKey(.secret, call)
-        // In the path `…/subscriptions/{product}/{txn}/cancel`, the transaction precedes the verb.
-        guard remainingPath.count == 3 || (remainingPath.count == 4 && remainingPath[3] == "cancel")
-        else {
-            throw .notFound
-        }
-        let (transactionOrProductID, verb) = (
-            remainingPath[remainingPath.count - 2], remainingPath[remainingPath.count - 1]
-        )
-        guard let customerNumber = customerByID[id] else {
-            throw RevenueCatError(404, 7259, "Subscriber not found.")
-        }
-        let purchase = customers[customerNumber]?.purchases.first {
-            $0.productID == transactionOrProductID.split(separator: ":").first.map(String.init)
-                || $0.transactionID == transactionOrProductID
-                || $0.originalTransactionID == transactionOrProductID
-                || transactionOrProductID.hasPrefix($0.originalTransactionID + "..")
-        }
-        guard let purchase else { throw RevenueCatError(404, 7259, "Purchase not found.") }
-        if verb == "extend" { return try extend(purchase, of: id, customerNumber, call) }
-        guard purchase.store == "PLAY_STORE" else {
-            throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
-        }
-        // A refund of an earlier period sends no event and revokes nothing (RevenueCat fact sheet,
-        // section 3, row 13b).
-        let isEarlierTransaction =
-            remainingPath[0] == "transactions" && transactionOrProductID != purchase.transactionID
-            && transactionOrProductID != purchase.productID
-        guard !isEarlierTransaction else { return customerInfo(customerNumber, 200, call) }
-        let action = try Self.action(verb, of: id, purchase, call)
-        do throws(StoreAction.Refusal) {
-            try carryOut(action, at: call.now)
-        } catch {
-            throw RevenueCatError(400, 7226, error.description)
-        }
-        return customerInfo(customerNumber, 200, call)
+        let (purchase, customerNumber) = try playPurchase(call.named("product_identifier"), call)
+        var action = StoreAction(.extend, user: call.appUserID)
+        action.product = purchase.productID
+        action.by = try Self.deferral(of: purchase, call)
+        return try carryOut(action, on: customerNumber, call)
     }
 
-    /// Extends a subscription for `subscriptions/{txn}/extend`.
-    ///
-    /// This works in the App Store only, by at most 90 days (API description of REST v1).
-    private mutating func extend(
-        _ purchase: Purchase,
-        of id: String,
-        _ customerNumber: Int,
+    mutating func revokePlaySubscription(
         _ call: CallV1
     ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (purchase, customerNumber) = try playPurchase(call.named("product_identifier"), call)
+        var action = StoreAction(.refund, user: call.appUserID)
+        action.product = purchase.productID
+        return try carryOut(action, on: customerNumber, call)
+    }
+
+    /// Cancels a subscription in Google Play.
+    ///
+    /// In the path `…/subscriptions/{product}/{transaction}/cancel`, the transaction follows the
+    /// product.
+    mutating func cancelPlaySubscription(
+        _ call: CallV1
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let transactionID = call.values["store_transaction_identifier"] ?? call.named("transaction")
+        let (purchase, customerNumber) = try playPurchase(transactionID, call)
+        var action = StoreAction(.cancel, user: call.appUserID)
+        action.product = purchase.productID
+        return try carryOut(action, on: customerNumber, call)
+    }
+
+    mutating func refundPlayTransaction(
+        _ call: CallV1
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let transactionID = call.named("store_transaction_identifier")
+        let (purchase, customerNumber) = try playPurchase(transactionID, call)
+        // A refund of an earlier period sends no event and revokes nothing (RevenueCat fact sheet,
+        // section 3, row 13b).
+        guard transactionID == purchase.transactionID || transactionID == purchase.productID else {
+            return customerInfo(customerNumber, 200, call)
+        }
+        var action = StoreAction(.refund, user: call.appUserID)
+        action.product = purchase.productID
+        return try carryOut(action, on: customerNumber, call)
+    }
+
+    /// Extends a subscription in the App Store, by at most 90 days (API description of REST v1).
+    mutating func extendSubscription(
+        _ call: CallV1
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let transactionID = call.named("store_transaction_identifier")
+        let (purchase, customerNumber) = try requestedPurchase(transactionID, call)
         guard ["APP_STORE", "MAC_APP_STORE"].contains(purchase.store) else {
             throw RevenueCatError(400, 7226, "Only App Store subscriptions can be extended.")
         }
@@ -117,9 +121,51 @@ extension RevenueCatState {
         guard let reason = call.body["extend_reason_code"]?.int64, (0...3).contains(reason) else {
             throw RevenueCatError(400, 7226, "extend_reason_code must be between 0 and 3.")
         }
-        var action = StoreAction(.extend, user: id)
+        var action = StoreAction(.extend, user: call.appUserID)
         action.product = purchase.productID
         action.by = .days(days)
+        return try carryOut(action, on: customerNumber, call)
+    }
+
+    /// Returns the customer's purchase that a request names by the ID of its product or of a
+    /// transaction, with the customer's number.
+    ///
+    /// - Throws: 401 for a caller without a secret key, 404 for an unknown customer or purchase.
+    private func requestedPurchase(
+        _ transactionOrProductID: String,
+        _ call: CallV1
+    ) throws(RevenueCatError) -> (purchase: Purchase, customerNumber: Int) {
+        try requireKey(.secret, call)
+        guard let customerNumber = customerByID[call.appUserID] else {
+            throw RevenueCatError(404, 7259, "Subscriber not found.")
+        }
+        let purchase = customers[customerNumber]?.purchases.first {
+            $0.productID == transactionOrProductID.split(separator: ":").first.map(String.init)
+                || $0.transactionID == transactionOrProductID
+                || $0.originalTransactionID == transactionOrProductID
+                || transactionOrProductID.hasPrefix($0.originalTransactionID + "..")
+        }
+        guard let purchase else { throw RevenueCatError(404, 7259, "Purchase not found.") }
+        return (purchase, customerNumber)
+    }
+
+    /// Returns the requested purchase; throws 400 when it is not from Google Play.
+    private func playPurchase(
+        _ transactionOrProductID: String,
+        _ call: CallV1
+    ) throws(RevenueCatError) -> (purchase: Purchase, customerNumber: Int) {
+        let requestedPurchase = try requestedPurchase(transactionOrProductID, call)
+        guard requestedPurchase.purchase.store == "PLAY_STORE" else {
+            throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
+        }
+        return requestedPurchase
+    }
+
+    private mutating func carryOut(
+        _ action: StoreAction,
+        on customerNumber: Int,
+        _ call: CallV1
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {
@@ -128,33 +174,21 @@ extension RevenueCatState {
         return customerInfo(customerNumber, 200, call)
     }
 
-    private static func action(
-        _ verb: String,
-        of id: String,
-        _ purchase: Purchase,
+    /// Returns the time by which a request defers the end of a subscription.
+    private static func deferral(
+        of purchase: Purchase,
         _ call: CallV1
-    ) throws(RevenueCatError) -> StoreAction {
-        var action = StoreAction(.extend, user: id)
-        action.product = purchase.productID
-        switch verb {
-        case "defer":
-            let time: Instant?
-            do throws(StoreAction.Refusal) {
-                time = try Self.requestedTime("expiry_time_ms", call)
-            } catch {
-                throw RevenueCatError(400, 7226, error.description)
-            }
-            if let time, let end = purchase.expires {
-                action.by = time - end
-            } else if let days = call.body["extend_by_days"]?.int64, (1...365).contains(days) {
-                action.by = .days(days)
-            } else {
-                throw RevenueCatError(400, 7226, "expiry_time_ms or extend_by_days is required.")
-            }
-        case "cancel": action.kind = .cancel
-        case "revoke", "refund": action.kind = .refund
-        default: throw .notFound
+    ) throws(RevenueCatError) -> Duration {
+        let time: Instant?
+        do throws(StoreAction.Refusal) {
+            time = try requestedTime("expiry_time_ms", call)
+        } catch {
+            throw RevenueCatError(400, 7226, error.description)
         }
-        return action
+        if let time, let end = purchase.expires { return time - end }
+        guard let days = call.body["extend_by_days"]?.int64, (1...365).contains(days) else {
+            throw RevenueCatError(400, 7226, "expiry_time_ms or extend_by_days is required.")
+        }
+        return .days(days)
     }
 }

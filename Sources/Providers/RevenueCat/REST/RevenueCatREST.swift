@@ -6,6 +6,9 @@ extension RevenueCatState {
 
     struct CallV1 {
         let request: HTTPMessage.Request
+        let values: PathParameterValues
+        /// The App User ID in the call's path; an empty string when the path contains none.
+        let appUserID: String
         let body: JSONObject
         let now: Instant
         let usesSecretKey: Bool
@@ -17,6 +20,10 @@ extension RevenueCatState {
             let sentAuthorization = request.authorization?.credential ?? ""
             return RevenueCatState.publicKeyPrefixes.contains(where: sentAuthorization.hasPrefix)
         }
+
+        /// Returns the value of a path parameter; an empty string when the path has no such
+        /// parameter.
+        func named(_ name: String) -> String { values[name] ?? "" }
     }
 
     /// The prefixes of the public API keys that RevenueCat issues to apps.
@@ -82,15 +89,14 @@ extension RevenueCatState {
             )
         }
         guard version == "v1" else { throw .notFound }
-        var body = JSONObject()
-        if request.method == "POST" {
-            guard let object = request.jsonObject().object else {
-                throw RevenueCatError(400, 7226, "The request body is not a JSON object.")
-            }
-            body = object
-        }
-        let call = CallV1(request: request, body: body, now: now, usesSecretKey: usesSecretKey)
-        return addingRateLimitFields(try handleV1Call(Array(segments.dropFirst()), call))
+        return addingRateLimitFields(
+            try handleV1Call(
+                request,
+                Array(segments.dropFirst()),
+                at: now,
+                usesSecretKey: usesSecretKey
+            )
+        )
     }
 
     // MARK: Keys and limits
@@ -170,34 +176,32 @@ extension RevenueCatState {
     // MARK: Routing
 
     private mutating func handleV1Call(
+        _ request: HTTPMessage.Request,
         _ path: [String],
-        _ call: CallV1
+        at now: Instant,
+        usesSecretKey: Bool
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let (operation, values) = V1Operation.table.findOperation(call.request.method, path),
+        var body = JSONObject()
+        if request.method == "POST" {
+            guard let object = request.jsonObject().object else {
+                throw RevenueCatError(400, 7226, "The request body is not a JSON object.")
+            }
+            body = object
+        }
+        guard let (operation, values) = V1Operation.table.findOperation(request.method, path),
             let operation
         else { throw .notFound }
-        // The paths of the operations `receipts` and `logIn` do not contain the ID of a customer.
-        let isCustomerOperation = operation != .receipts && operation != .logIn
-        let id = isCustomerOperation ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
-        let remainingPath = Array(path.dropFirst(2))
-        switch operation {
-        case .receipts: return try receipt(call)
-        case .logIn: return try logIn(call)
-        case .readCustomer: return readCustomer(id, call)
-        case .deleteCustomer: return try deleteCustomer(id, call)
-        case .setAttributes: return try setAttributes(id, call)
-        case .attribution:
-            _ = recordActivity(id, call.now)
-            return HTTPMessage.Response(200, json: [:])
-        case .restoreBehavior: return try setRestoreBehavior(id, call)
-        case .offerings: return try offerings(id, call)
-        case .overrideOffering, .deleteOverride:
-            return try overrideOffering(id, remainingPath, call)
-        case .grant, .revokeGrants:
-            return try handlePromotionalGrant(id, remainingPath[1], remainingPath[2], call)
-        case .changePlaySubscription: return try handlePlayAction(id, remainingPath, call)
-        case .virtualCurrencies: return virtualCurrencies(of: id, call)
-        }
+        var appUserID = ""
+        if let id = values["app_user_id"] { appUserID = try Self.validAppUserID(id) }
+        let call = CallV1(
+            request: request,
+            values: values,
+            appUserID: appUserID,
+            body: body,
+            now: now,
+            usesSecretKey: usesSecretKey
+        )
+        return try operation.handle(&self, call)
     }
 
     static func validAppUserID(_ id: String) throws(RevenueCatError) -> String {

@@ -18,7 +18,7 @@ extension RevenueCatState {
             throw RevenueCatError(400, 7226, "price and currency go together.")
         }
         saveLaggedState(at: call.now)
-        if body["attributes"]?.object != nil { _ = try setAttributes(user, call) }
+        if body["attributes"]?.object != nil { _ = try setAttributes(of: user, call) }
         do throws(StoreAction.Refusal) {
             try applyReceipt(token, of: user, from: store, call)
         } catch {

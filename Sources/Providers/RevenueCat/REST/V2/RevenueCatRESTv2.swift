@@ -20,6 +20,12 @@ extension RevenueCatState {
         /// The paths of all resources in the project begin with it.
         var projectPath: String { "/v2/projects/\(project)" }
 
+        /// The App User ID in the call's path; an empty string when the path contains none.
+        var customerID: String { named("customer_id") }
+
+        /// The path of the customer in the call's path.
+        var customerPath: String { "\(projectPath)/customers/\(customerID.percentEncoded)" }
+
         /// Returns the value of a path parameter; an empty string when the path has no such
         /// parameter.
         func named(_ name: String) -> String { values[name] ?? "" }
@@ -91,7 +97,9 @@ extension RevenueCatState {
         _ path: [String],
         at now: Instant
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        guard let (operation, values) = V2Operation.table.findOperation(request.method, path) else {
+        guard
+            let (matchedOperation, values) = V2Operation.table.findOperation(request.method, path)
+        else {
             guard V2Operation.table.isKnown(path) else { throw .missingResource("resource") }
             throw RevenueCatError(
                 v2: 400,
@@ -103,7 +111,7 @@ extension RevenueCatState {
             let isKnown = project == settings.project || settings.knowsItsProjectAlone != true
             guard isKnown else { throw .missingResource("project") }
         }
-        guard let name = operation else {
+        guard let operation = matchedOperation else {
             throw RevenueCatError(
                 v2: 403,
                 "authorization_error",
@@ -118,11 +126,7 @@ extension RevenueCatState {
             body = object
         }
         let call = CallV2(request: request, values: values, body: body, now: now)
-        if let response = try handleCustomerCall(name, call) { return response }
-        if let response = try handlePurchaseCall(name, call) { return response }
-        if let response = try handleInvoiceCall(name, call) { return response }
-        if let response = try handleCurrencyCall(name, call) { return response }
-        return try handleCatalogCall(name, call)
+        return try operation.handle(&self, call)
     }
 
     // MARK: Lists

@@ -1,116 +1,210 @@
 internal import Conformance
 
-/// The operations of REST v2 on a project's products.
+extension V2Operation {
+    static let entitlementRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/entitlements",
+            .init { state, call throws(RevenueCatError) in try state.listEntitlements(call) }
+        ),
+        .init("POST", "/projects/{project_id}/entitlements"),
+        .init("DELETE", "/projects/{project_id}/entitlements/{entitlement_id}"),
+        .init(
+            "GET",
+            "/projects/{project_id}/entitlements/{entitlement_id}",
+            .init { state, call throws(RevenueCatError) in try state.getEntitlement(call) }
+        ),
+        .init("POST", "/projects/{project_id}/entitlements/{entitlement_id}"),
+        .init(
+            "POST",
+            "/projects/{project_id}/entitlements/{entitlement_id}/actions/attach_products"
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/entitlements/{entitlement_id}/actions/detach_products"
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/entitlements/{entitlement_id}/products",
+            .init { state, call throws(RevenueCatError) in
+                try state.getProductsFromEntitlement(call)
+            }
+        ),
+    ]
+
+    static let offeringRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/offerings",
+            .init { state, call throws(RevenueCatError) in try state.listOfferings(call) }
+        ),
+        .init("POST", "/projects/{project_id}/offerings"),
+        .init("DELETE", "/projects/{project_id}/offerings/{offering_id}"),
+        .init(
+            "GET",
+            "/projects/{project_id}/offerings/{offering_id}",
+            .init { state, call throws(RevenueCatError) in try state.getOffering(call) }
+        ),
+        .init("POST", "/projects/{project_id}/offerings/{offering_id}"),
+        .init(
+            "GET",
+            "/projects/{project_id}/offerings/{offering_id}/packages",
+            .init { state, call throws(RevenueCatError) in try state.listPackages(call) }
+        ),
+        .init("POST", "/projects/{project_id}/offerings/{offering_id}/packages"),
+        .init("DELETE", "/projects/{project_id}/packages/{package_id}"),
+        .init(
+            "GET",
+            "/projects/{project_id}/packages/{package_id}",
+            .init { state, call throws(RevenueCatError) in try state.getPackage(call) }
+        ),
+        .init("POST", "/projects/{project_id}/packages/{package_id}"),
+        .init("POST", "/projects/{project_id}/packages/{package_id}/actions/attach_products"),
+        .init("POST", "/projects/{project_id}/packages/{package_id}/actions/detach_products"),
+        .init(
+            "GET",
+            "/projects/{project_id}/packages/{package_id}/products",
+            .init { state, call throws(RevenueCatError) in try state.getProductsFromPackage(call) }
+        ),
+    ]
+
+    static let paywallRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/paywalls",
+            .init { state, call throws(RevenueCatError) in try state.listPaywalls(call) },
+            deviation: "the list is always empty, because the fake has no paywalls"
+        ),
+        .init("POST", "/projects/{project_id}/paywalls"),
+        .init("DELETE", "/projects/{project_id}/paywalls/{paywall_id}"),
+        .init(
+            "GET",
+            "/projects/{project_id}/paywalls/{paywall_id}",
+            .init { state, call throws(RevenueCatError) in try state.getPaywall(call) },
+            deviation: "the status is always 404, because the fake has no paywalls"
+        ),
+    ]
+
+    static let productRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/products",
+            .init { state, call throws(RevenueCatError) in try state.listProducts(call) }
+        ),
+        .init("POST", "/projects/{project_id}/products"),
+        .init("DELETE", "/projects/{project_id}/products/{product_id}"),
+        .init(
+            "GET",
+            "/projects/{project_id}/products/{product_id}",
+            .init { state, call throws(RevenueCatError) in try state.getProduct(call) }
+        ),
+        .init("POST", "/projects/{project_id}/products/{product_id}/create_in_store"),
+    ]
+}
+
+/// The operations of REST v2 on a project's entitlements, offerings, packages, paywalls and
+/// products.
 ///
 /// They are read-only: the control API fills the catalog.
 extension RevenueCatState {
-    /// The time at which the project was created, in milliseconds.
-    ///
-    /// No resource of the project is older.
-    private static let creationTime: JSONValue = .integer(1_577_836_800_000)
+    func listEntitlements(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let isExpanded = try call.requestedExpansions("product").contains("product")
+        let items = entitlementNames.map {
+            (Self.entitlementID($0), entitlement(named: $0, call, withProducts: isExpanded))
+        }
+        return try pageResponse(items, call.projectPath + "/entitlements", call)
+    }
 
-    mutating func handleCatalogCall(
-        _ name: V2Operation,
+    func getEntitlement(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let name = try entitlement(call.named("entitlement_id"))
+        let isExpanded = try call.requestedExpansions("product").contains("product")
+        return HTTPMessage.Response(
+            200,
+            json: entitlement(named: name, call, withProducts: isExpanded)
+        )
+    }
+
+    func getProductsFromEntitlement(
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        switch name {
-        case .listProjects:
-            let project: JSONValue = [
-                "object": "project", "id": .string(settings.project), "name": "Assay",
-                "created_at": Self.creationTime,
-            ]
-            return try pageResponse([(settings.project, project)], "/v2/projects", call)
-        case .listEntitlements:
-            let isExpanded = try call.requestedExpansions("product").contains("product")
-            let items = entitlementNames.map {
-                (Self.entitlementID($0), entitlement(named: $0, call, withProducts: isExpanded))
-            }
-            return try pageResponse(items, call.projectPath + "/entitlements", call)
-        case .getEntitlement:
-            let name = try entitlement(call.named("entitlement_id"))
-            let isExpanded = try call.requestedExpansions("product").contains("product")
-            return HTTPMessage.Response(
-                200,
-                json: entitlement(named: name, call, withProducts: isExpanded)
-            )
-        case .getProductsFromEntitlement:
-            let id = call.named("entitlement_id")
-            let name = try entitlement(id)
-            let items = products(grantingEntitlement: name).map {
-                (Self.productID($0), product($0, call))
-            }
-            return try pageResponse(items, "\(call.projectPath)/entitlements/\(id)/products", call)
-        case .listProducts:
-            if let app = call.query("app_id"), app != settings.appID {
-                throw .missingResource("app")
-            }
-            let isExpanded = try call.requestedExpansions("app").contains("app")
-            let items = products.map {
-                (Self.productID($0), product($0, call, withApp: isExpanded))
-            }
-            return try pageResponse(items, call.projectPath + "/products", call)
-        case .getProduct:
-            let id = call.named("product_id")
-            guard let name = products.first(where: { Self.productID($0) == id }) else {
-                throw .missingResource("product")
-            }
-            let isExpanded = try call.requestedExpansions("app").contains("app")
-            return HTTPMessage.Response(200, json: product(name, call, withApp: isExpanded))
-        case .listOfferings:
-            return try pageResponse(
-                [(Self.offeringID("default"), try offering(call))],
-                call.projectPath + "/offerings",
-                call
-            )
-        case .getOffering:
-            try requireOffering(call)
-            return HTTPMessage.Response(200, json: try offering(call))
-        case .listPackages:
-            try requireOffering(call)
-            let path = "\(call.projectPath)/offerings/\(call.named("offering_id"))/packages"
-            let isExpanded = try call.requestedExpansions("product").contains("product")
-            return try pageResponse(packages(call, withProducts: isExpanded), path, call)
-        case .getPackage:
-            let id = call.named("package_id")
-            let isExpanded = try call.requestedExpansions("product").contains("product")
-            let all = packages(call, withProducts: isExpanded)
-            guard let matchingPackage = all.first(where: { $0.id == id }) else {
-                throw .missingResource("package")
-            }
-            return HTTPMessage.Response(200, json: matchingPackage.value)
-        case .getProductsFromPackage:
-            let id = call.named("package_id")
-            guard let name = catalog.sellableProductIDs.first(where: { Self.packageID($0) == id })
-            else {
-                throw .missingResource("package")
-            }
-            let path = "\(call.projectPath)/packages/\(id)/products"
-            return try pageResponse(
-                [(Self.productID(name), packageProduct(name, call))],
-                path,
-                call
-            )
-        case .listApps:
-            return try pageResponse([(settings.appID, app(call))], call.projectPath + "/apps", call)
-        case .getApp:
-            try requireApp(call)
-            return HTTPMessage.Response(200, json: app(call))
-        case .listPublicAPIKeys:
-            try requireApp(call)
-            let id = Self.objectID("apikey", settings.appID)
-            let key: JSONValue = [
-                "object": "public_api_key", "id": .string(id),
-                "key": .string("appl_" + id.dropFirst("apikey".count)),
-                "environment": "production", "app_id": .string(settings.appID),
-                "created_at": Self.creationTime,
-            ]
-            let path = "\(call.projectPath)/apps/\(settings.appID)/public_api_keys"
-            return try pageResponse([(id, key)], path, call)
-        case .listPaywalls: return try pageResponse([], call.projectPath + "/paywalls", call)
-        case .getPaywall: throw .missingResource("paywall")
-        case .getOverviewMetrics: return try overviewMetricsResponse(call)
-        default: throw .missingResource("resource")
+        let id = call.named("entitlement_id")
+        let name = try entitlement(id)
+        let items = products(grantingEntitlement: name).map {
+            (Self.productID($0), product($0, call))
         }
+        return try pageResponse(items, "\(call.projectPath)/entitlements/\(id)/products", call)
+    }
+
+    func listOfferings(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        try pageResponse(
+            [(Self.offeringID("default"), try offering(call))],
+            call.projectPath + "/offerings",
+            call
+        )
+    }
+
+    func getOffering(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        try requireOffering(call)
+        return HTTPMessage.Response(200, json: try offering(call))
+    }
+
+    func listPackages(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        try requireOffering(call)
+        let path = "\(call.projectPath)/offerings/\(call.named("offering_id"))/packages"
+        let isExpanded = try call.requestedExpansions("product").contains("product")
+        return try pageResponse(packages(call, withProducts: isExpanded), path, call)
+    }
+
+    func getPackage(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.named("package_id")
+        let isExpanded = try call.requestedExpansions("product").contains("product")
+        let all = packages(call, withProducts: isExpanded)
+        guard let matchingPackage = all.first(where: { $0.id == id }) else {
+            throw .missingResource("package")
+        }
+        return HTTPMessage.Response(200, json: matchingPackage.value)
+    }
+
+    func getProductsFromPackage(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.named("package_id")
+        guard let name = catalog.sellableProductIDs.first(where: { Self.packageID($0) == id })
+        else {
+            throw .missingResource("package")
+        }
+        let path = "\(call.projectPath)/packages/\(id)/products"
+        return try pageResponse(
+            [(Self.productID(name), packageProduct(name, call))],
+            path,
+            call
+        )
+    }
+
+    func listPaywalls(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        try pageResponse([], call.projectPath + "/paywalls", call)
+    }
+
+    func getPaywall(_: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        throw .missingResource("paywall")
+    }
+
+    func listProducts(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        if let app = call.query("app_id"), app != settings.appID {
+            throw .missingResource("app")
+        }
+        let isExpanded = try call.requestedExpansions("app").contains("app")
+        let items = products.map {
+            (Self.productID($0), product($0, call, withApp: isExpanded))
+        }
+        return try pageResponse(items, call.projectPath + "/products", call)
+    }
+
+    func getProduct(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.named("product_id")
+        guard let name = products.first(where: { Self.productID($0) == id }) else {
+            throw .missingResource("product")
+        }
+        let isExpanded = try call.requestedExpansions("app").contains("app")
+        return HTTPMessage.Response(200, json: product(name, call, withApp: isExpanded))
     }
 
     // MARK: Lookup
@@ -150,91 +244,7 @@ extension RevenueCatState {
         }
     }
 
-    private func requireApp(_ call: CallV2) throws(RevenueCatError) {
-        guard call.named("app_id") == settings.appID else { throw .missingResource("app") }
-    }
-
     // MARK: JSON of resources
-
-    private func app(_ call: CallV2) -> JSONValue {
-        [
-            "object": "app", "id": .string(settings.appID), "name": "Assay", "type": "app_store",
-            "created_at": Self.creationTime, "project_id": .string(call.project),
-            "app_store": ["bundle_id": "com.example.assay"],
-        ]
-    }
-
-    /// Returns the response with the metrics of the dashboard's overview, calculated from all
-    /// purchases in the fake.
-    private func overviewMetricsResponse(_ call: CallV2) throws(RevenueCatError)
-        -> HTTPMessage.Response
-    {
-        let knownCurrencyCodes = [
-            "USD", "EUR", "GBP", "AUD", "CAD", "JPY", "BRL", "KRW", "CNY", "MXN", "SEK", "PLN",
-        ]
-        let currency = call.query("currency") ?? "USD"
-        guard knownCurrencyCodes.contains(currency) else {
-            throw RevenueCatError(
-                v2: 400,
-                "parameter_error",
-                "currency must be one of \(knownCurrencyCodes.joined(separator: ", ")).",
-                param: "currency"
-            )
-        }
-        let now = call.now
-        let periodStart = now - .days(28)
-        let customers = customers.all
-        let runningPurchases = customers.flatMap(\.purchases).filter {
-            !$0.isOneTime && $0.isActive(at: now)
-        }
-        let paidPurchases = runningPurchases.filter {
-            $0.period != "TRIAL" && $0.store != "PROMOTIONAL"
-        }
-        func dollars(_ purchases: [Purchase]) -> Double {
-            purchases.reduce(0) { sum, purchase in
-                guard case .number(let price) = purchase.priceUSD else { return sum }
-                return sum + (price.double ?? 0)
-            }
-        }
-        let monthlyRevenue = paidPurchases.reduce(0.0) { sum, purchase in
-            let days = catalog.product(purchase.productID).days ?? 30
-            return sum + dollars([purchase]) * 30 / Double(max(1, days))
-        }
-        let recentPurchases = customers.flatMap(\.purchases).filter { $0.purchased > periodStart }
-        let metricRows: [(String, String, String, String, Double)] = [
-            (
-                "active_trials", "Active Trials", "#", "P0D",
-                Double(runningPurchases.count { $0.period == "TRIAL" })
-            ),
-            (
-                "active_subscriptions", "Active Subscriptions", "#", "P0D",
-                Double(paidPurchases.count)
-            ),
-            ("mrr", "MRR", "$", "P28D", (monthlyRevenue * 100).rounded() / 100),
-            ("revenue", "Revenue", "$", "P28D", (dollars(recentPurchases) * 100).rounded() / 100),
-            (
-                "new_customers", "New Customers", "#", "P28D",
-                Double(customers.count { $0.firstSeen > periodStart })
-            ),
-            (
-                "active_users", "Active Customers", "#", "P28D",
-                Double(customers.count { $0.lastSeen > periodStart })
-            ),
-        ]
-        let metrics = metricRows.map { id, name, unit, period, value -> JSONValue in
-            [
-                "object": "overview_metric", "id": .string(id), "name": .string(name),
-                "description": .string(name), "unit": .string(unit), "period": .string(period),
-                "value": .number(JSONNumber(value)),
-                "last_updated_at": .integer(now.milliseconds),
-                "last_updated_at_iso8601": .string(now.description),
-            ]
-        }
-        return HTTPMessage.Response(
-            200,
-            json: ["object": "overview_metrics", "metrics": .array(metrics)]
-        )
-    }
 
     func entitlements(_ entitlementNames: [String], _ call: CallV2) -> [(
         id: String, value: JSONValue

@@ -1,174 +1,328 @@
 internal import Conformance
 
+extension V2Operation {
+    static let customerRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/customers",
+            .init { state, call throws(RevenueCatError) in try state.listCustomers(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers",
+            .init { state, call throws(RevenueCatError) in try state.createCustomer(call) }
+        ),
+        .init(
+            "DELETE",
+            "/projects/{project_id}/customers/{customer_id}",
+            .init { state, call throws(RevenueCatError) in try state.deleteCustomer(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}",
+            .init { state, call throws(RevenueCatError) in try state.getCustomer(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/actions/assign_offering",
+            .init { state, call throws(RevenueCatError) in try state.assignCustomerOffering(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/actions/grant_entitlement",
+            .init { state, call throws(RevenueCatError) in
+                try state.grantCustomerEntitlement(call)
+            }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/actions/revoke_granted_entitlement",
+            .init { state, call throws(RevenueCatError) in
+                try state.revokeCustomerGrantedEntitlement(call)
+            }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/actions/transfer",
+            .init { state, call throws(RevenueCatError) in try state.transferCustomerData(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/active_entitlements",
+            .init { state, call throws(RevenueCatError) in
+                try state.listCustomerActiveEntitlements(call)
+            }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/aliases",
+            .init { state, call throws(RevenueCatError) in try state.listCustomerAliases(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/attributes",
+            .init { state, call throws(RevenueCatError) in try state.listCustomerAttributes(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/attributes",
+            .init { state, call throws(RevenueCatError) in try state.setCustomerAttributes(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/invoices",
+            .init { state, call throws(RevenueCatError) in try state.listCustomerInvoices(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/invoices/{invoice_id}/file",
+            .init { state, call throws(RevenueCatError) in try state.getInvoice(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/purchases",
+            .init { state, call throws(RevenueCatError) in try state.listPurchases(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/subscriptions",
+            .init { state, call throws(RevenueCatError) in try state.listSubscriptions(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/customers/{customer_id}/virtual_currencies",
+            .init { state, call throws(RevenueCatError) in
+                try state.listVirtualCurrenciesBalances(call)
+            }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/virtual_currencies/transactions",
+            .init { state, call throws(RevenueCatError) in
+                try state.createVirtualCurrenciesTransaction(call)
+            }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/customers/{customer_id}/virtual_currencies/update_balance",
+            .init { state, call throws(RevenueCatError) in
+                try state.updateVirtualCurrenciesBalance(call)
+            }
+        ),
+    ]
+}
+
 /// The operations of REST v2 on customers.
 extension RevenueCatState {
-    /// Returns the response to an operation of REST v2 on a customer; nil when the operation
-    /// concerns no customer.
-    mutating func handleCustomerCall(
-        _ name: V2Operation,
-        _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response? {
-        let id = call.named("customer_id")
-        let path = "\(call.projectPath)/customers" + (id.isEmpty ? "" : "/\(id.percentEncoded)")
-        switch name {
-        case .listCustomers:
-            // The search term is an App User ID, or the email address in a customer's attributes.
-            let searchText = call.query("search")
-            let matchingCustomers = customers.all.filter { customer in
-                guard let searchText else { return true }
-                return customer.ids.contains(searchText)
-                    || customer.attributes["$email"]?["value"]?.string == searchText
-            }
-            .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
-            let items = matchingCustomers.map {
-                ($0.originalID, customerJSON($0, as: $0.originalID, call))
-            }
-            return try pageResponse(items, path, call)
-        case .createCustomer:
-            let id = try call.text("id")
-            guard !AppUserID.isBlocked(id), !id.contains("/"), id.utf8.count <= 1500 else {
-                throw RevenueCatError(v2: 400, "parameter_error", "id is not valid.", param: "id")
-            }
-            guard customerByID[id] == nil else {
-                throw RevenueCatError(
-                    v2: 409,
-                    "resource_already_exists",
-                    "The customer exists already."
-                )
-            }
-            saveLaggedState(at: call.now)
-            let customerNumber = recordActivity(id, call.now)
-            if call.body["attributes"] != nil { try setAttributes(of: customerNumber, call) }
-            return try customer(customerNumber, id, 201, call)
-        case .getCustomer:
-            let customerNumber = try customerNumber(of: id)
-            guard let customer = laggedCustomer(customerNumber, at: call.now) else {
-                throw .missingResource("customer")
-            }
-            var body = customerJSON(customer, as: id, call).object ?? JSONObject()
-            let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
-            body["active_entitlements"] = Self.listJSON(entitlements, path + "/active_entitlements")
-            if try call.requestedExpansions("attributes").contains("attributes") {
-                body["attributes"] = Self.listJSON(
-                    attributes(customer).map(\.value),
-                    path + "/attributes"
-                )
-            }
-            return HTTPMessage.Response(200, json: .object(body))
-        case .deleteCustomer:
-            let customerNumber = try customerNumber(of: id)
-            saveLaggedState(at: call.now)
-            removeCustomer(customerNumber)
-            return HTTPMessage.Response(
-                200,
-                json: [
-                    "object": "customer", "id": .string(id),
-                    "deleted_at": .integer(call.now.milliseconds),
-                ]
-            )
-        case .listCustomerAliases:
-            let customer = try existingCustomer(id, call)
-            let items = customer.ids.map { alias -> (id: String, value: JSONValue) in
-                (
-                    alias,
-                    [
-                        "object": "customer.alias", "id": .string(alias),
-                        "created_at": .integer(customer.firstSeen.milliseconds),
-                    ]
-                )
-            }
-            return try pageResponse(items, path + "/aliases", call)
-        case .listCustomerAttributes:
-            return try pageResponse(
-                attributes(try existingCustomer(id, call)),
-                path + "/attributes",
-                call
-            )
-        case .setCustomerAttributes:
-            let customerNumber = try customerNumber(of: id)
-            try setAttributes(of: customerNumber, call)
-            return try pageResponse(
-                attributes(try existingCustomer(id, call)),
-                path + "/attributes",
-                call
-            )
-        case .listCustomerActiveEntitlements:
-            let items = activeEntitlements(try existingCustomer(id, call), at: call.now)
-            return try pageResponse(items, path + "/active_entitlements", call)
-        case .listSubscriptions:
-            let customer = try existingCustomer(id, call)
-            var items: [(id: String, value: JSONValue)] = []
-            for purchase in customer.purchases where !purchase.isOneTime {
-                guard try call.matchesEnvironmentFilter(purchase) else { continue }
-                let customerJSON = subscription(purchase, customer, id, call)
-                items.append((Self.subscriptionID(purchase), customerJSON))
-            }
-            return try pageResponse(items, path + "/subscriptions", call)
-        case .listPurchases:
-            let customer = try existingCustomer(id, call)
-            var items: [(id: String, value: JSONValue)] = []
-            for bought in customer.oneTimePurchases {
-                guard try call.matchesEnvironmentFilter(bought) else { continue }
-                items.append((Self.purchaseID(bought), purchase(bought, customer, id, call)))
-            }
-            return try pageResponse(items, path + "/purchases", call)
-        case .grantCustomerEntitlement:
-            return try grant(to: id, call)
-        case .revokeCustomerGrantedEntitlement:
-            let customerNumber = try customerNumber(of: id)
-            let entitlement = try entitlement(try call.text("entitlement_id"))
-            saveLaggedState(at: call.now)
-            do throws(StoreAction.Refusal) {
-                try revoke(id, entitlement, call.now)
-            } catch {
-                throw RevenueCatError(v2: error)
-            }
-            return try customer(customerNumber, id, 200, call)
-        case .assignCustomerOffering:
-            let customerNumber = try customerNumber(of: id)
-            guard let offeringIDValue = call.body["offering_id"] else {
-                throw RevenueCatError(
-                    v2: 400,
-                    "parameter_error",
-                    "offering_id is required.",
-                    param: "offering_id"
-                )
-            }
-            if offeringIDValue.isNull {
-                customers[customerNumber]?.offeringOverride = nil
-            } else {
-                let isDefault = offeringIDValue.string == Self.offeringID("default")
-                guard isDefault else { throw .missingResource("offering") }
-                customers[customerNumber]?.offeringOverride = "default"
-            }
-            return try customer(customerNumber, id, 200, call)
-        case .transferCustomerData:
-            let sourceCustomerNumber = try customerNumber(of: id)
-            let targetCustomerID = try call.text("target_customer_id")
-            let targetCustomerNumber = try customerNumber(of: targetCustomerID)
-            guard sourceCustomerNumber != targetCustomerNumber else {
-                throw RevenueCatError(
-                    v2: 400,
-                    "parameter_error",
-                    "The target is the same customer.",
-                    param: "target_customer_id"
-                )
-            }
-            saveLaggedState(at: call.now)
-            announceTransfer(sourceCustomerNumber, targetCustomerNumber, call.now)
-            return HTTPMessage.Response(
-                200,
-                json: [
-                    "source_customer": customerJSON(try existingCustomer(id, call), as: id, call),
-                    "target_customer": customerJSON(
-                        try existingCustomer(targetCustomerID, call),
-                        as: targetCustomerID,
-                        call
-                    ),
-                ]
-            )
-        default: return nil
+    func listCustomers(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        // The search term is an App User ID, or the email address in a customer's attributes.
+        let searchText = call.query("search")
+        let matchingCustomers = customers.all.filter { customer in
+            guard let searchText else { return true }
+            return customer.ids.contains(searchText)
+                || customer.attributes["$email"]?["value"]?.string == searchText
         }
+        .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
+        let items = matchingCustomers.map {
+            ($0.originalID, customerJSON($0, as: $0.originalID, call))
+        }
+        return try pageResponse(items, call.projectPath + "/customers", call)
+    }
+
+    mutating func createCustomer(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = try call.text("id")
+        guard !AppUserID.isBlocked(id), !id.contains("/"), id.utf8.count <= 1500 else {
+            throw RevenueCatError(v2: 400, "parameter_error", "id is not valid.", param: "id")
+        }
+        guard customerByID[id] == nil else {
+            throw RevenueCatError(
+                v2: 409,
+                "resource_already_exists",
+                "The customer exists already."
+            )
+        }
+        saveLaggedState(at: call.now)
+        let customerNumber = recordActivity(id, call.now)
+        if call.body["attributes"] != nil { try setAttributes(of: customerNumber, call) }
+        return try customer(customerNumber, id, 201, call)
+    }
+
+    mutating func deleteCustomer(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customerNumber = try customerNumber(of: id)
+        saveLaggedState(at: call.now)
+        removeCustomer(customerNumber)
+        return HTTPMessage.Response(
+            200,
+            json: [
+                "object": "customer", "id": .string(id),
+                "deleted_at": .integer(call.now.milliseconds),
+            ]
+        )
+    }
+
+    mutating func getCustomer(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customerNumber = try customerNumber(of: id)
+        guard let customer = laggedCustomer(customerNumber, at: call.now) else {
+            throw .missingResource("customer")
+        }
+        var body = customerJSON(customer, as: id, call).object ?? JSONObject()
+        let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
+        body["active_entitlements"] = Self.listJSON(
+            entitlements,
+            call.customerPath + "/active_entitlements"
+        )
+        if try call.requestedExpansions("attributes").contains("attributes") {
+            body["attributes"] = Self.listJSON(
+                attributes(customer).map(\.value),
+                call.customerPath + "/attributes"
+            )
+        }
+        return HTTPMessage.Response(200, json: .object(body))
+    }
+
+    mutating func assignCustomerOffering(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customerNumber = try customerNumber(of: id)
+        guard let offeringIDValue = call.body["offering_id"] else {
+            throw RevenueCatError(
+                v2: 400,
+                "parameter_error",
+                "offering_id is required.",
+                param: "offering_id"
+            )
+        }
+        if offeringIDValue.isNull {
+            customers[customerNumber]?.offeringOverride = nil
+        } else {
+            let isDefault = offeringIDValue.string == Self.offeringID("default")
+            guard isDefault else { throw .missingResource("offering") }
+            customers[customerNumber]?.offeringOverride = "default"
+        }
+        return try customer(customerNumber, id, 200, call)
+    }
+
+    mutating func grantCustomerEntitlement(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customerNumber = try customerNumber(of: id)
+        let entitlementID = try call.text("entitlement_id")
+        var action = StoreAction(.grant, user: id)
+        action.entitlement = try entitlement(entitlementID)
+        let end = call.body["expires_at"]?.int64.flatMap { RequestDate(milliseconds: $0) }
+        guard let end = end?.instant, end > call.now else {
+            throw RevenueCatError(
+                v2: 400,
+                "parameter_error",
+                "expires_at must lie in the future, before 2100-01-01.",
+                param: "expires_at"
+            )
+        }
+        saveLaggedState(at: call.now)
+        do throws(StoreAction.Refusal) {
+            try grant(action, until: end, call.now)
+        } catch {
+            throw RevenueCatError(v2: error)
+        }
+        return try customer(customerNumber, id, 201, call)
+    }
+
+    mutating func revokeCustomerGrantedEntitlement(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customerNumber = try customerNumber(of: id)
+        let entitlement = try entitlement(try call.text("entitlement_id"))
+        saveLaggedState(at: call.now)
+        do throws(StoreAction.Refusal) {
+            try revoke(id, entitlement, call.now)
+        } catch {
+            throw RevenueCatError(v2: error)
+        }
+        return try customer(customerNumber, id, 200, call)
+    }
+
+    mutating func transferCustomerData(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let sourceCustomerNumber = try customerNumber(of: id)
+        let targetCustomerID = try call.text("target_customer_id")
+        let targetCustomerNumber = try customerNumber(of: targetCustomerID)
+        guard sourceCustomerNumber != targetCustomerNumber else {
+            throw RevenueCatError(
+                v2: 400,
+                "parameter_error",
+                "The target is the same customer.",
+                param: "target_customer_id"
+            )
+        }
+        saveLaggedState(at: call.now)
+        announceTransfer(sourceCustomerNumber, targetCustomerNumber, call.now)
+        return HTTPMessage.Response(
+            200,
+            json: [
+                "source_customer": customerJSON(try existingCustomer(id, call), as: id, call),
+                "target_customer": customerJSON(
+                    try existingCustomer(targetCustomerID, call),
+                    as: targetCustomerID,
+                    call
+                ),
+            ]
+        )
+    }
+
+    mutating func listCustomerActiveEntitlements(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let items = activeEntitlements(try existingCustomer(id, call), at: call.now)
+        return try pageResponse(items, call.customerPath + "/active_entitlements", call)
+    }
+
+    mutating func listCustomerAliases(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customer = try existingCustomer(id, call)
+        let items = customer.ids.map { alias -> (id: String, value: JSONValue) in
+            (
+                alias,
+                [
+                    "object": "customer.alias", "id": .string(alias),
+                    "created_at": .integer(customer.firstSeen.milliseconds),
+                ]
+            )
+        }
+        return try pageResponse(items, call.customerPath + "/aliases", call)
+    }
+
+    mutating func listCustomerAttributes(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        return try pageResponse(
+            attributes(try existingCustomer(id, call)),
+            call.customerPath + "/attributes",
+            call
+        )
+    }
+
+    mutating func setCustomerAttributes(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customerNumber = try customerNumber(of: id)
+        try setAttributes(of: customerNumber, call)
+        return try pageResponse(
+            attributes(try existingCustomer(id, call)),
+            call.customerPath + "/attributes",
+            call
+        )
     }
 
     // MARK: Lookup
@@ -279,32 +433,6 @@ extension RevenueCatState {
                 ]
             )
         }
-    }
-
-    private mutating func grant(
-        to id: String,
-        _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
-        let customerNumber = try customerNumber(of: id)
-        let entitlementID = try call.text("entitlement_id")
-        var action = StoreAction(.grant, user: id)
-        action.entitlement = try entitlement(entitlementID)
-        let end = call.body["expires_at"]?.int64.flatMap { RequestDate(milliseconds: $0) }
-        guard let end = end?.instant, end > call.now else {
-            throw RevenueCatError(
-                v2: 400,
-                "parameter_error",
-                "expires_at must lie in the future, before 2100-01-01.",
-                param: "expires_at"
-            )
-        }
-        saveLaggedState(at: call.now)
-        do throws(StoreAction.Refusal) {
-            try grant(action, until: end, call.now)
-        } catch {
-            throw RevenueCatError(v2: error)
-        }
-        return try customer(customerNumber, id, 201, call)
     }
 }
 

@@ -1,42 +1,312 @@
 internal import Conformance
 
+extension V2Operation {
+    static let purchaseRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/purchases",
+            .init { state, call throws(RevenueCatError) in try state.searchPurchases(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/purchases/{purchase_id}",
+            .init { state, call throws(RevenueCatError) in try state.getPurchase(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/purchases/{purchase_id}/actions/refund",
+            .init { state, call throws(RevenueCatError) in try state.refundPurchase(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/purchases/{purchase_id}/entitlements",
+            .init { state, call throws(RevenueCatError) in
+                try state.listPurchaseEntitlements(call)
+            }
+        ),
+    ]
+
+    static let subscriptionRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/subscriptions",
+            .init { state, call throws(RevenueCatError) in try state.searchSubscriptions(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/subscriptions/{subscription_id}",
+            .init { state, call throws(RevenueCatError) in try state.getSubscription(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/subscriptions/{subscription_id}/actions/cancel",
+            .init { state, call throws(RevenueCatError) in try state.cancelSubscription(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/subscriptions/{subscription_id}/actions/refund",
+            .init { state, call throws(RevenueCatError) in try state.refundSubscription(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/subscriptions/{subscription_id}/authenticated_management_url",
+            .init { state, call throws(RevenueCatError) in try state.getManagementURL(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/subscriptions/{subscription_id}/entitlements",
+            .init { state, call throws(RevenueCatError) in
+                try state.listSubscriptionEntitlements(call)
+            }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/subscriptions/{subscription_id}/transactions",
+            .init { state, call throws(RevenueCatError) in
+                try state.listSubscriptionTransactions(call)
+            }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/subscriptions/{subscription_id}/transactions/{transaction_id}/actions/refund",
+            .init { state, call throws(RevenueCatError) in try state.refundTransaction(call) }
+        ),
+    ]
+}
+
 /// The operations of REST v2 on subscriptions and one-time purchases.
 extension RevenueCatState {
-    /// Returns the response to an operation of REST v2 on a purchase; nil when the operation
-    /// concerns no purchase.
-    mutating func handlePurchaseCall(
-        _ name: V2Operation,
+    // MARK: Subscriptions
+
+    mutating func searchSubscriptions(
         _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response? {
-        switch name {
-        case .getSubscription, .listSubscriptionEntitlements, .listSubscriptionTransactions,
-            .cancelSubscription, .refundSubscription, .refundTransaction, .getManagementURL:
-            return try handleOperation(name, toSubscription: call.named("subscription_id"), call)
-        case .getPurchase, .listPurchaseEntitlements, .refundPurchase:
-            return try handleOperation(name, toPurchase: call.named("purchase_id"), call)
-        case .searchSubscriptions:
-            let wantedID = try query("store_subscription_identifier", call)
-            let items = visibleCustomers(call).flatMap { customer in
-                customer.subscriptions.values
-                    .filter { [$0.transactionID, $0.originalTransactionID].contains(wantedID) }
-                    .map {
-                        (
-                            Self.subscriptionID($0),
-                            subscription($0, customer, customer.currentID, call)
-                        )
-                    }
-            }
-            return try pageResponse(items, call.projectPath + "/subscriptions", call)
-        case .searchPurchases:
-            let wantedID = try query("store_purchase_identifier", call)
-            let items = visibleCustomers(call).flatMap { customer in
-                customer.oneTimePurchases.filter { $0.transactionID == wantedID }
-                    .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
-            }
-            return try pageResponse(items, call.projectPath + "/purchases", call)
-        default: return nil
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let wantedID = try query("store_subscription_identifier", call)
+        let items = visibleCustomers(call).flatMap { customer in
+            customer.subscriptions.values
+                .filter { [$0.transactionID, $0.originalTransactionID].contains(wantedID) }
+                .map {
+                    (
+                        Self.subscriptionID($0),
+                        subscription($0, customer, customer.currentID, call)
+                    )
+                }
         }
+        return try pageResponse(items, call.projectPath + "/subscriptions", call)
     }
+
+    mutating func getSubscription(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (foundPurchase, customer) = try requestedSubscription(call)
+        return subscriptionResponse(foundPurchase, of: customer, call)
+    }
+
+    mutating func cancelSubscription(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (foundPurchase, customer) = try requestedSubscription(call)
+        try changeStorePurchase(.cancel, foundPurchase, of: customer, call)
+        return subscriptionResponse(foundPurchase, of: customer, call)
+    }
+
+    mutating func refundSubscription(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (foundPurchase, customer) = try requestedSubscription(call)
+        try changeStorePurchase(.refund, foundPurchase, of: customer, call)
+        return subscriptionResponse(foundPurchase, of: customer, call)
+    }
+
+    mutating func getManagementURL(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let foundPurchase = try requestedSubscription(call).purchase
+        guard foundPurchase.store == "RC_BILLING", foundPurchase.isActive(at: call.now) else {
+            throw RevenueCatError(
+                v2: 400,
+                "invalid_request",
+                "Only active subscriptions of Web Billing have one."
+            )
+        }
+        let id = call.named("subscription_id")
+        let token = Self.objectID("", id + String(call.now.milliseconds))
+        return HTTPMessage.Response(
+            200,
+            json: [
+                "object": "authenticated_management_url",
+                "management_url": .string("https://pay.rev.cat/manage/\(id)?token=\(token)"),
+            ]
+        )
+    }
+
+    mutating func listSubscriptionEntitlements(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let foundPurchase = try requestedSubscription(call).purchase
+        return try pageResponse(
+            entitlements(foundPurchase.entitlements, call),
+            "\(call.projectPath)/subscriptions/\(call.named("subscription_id"))/entitlements",
+            call
+        )
+    }
+
+    mutating func listSubscriptionTransactions(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let foundPurchase = try requestedSubscription(call).purchase
+        guard ["APP_STORE", "MAC_APP_STORE", "PLAY_STORE"].contains(foundPurchase.store) else {
+            throw RevenueCatError(
+                v2: 400,
+                "invalid_request",
+                "Only the App Store's and Play's subscriptions have transactions here."
+            )
+        }
+        return try pageResponse(
+            [(foundPurchase.transactionID, Self.transaction(foundPurchase))],
+            "\(call.projectPath)/subscriptions/\(call.named("subscription_id"))/transactions",
+            call
+        )
+    }
+
+    mutating func refundTransaction(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (foundPurchase, customer) = try requestedSubscription(call)
+        guard call.named("transaction_id") == foundPurchase.transactionID else {
+            throw .missingResource("transaction")
+        }
+        guard foundPurchase.store == "PLAY_STORE" else {
+            throw RevenueCatError(
+                v2: 400,
+                "invalid_request",
+                "Only transactions of the Play Store can be refunded here."
+            )
+        }
+        try changeStorePurchase(.refund, foundPurchase, of: customer, call)
+        let refundedPurchase = customers.all.lazy.flatMap(\.purchases)
+            .first { $0.transactionID == foundPurchase.transactionID }
+        return HTTPMessage.Response(200, json: Self.transaction(refundedPurchase ?? foundPurchase))
+    }
+
+    /// Returns the subscription that the call's path names, with its customer; throws 404 when
+    /// there is none.
+    private mutating func requestedSubscription(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> (purchase: Purchase, customer: Customer) {
+        let wantedID = call.named("subscription_id")
+        for customer in visibleCustomers(call) {
+            let foundPurchase = customer.subscriptions.values.first {
+                Self.subscriptionID($0) == wantedID
+            }
+            if let foundPurchase { return (foundPurchase, customer) }
+        }
+        throw .missingResource("subscription")
+    }
+
+    /// Returns the response with the current state of a subscription.
+    private mutating func subscriptionResponse(
+        _ foundPurchase: Purchase,
+        of customer: Customer,
+        _ call: CallV2
+    ) -> HTTPMessage.Response {
+        let visibleCustomer = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
+        let currentPurchase =
+            visibleCustomer.subscriptions[foundPurchase.productID] ?? foundPurchase
+        return HTTPMessage.Response(
+            200,
+            json: subscription(currentPurchase, visibleCustomer, customer.currentID, call)
+        )
+    }
+
+    // MARK: One-time purchases
+
+    mutating func searchPurchases(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let wantedID = try query("store_purchase_identifier", call)
+        let items = visibleCustomers(call).flatMap { customer in
+            customer.oneTimePurchases.filter { $0.transactionID == wantedID }
+                .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
+        }
+        return try pageResponse(items, call.projectPath + "/purchases", call)
+    }
+
+    mutating func getPurchase(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (foundPurchase, customer) = try requestedPurchase(call)
+        return purchaseResponse(foundPurchase, of: customer, call)
+    }
+
+    mutating func refundPurchase(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let (foundPurchase, customer) = try requestedPurchase(call)
+        try changeStorePurchase(.refund, foundPurchase, of: customer, call)
+        return purchaseResponse(foundPurchase, of: customer, call)
+    }
+
+    mutating func listPurchaseEntitlements(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let foundPurchase = try requestedPurchase(call).purchase
+        let path = "\(call.projectPath)/purchases/\(call.named("purchase_id"))/entitlements"
+        return try pageResponse(entitlements(foundPurchase.entitlements, call), path, call)
+    }
+
+    /// Returns the one-time purchase that the call's path names, with its customer; throws 404 when
+    /// there is none.
+    private mutating func requestedPurchase(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> (purchase: Purchase, customer: Customer) {
+        let wantedID = call.named("purchase_id")
+        for customer in visibleCustomers(call) {
+            let foundPurchase = customer.oneTimePurchases.first { Self.purchaseID($0) == wantedID }
+            if let foundPurchase { return (foundPurchase, customer) }
+        }
+        throw .missingResource("purchase")
+    }
+
+    /// Returns the response with the current state of a one-time purchase.
+    private mutating func purchaseResponse(
+        _ foundPurchase: Purchase,
+        of customer: Customer,
+        _ call: CallV2
+    ) -> HTTPMessage.Response {
+        let wantedID = call.named("purchase_id")
+        let visibleCustomer = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
+        let currentPurchase =
+            visibleCustomer.oneTimePurchases.first { Self.purchaseID($0) == wantedID }
+            ?? foundPurchase
+        return HTTPMessage.Response(
+            200,
+            json: purchase(currentPurchase, visibleCustomer, customer.currentID, call)
+        )
+    }
+
+    // MARK: Purchases of a customer
+
+    mutating func listSubscriptions(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customer = try existingCustomer(id, call)
+        var items: [(id: String, value: JSONValue)] = []
+        for purchase in customer.purchases where !purchase.isOneTime {
+            guard try call.matchesEnvironmentFilter(purchase) else { continue }
+            let customerJSON = subscription(purchase, customer, id, call)
+            items.append((Self.subscriptionID(purchase), customerJSON))
+        }
+        return try pageResponse(items, call.customerPath + "/subscriptions", call)
+    }
+
+    mutating func listPurchases(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let id = call.customerID
+        let customer = try existingCustomer(id, call)
+        var items: [(id: String, value: JSONValue)] = []
+        for bought in customer.oneTimePurchases {
+            guard try call.matchesEnvironmentFilter(bought) else { continue }
+            items.append((Self.purchaseID(bought), purchase(bought, customer, id, call)))
+        }
+        return try pageResponse(items, call.customerPath + "/purchases", call)
+    }
+
+    // MARK: Lookup and changes
 
     private func query(_ name: String, _ call: CallV2) throws(RevenueCatError) -> String {
         guard let text = call.query(name), !text.isEmpty else {
@@ -55,125 +325,6 @@ extension RevenueCatState {
             }
     }
 
-    private mutating func handleOperation(
-        _ name: V2Operation,
-        toSubscription wantedID: String,
-        _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
-        for customer in visibleCustomers(call) {
-            guard
-                let foundPurchase = customer.subscriptions.values.first(where: {
-                    Self.subscriptionID($0) == wantedID
-                })
-            else { continue }
-            let path = "\(call.projectPath)/subscriptions/\(wantedID)"
-            switch name {
-            case .listSubscriptionEntitlements:
-                return try pageResponse(
-                    entitlements(foundPurchase.entitlements, call),
-                    path + "/entitlements",
-                    call
-                )
-            case .listSubscriptionTransactions:
-                guard ["APP_STORE", "MAC_APP_STORE", "PLAY_STORE"].contains(foundPurchase.store)
-                else {
-                    throw RevenueCatError(
-                        v2: 400,
-                        "invalid_request",
-                        "Only the App Store's and Play's subscriptions have transactions here."
-                    )
-                }
-                return try pageResponse(
-                    [(foundPurchase.transactionID, Self.transaction(foundPurchase))],
-                    path + "/transactions",
-                    call
-                )
-            case .refundTransaction:
-                guard call.named("transaction_id") == foundPurchase.transactionID else {
-                    throw .missingResource("transaction")
-                }
-                guard foundPurchase.store == "PLAY_STORE" else {
-                    throw RevenueCatError(
-                        v2: 400,
-                        "invalid_request",
-                        "Only transactions of the Play Store can be refunded here."
-                    )
-                }
-                try changeStorePurchase(.refund, foundPurchase, of: customer, call)
-                let refundedPurchase = customers.all.lazy.flatMap(\.purchases)
-                    .first { $0.transactionID == foundPurchase.transactionID }
-                return HTTPMessage.Response(
-                    200,
-                    json: Self.transaction(refundedPurchase ?? foundPurchase)
-                )
-            case .getManagementURL:
-                guard foundPurchase.store == "RC_BILLING", foundPurchase.isActive(at: call.now)
-                else {
-                    throw RevenueCatError(
-                        v2: 400,
-                        "invalid_request",
-                        "Only active subscriptions of Web Billing have one."
-                    )
-                }
-                let token = Self.objectID("", wantedID + String(call.now.milliseconds))
-                return HTTPMessage.Response(
-                    200,
-                    json: [
-                        "object": "authenticated_management_url",
-                        "management_url": .string(
-                            "https://pay.rev.cat/manage/\(wantedID)?token=\(token)"
-                        ),
-                    ]
-                )
-            case .cancelSubscription, .refundSubscription:
-                let kind = name == .cancelSubscription ? StoreAction.Kind.cancel : .refund
-                try changeStorePurchase(kind, foundPurchase, of: customer, call)
-            case .getSubscription: break
-            default: throw .missingResource("resource")
-            }
-            let visibleCustomer =
-                visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
-            let currentPurchase =
-                visibleCustomer.subscriptions[foundPurchase.productID] ?? foundPurchase
-            return HTTPMessage.Response(
-                200,
-                json: subscription(currentPurchase, visibleCustomer, customer.currentID, call)
-            )
-        }
-        throw .missingResource("subscription")
-    }
-
-    private mutating func handleOperation(
-        _ name: V2Operation,
-        toPurchase wantedID: String,
-        _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
-        for customer in visibleCustomers(call) {
-            guard
-                let foundPurchase = customer.oneTimePurchases.first(where: {
-                    Self.purchaseID($0) == wantedID
-                })
-            else { continue }
-            if name == .listPurchaseEntitlements {
-                let path = "\(call.projectPath)/purchases/\(wantedID)/entitlements"
-                return try pageResponse(entitlements(foundPurchase.entitlements, call), path, call)
-            }
-            if name == .refundPurchase {
-                try changeStorePurchase(.refund, foundPurchase, of: customer, call)
-            }
-            let visibleCustomer =
-                visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
-            let currentPurchase =
-                visibleCustomer.oneTimePurchases.first { Self.purchaseID($0) == wantedID }
-                ?? foundPurchase
-            return HTTPMessage.Response(
-                200,
-                json: purchase(currentPurchase, visibleCustomer, customer.currentID, call)
-            )
-        }
-        throw .missingResource("purchase")
-    }
-
     private mutating func changeStorePurchase(
         _ kind: StoreAction.Kind,
         _ foundPurchase: Purchase,
@@ -187,65 +338,6 @@ extension RevenueCatState {
         } catch {
             throw RevenueCatError(v2: error)
         }
-    }
-
-    // MARK: Invoices
-
-    /// Returns the response to an operation of REST v2 on invoices; nil when the operation concerns
-    /// no invoice.
-    ///
-    /// The fake has invoices only for purchases in Web Billing, because the other stores issue
-    /// their own invoices.
-    mutating func handleInvoiceCall(
-        _ name: V2Operation,
-        _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response? {
-        guard [.listCustomerInvoices, .getInvoice].contains(name) else { return nil }
-        let id = call.named("customer_id")
-        let path = "\(call.projectPath)/customers/\(id.percentEncoded)/invoices"
-        let billedPurchases = try existingCustomer(id, call).purchases.filter {
-            $0.store == "RC_BILLING"
-        }
-        if name == .getInvoice {
-            let wantedID = call.named("invoice_id")
-            guard billedPurchases.contains(where: { Self.invoiceID($0) == wantedID }) else {
-                throw .missingResource("invoice")
-            }
-            return HTTPMessage.Response(
-                302,
-                fields: [
-                    HTTPMessage.Field("location", "https://pay.rev.cat/invoices/\(wantedID).pdf")
-                ],
-                body: []
-            )
-        }
-        let items = billedPurchases.map { purchase -> (id: String, value: JSONValue) in
-            let invoice = Self.invoiceID(purchase)
-            let days = catalog.product(purchase.productID).days
-            let time = purchase.purchased.milliseconds
-            return (
-                invoice,
-                [
-                    "object": "invoice", "id": .string(invoice),
-                    "total_amount": Self.revenueJSON(purchase), "issued_at": .integer(time),
-                    "paid_at": .integer(time), "invoice_url": .string("\(path)/\(invoice)/file"),
-                    "line_items": [
-                        [
-                            "object": "invoice.line_item", "quantity": 1,
-                            "product_identifier": .string(purchase.productID),
-                            "product_display_name": .string(purchase.productID),
-                            "product_duration": days.map { .string("P\($0)D") } ?? .null,
-                            "unit_amount": Self.revenueJSON(purchase),
-                        ]
-                    ],
-                ]
-            )
-        }
-        return try pageResponse(items, path, call)
-    }
-
-    private static func invoiceID(_ purchase: Purchase) -> String {
-        objectID("rcbin", purchase.transactionID)
     }
 
     // MARK: JSON of resources
@@ -273,7 +365,7 @@ extension RevenueCatState {
     ///
     /// The gross amount of a refunded purchase is zero. The store's commission is 30 %
     /// (*inferred*).
-    private static func revenueJSON(_ purchase: Purchase) -> JSONValue {
+    static func revenueJSON(_ purchase: Purchase) -> JSONValue {
         var grossRevenue = 0.0
         if case .number(let price) = purchase.priceUSD { grossRevenue = price.double ?? 0 }
         if purchase.refunded != nil { grossRevenue = 0 }

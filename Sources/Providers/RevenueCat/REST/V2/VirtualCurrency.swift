@@ -75,6 +75,36 @@ package struct IdempotentResults: Hashable, Codable, Sendable {
     }
 }
 
+extension V2Operation {
+    static let virtualCurrencyRows: [Row] = [
+        .init(
+            "GET",
+            "/projects/{project_id}/virtual_currencies",
+            .init { state, call throws(RevenueCatError) in try state.listVirtualCurrencies(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/virtual_currencies",
+            .init { state, call throws(RevenueCatError) in try state.createVirtualCurrency(call) }
+        ),
+        .init(
+            "DELETE",
+            "/projects/{project_id}/virtual_currencies/{virtual_currency_code}",
+            .init { state, call throws(RevenueCatError) in try state.deleteVirtualCurrency(call) }
+        ),
+        .init(
+            "GET",
+            "/projects/{project_id}/virtual_currencies/{virtual_currency_code}",
+            .init { state, call throws(RevenueCatError) in try state.getVirtualCurrency(call) }
+        ),
+        .init(
+            "POST",
+            "/projects/{project_id}/virtual_currencies/{virtual_currency_code}",
+            .init { state, call throws(RevenueCatError) in try state.updateVirtualCurrency(call) }
+        ),
+    ]
+}
+
 /// The operations of REST v2 on virtual currencies.
 extension RevenueCatState {
     /// Adds amounts, by currency code, to a customer's balances.
@@ -89,61 +119,66 @@ extension RevenueCatState {
         }
     }
 
-    mutating func handleCurrencyCall(
-        _ name: V2Operation,
+    func listVirtualCurrencies(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let items = (currencies ?? [:]).sorted { $0.key < $1.key }
+            .map { ($0.key, Self.currencyJSON($0.value, $0.key, call)) }
+        return try pageResponse(items, call.projectPath + "/virtual_currencies", call)
+    }
+
+    mutating func createVirtualCurrency(
         _ call: CallV2
-    ) throws(RevenueCatError) -> HTTPMessage.Response? {
-        let path = call.projectPath + "/virtual_currencies"
-        let code = call.named("virtual_currency_code")
-        switch name {
-        case .listVirtualCurrencies:
-            let items = (currencies ?? [:]).sorted { $0.key < $1.key }
-                .map { ($0.key, Self.currencyJSON($0.value, $0.key, call)) }
-            return try pageResponse(items, path, call)
-        case .createVirtualCurrency:
-            let code = try Self.code(try call.text("code"))
-            guard currencies?[code] == nil else {
-                throw RevenueCatError(
-                    v2: 409,
-                    "resource_already_exists",
-                    "The virtual currency exists already."
-                )
-            }
-            var currency = VirtualCurrency(name: "", description: nil, made: call.now)
-            try Self.updateDetails(&currency, call)
-            _ = try call.text("name")
-            currency.grants = try Self.grants(call) ?? []
-            currencies = (currencies ?? [:]).merging([code: currency]) { $1 }
-            return HTTPMessage.Response(201, json: Self.currencyJSON(currency, code, call))
-        case .getVirtualCurrency:
-            return HTTPMessage.Response(
-                200,
-                json: Self.currencyJSON(try currency(code), code, call)
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let code = try Self.code(try call.text("code"))
+        guard currencies?[code] == nil else {
+            throw RevenueCatError(
+                v2: 409,
+                "resource_already_exists",
+                "The virtual currency exists already."
             )
-        case .updateVirtualCurrency:
-            var currency = try currency(code)
-            try Self.updateDetails(&currency, call)
-            if let grants = try Self.grants(call) { currency.grants = grants }
-            currencies?[code] = currency
-            return HTTPMessage.Response(200, json: Self.currencyJSON(currency, code, call))
-        case .deleteVirtualCurrency:
-            _ = try currency(code)
-            currencies?[code] = nil
-            for customerNumber in customers.customerNumbers {
-                customers[customerNumber]?.balances?[code] = nil
-            }
-            return HTTPMessage.Response(
-                200,
-                json: [
-                    "object": "virtual_currency", "id": .string(code),
-                    "deleted_at": .integer(call.now.milliseconds),
-                ]
-            )
-        case .listVirtualCurrenciesBalances: return try balances(call)
-        case .createVirtualCurrenciesTransaction, .updateVirtualCurrenciesBalance:
-            return try adjustBalances(call)
-        default: return nil
         }
+        var currency = VirtualCurrency(name: "", description: nil, made: call.now)
+        try Self.updateDetails(&currency, call)
+        _ = try call.text("name")
+        currency.grants = try Self.grants(call) ?? []
+        currencies = (currencies ?? [:]).merging([code: currency]) { $1 }
+        return HTTPMessage.Response(201, json: Self.currencyJSON(currency, code, call))
+    }
+
+    mutating func deleteVirtualCurrency(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let code = call.named("virtual_currency_code")
+        _ = try currency(code)
+        currencies?[code] = nil
+        for customerNumber in customers.customerNumbers {
+            customers[customerNumber]?.balances?[code] = nil
+        }
+        return HTTPMessage.Response(
+            200,
+            json: [
+                "object": "virtual_currency", "id": .string(code),
+                "deleted_at": .integer(call.now.milliseconds),
+            ]
+        )
+    }
+
+    func getVirtualCurrency(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+        let code = call.named("virtual_currency_code")
+        return HTTPMessage.Response(
+            200,
+            json: Self.currencyJSON(try currency(code), code, call)
+        )
+    }
+
+    mutating func updateVirtualCurrency(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let code = call.named("virtual_currency_code")
+        var currency = try currency(code)
+        try Self.updateDetails(&currency, call)
+        if let grants = try Self.grants(call) { currency.grants = grants }
+        currencies?[code] = currency
+        return HTTPMessage.Response(200, json: Self.currencyJSON(currency, code, call))
     }
 
     private func currency(_ code: String) throws(RevenueCatError) -> VirtualCurrency {
@@ -157,8 +192,8 @@ extension RevenueCatState {
 
     /// Returns the response with a customer's balances, which an SDK on a phone reads over REST v1
     /// (*inferred* from the published SDKs).
-    mutating func virtualCurrencies(of id: String, _ call: CallV1) -> HTTPMessage.Response {
-        let customerNumber = recordActivity(id, call.now)
+    mutating func virtualCurrencies(_ call: CallV1) -> HTTPMessage.Response {
+        let customerNumber = recordActivity(call.appUserID, call.now)
         let balances = customers[customerNumber]?.balances ?? [:]
         let currencyJSON = (currencies ?? [:]).sorted { $0.key < $1.key }.map { code, currency in
             JSONObject.Member(
@@ -178,9 +213,10 @@ extension RevenueCatState {
         )
     }
 
-    private func balances(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
-        let id = call.named("customer_id")
-        let balances = customers[try customerNumber(of: id)]?.balances ?? [:]
+    func listVirtualCurrenciesBalances(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let balances = customers[try customerNumber(of: call.customerID)]?.balances ?? [:]
         let includesZeroBalances = call.query("include_empty_balances") == "true"
         let items = (currencies ?? [:]).sorted { $0.key < $1.key }.compactMap {
             code,
@@ -194,17 +230,28 @@ extension RevenueCatState {
             if let text = currency.description { currencyJSON["description"] = .string(text) }
             return (code, .object(currencyJSON))
         }
-        let path = "\(call.projectPath)/customers/\(id.percentEncoded)/virtual_currencies"
-        return try pageResponse(items, path, call)
+        return try pageResponse(items, call.customerPath + "/virtual_currencies", call)
+    }
+
+    mutating func createVirtualCurrenciesTransaction(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try adjustBalances(call)
+    }
+
+    mutating func updateVirtualCurrenciesBalance(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try adjustBalances(call)
     }
 
     /// Applies all adjustments of a customer's balances in a request, or none.
     ///
     /// No event is sent about them (RevenueCat fact sheet, section 2.2).
-    private mutating func adjustBalances(_ call: CallV2) throws(RevenueCatError)
-        -> HTTPMessage.Response
-    {
-        let customerNumber = try customerNumber(of: call.named("customer_id"))
+    private mutating func adjustBalances(
+        _ call: CallV2
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        let customerNumber = try customerNumber(of: call.customerID)
         let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
         let requestText = call.request.target + "\n" + JSONValue.object(call.body).text
         let request = Digest.sha256(Array(requestText.utf8))
@@ -237,7 +284,7 @@ extension RevenueCatState {
             amounts[member.key] = amount
         }
         changeBalances(customerNumber, amounts)
-        let response = try balances(call)
+        let response = try listVirtualCurrenciesBalances(call)
         if let key, let body = try? JSONValue(parsing: response.body) {
             if keyed == nil { keyed = IdempotentResults() }
             keyed?.saveResult(body, of: key, request)
