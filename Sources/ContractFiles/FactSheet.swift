@@ -159,8 +159,9 @@ extension FactSheet {
 }
 
 extension FactSheet.Section {
-    /// Returns the first row of this section whose name equals a given name. If there is none,
-    /// returns the first row whose name contains all words of the given name.
+    /// Returns the first row of this section whose name equals a given name.
+    ///
+    /// If there is none, returns the first row whose name contains all words of the given name.
     package func row(_ name: String) -> FactSheet.Row? {
         let words = name.split(separator: " ")
         return rows.first { $0.name == name }

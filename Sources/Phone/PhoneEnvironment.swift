@@ -86,9 +86,8 @@ package struct PhoneLaunch: Hashable, Sendable {
 }
 
 extension PhoneEnvironment {
-    /// Returns the commands, calls and page contents in the journal.
-    ///
-    /// - Parameter index: The index of the first journal entry to read.
+    /// Returns the commands, calls and page contents in the journal, from the entry with that index
+    /// on.
     package func timeline(from index: Int = 0) -> ClientTimeline {
         ClientTimeline(Array(recordedExchanges.dropFirst(index)), profile: profile)
     }

@@ -29,7 +29,9 @@ extension EventSpec {
     /// The summary of an event: its type, reason and important dates, such as "CANCELLATION
     /// CUSTOMER_SUPPORT until +20d".
     fileprivate var text: String {
-        let descriptionParts = [type, reason, environment == "SANDBOX" ? environment : nil]
+        let descriptionParts = [
+            type.rawValue, reason, environment == "SANDBOX" ? environment : nil,
+        ]
         let expirationText = isLifetime ? "forever" : expires.map { "until " + $0.contractText }
         return
             (descriptionParts + [expirationText, grace.map { "grace until " + $0.contractText }])

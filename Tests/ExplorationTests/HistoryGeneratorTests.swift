@@ -102,7 +102,7 @@ struct HistoryGeneratorTests {
 
     @Test func `every irrelevant event type is generated`() throws {
         var told: Set<String> = []
-        for script in histories(400) {
+        for script in histories(1200) {
             for operation in script.history.steps.map(\.operation) {
                 if let type = operation.type { told.insert(type) }
             }

@@ -395,7 +395,7 @@ extension EventSpec {
     /// The line of a contract that states the facts of an event, told or published.
     init(stating event: JSONObject) {
         let type = event["type"]?.string ?? ""
-        self.init(type: type, user: type == "TRANSFER" ? nil : "ada")
+        self.init(type: RevenueCatEventType(rawValue: type), user: type == "TRANSFER" ? nil : "ada")
         store = event["store"]?.string ?? store
         environment = event["environment"]?.string ?? environment
         period = event["period_type"]?.string ?? period

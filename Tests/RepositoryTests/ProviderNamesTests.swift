@@ -32,7 +32,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Conformance/Language/",
             "the grammar of contracts and profiles has keys for it, and says what they mean",
-            ["revenuecat": 9, "onesignal": 5, "firebase": 11, "purchasely": 6, "despia": 2]
+            ["revenuecat": 10, "onesignal": 5, "firebase": 11, "purchasely": 6, "despia": 2]
         ),
         NamingArea(
             "Sources/Conformance/Clauses/",

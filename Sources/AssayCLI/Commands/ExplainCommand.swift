@@ -106,6 +106,7 @@ struct ExplainCommand: AsyncParsableCommand {
     /// - Parameters:
     ///   - source: The text with the citations.
     ///   - id: The ID of the contract or clause.
+    /// - Returns: One command for each cited source.
     private func citations(of source: String, by id: String) -> [String] {
         Citation.all(in: source, by: id).map { Terminal.next(["explain"] + $0.words) }
     }

@@ -172,7 +172,7 @@ package struct SavedRunWriter: Sendable {
     }
 
     private func hasSameVerdict(_ line: String, _ evidence: CaseEvidence) -> Bool {
-        let entry = JSONValue(ifValid: Array(line.utf8), options: SavedRun.options)
+        let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
         guard let maskedEvidence = entry?.evidence(maskedProfile) else { return false }
         let (verdict, findings) = Judge.judge(evidence)
@@ -205,8 +205,9 @@ extension RunRecord.Observability {
 private struct GeneratedValues {
     private var values: Set<String> = []
 
-    /// The maximum length in bytes of a name in a contract. A longer string is not a name, and is
-    /// redacted.
+    /// The maximum length in bytes of a name in a contract.
+    ///
+    /// A longer string is not a name, and is redacted.
     private static let nameLengthMax = 40
 
     init(_ evidence: CaseEvidence) {

@@ -172,8 +172,9 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         }
     }
 
-    /// Replaces the stored notification that has the same ID. The body of the notification must be
-    /// unchanged.
+    /// Replaces the stored notification that has the same ID.
+    ///
+    /// The body of the notification must be unchanged.
     package mutating func update(_ notification: Notification) {
         notifications[notification.id] = notification
     }

@@ -1,3 +1,5 @@
+internal import Conformance
+
 /// The retry schedules of RevenueCat's webhook deliveries.
 extension RetrySchedule {
     /// The schedule after any status except 200, or no response within 60 s.

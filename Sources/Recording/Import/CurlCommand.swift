@@ -343,8 +343,7 @@ struct CurlCommand {
     /// Returns the encoded part of a multipart body for one form argument of `curl`: `name=value`,
     /// `name=@file` or `name=<file`, with optional `;type=` and `;filename=`.
     ///
-    /// - Parameter isLiteral: Whether `@`, `<` and `;` have no special meaning, as with
-    ///   `--form-string`.
+    /// In a literal argument (`--form-string`), `@`, `<` and `;` have no special meaning.
     private func formPart(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
         guard let (name, rest) = text.cut(at: "="), !name.isEmpty else {
             throw Problem("'\(text)' is not a form field", "Write the field as -F 'NAME=VALUE'.")

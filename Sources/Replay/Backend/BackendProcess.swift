@@ -151,6 +151,7 @@ package final class BackendProcess: BackendProgram {
     }
 
     /// Kills all processes in the backend's process group at once, without time for a clean exit.
+    ///
     /// Returns when the kernel has ended them.
     package func killNow() { program?.finish() }
 

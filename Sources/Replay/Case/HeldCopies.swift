@@ -182,8 +182,9 @@ extension RunExecutor {
         )
     }
 
-    /// Returns whether the webhook route responds within 10 s. Every sender waits at least this
-    /// long.
+    /// Returns whether the webhook route responds within 10 s.
+    ///
+    /// Every sender waits at least this long.
     func respondsToEvents() async -> Bool {
         let outcome = await backend.client.send(requestWithoutEvent, within: .seconds(10))
         if case .failed(.timedOut, _) = outcome { return false }

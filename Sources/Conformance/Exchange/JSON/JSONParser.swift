@@ -56,48 +56,6 @@ extension JSONValue {
     }
 
     package init?(ifValid text: String) { self.init(ifValid: Array(text.utf8)) }
-
-    /// Parses a document of another program, for which text that is not JSON is an ordinary case;
-    /// nil for such text.
-    package init?(ifValid bytes: [UInt8], options: ParseOptions = ParseOptions()) {
-        guard let value = try? JSONValue(parsing: bytes, options: options) else { return nil }
-        self = value
-    }
-
-    package init?(ifValid bytes: ArraySlice<UInt8>, options: ParseOptions = ParseOptions()) {
-        guard let value = try? JSONValue(parsing: bytes, options: options) else { return nil }
-        self = value
-    }
-
-    package init?(ifValid text: String) { self.init(ifValid: Array(text.utf8)) }
-
-    /// Parses a document of another program, for which text that is not JSON is an ordinary case;
-    /// nil for such text.
-    package init?(ifValid bytes: [UInt8], options: ParseOptions = ParseOptions()) {
-        guard let value = try? JSONValue(parsing: bytes, options: options) else { return nil }
-        self = value
-    }
-
-    package init?(ifValid bytes: ArraySlice<UInt8>, options: ParseOptions = ParseOptions()) {
-        guard let value = try? JSONValue(parsing: bytes, options: options) else { return nil }
-        self = value
-    }
-
-    package init?(ifValid text: String) { self.init(ifValid: Array(text.utf8)) }
-
-    /// Parses a document of another program, for which text that is not JSON is an ordinary case;
-    /// nil for such text.
-    package init?(ifValid bytes: [UInt8], options: ParseOptions = ParseOptions()) {
-        guard let value = try? JSONValue(parsing: bytes, options: options) else { return nil }
-        self = value
-    }
-
-    package init?(ifValid bytes: ArraySlice<UInt8>, options: ParseOptions = ParseOptions()) {
-        guard let value = try? JSONValue(parsing: bytes, options: options) else { return nil }
-        self = value
-    }
-
-    package init?(ifValid text: String) { self.init(ifValid: Array(text.utf8)) }
 }
 
 /// A recursive-descent parser for JSON in UTF-8 bytes.

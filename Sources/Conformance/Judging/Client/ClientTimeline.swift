@@ -108,7 +108,9 @@ package struct ClientTimeline: Sendable {
     /// `AppExpectation.Screen.Element`.
     package private(set) var screensByPhone: [String: JSONValue] = [:]
 
-    /// The vault key of each role. Roles are, for example, the user's ID and the lock.
+    /// The vault key of each role.
+    ///
+    /// Roles are, for example, the user's ID and the lock.
     package let keys: [PhoneChange.VaultRole: String]
 
     package init(_ record: RunRecord, profile: Profile) {

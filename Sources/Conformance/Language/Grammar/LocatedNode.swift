@@ -91,11 +91,14 @@ package struct LocatedNode: Sendable {
     }
 
     /// Returns a copy of the node's tree in which the templates of each axis are replaced by its
-    /// value. For an axis `n`, these are `{{n}}`, `{{n+1}}` and `{{n-1}}`.
+    /// value.
+    ///
+    /// For an axis `n`, these are `{{n}}`, `{{n+1}}` and `{{n-1}}`.
     ///
     /// Other templates remain.
     ///
     /// - Parameter axes: One value for each axis that the contract defines under `variants`.
+    /// - Returns: The copy, whose nodes keep their source locations.
     package func replacingAxes(_ axes: [(name: String, value: String)]) -> LocatedNode {
         switch content {
         case .scalar(let text, let isPlain):

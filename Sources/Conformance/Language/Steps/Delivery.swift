@@ -287,7 +287,7 @@ extension Step {
 extension EventSpec {
     fileprivate func redacted(by redaction: Redaction) -> EventSpec {
         var copy = self
-        copy.type = redaction.words(type)
+        copy.type = RevenueCatEventType(rawValue: redaction.words(type.rawValue))
         copy.reason = reason.map(redaction.words)
         return copy
     }

@@ -106,10 +106,7 @@ extension EventSpec {
         Field.required(
             "type",
             \.type,
-            .openWord("event type", among: types).mapped(
-                to: RevenueCatEventType.init(rawValue:),
-                from: \.rawValue
-            ),
+            typeSyntax,
             "The RevenueCat event type."
         )
         Field.optional(
@@ -152,6 +149,11 @@ extension EventSpec {
             )
         }
     }
+
+    private static let typeSyntax = Syntax<String>.openWord("event type", among: types).mapped(
+        to: { RevenueCatEventType(rawValue: $0) },
+        from: { (type: RevenueCatEventType) in type.rawValue }
+    )
 
     @FieldBuilder<EventSpec> private static var productFields: [Field<EventSpec>] {
         Field.value(

@@ -88,7 +88,7 @@ package struct EventFactory: Sendable {
             var adjustedSpec = spec
             adjustedSpec.store = "RC_BILLING"
             var item = item(adjustedSpec)
-            item.payment = .paid(Self.price, local: Self.price)
+            item.payment = .paid(Self.price, localAmount: Self.price)
             return .lifecycle(identity(spec), item, .none)
         case .paywall: return .paywall(identity(spec), paywallVisit(spec))
         }
@@ -193,9 +193,9 @@ package struct EventFactory: Sendable {
         // The family member with whom a purchase is shared pays nothing.
         if spec.isFamilyShared == true { return .paid(0, localAmount: 0) }
         return switch spec.type.facts?.payment {
-        case .charge, .price: .paid(Self.price, local: Self.price)
+        case .charge, .price: .paid(Self.price, localAmount: Self.price)
         case .refund where spec.reason == "CUSTOMER_SUPPORT":
-            .refunded(Self.price, local: Self.price)
+            .refunded(Self.price, localAmount: Self.price)
         case .refund, .noPayment, nil: .none
         }
     }

@@ -289,9 +289,7 @@ extension RevenueCatState {
         emitNewEvent(.documented(.test), .lifecycle(identity, item, .none), id: id, at: time)
     }
 
-    /// Sends a paywall event.
-    ///
-    /// - Parameter name: The name of the event, which a project may choose; nil for an impression.
+    /// Sends a paywall event with a name, which a project may choose; without a name, an impression.
     mutating func emitPaywall(_ name: String?, of customerNumber: Int, at time: Instant) {
         guard let customer = customers[customerNumber] else { return }
         let id = newEventID()
