@@ -62,6 +62,7 @@ class SchemaTests(unittest.TestCase):
             path
             for folder in ("contracts", "recordings")
             for path in sorted((ROOT / folder).rglob("*.yaml"))
+            if path.parent != ROOT / "contracts/clauses"
         ]
         self.assertGreater(len(files), 300)
         for path in files:
