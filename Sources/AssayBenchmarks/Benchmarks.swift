@@ -142,7 +142,10 @@ enum Benchmarks {
         var expectation = Expectation(responses: .statuses([200]))
         expectation.relation = .once
         let deliveries = (0..<4).map {
-            Delivery(name: "d\($0)", subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
+            Delivery(
+                name: "d\($0)",
+                subject: .event(EventSpec(type: .documented(.renewal), user: "ada"))
+            )
         }
         let contract = Contract(
             id: "x",
@@ -395,8 +398,11 @@ enum Benchmarks {
             var request = HTTPClientRequest(url: target + "/api/webhooks/revenuecat")
             request.method = .POST
             request.headers.add(name: "content-type", value: "application/json")
-            let body = factory.body(EventSpec(type: "RENEWAL", user: "ada"), name: "n\(number)")
-                .bytes
+            let body = factory.body(
+                EventSpec(type: .documented(.renewal), user: "ada"),
+                name: "n\(number)"
+            )
+            .bytes
             request.body = .bytes(ByteBuffer(bytes: body))
             let response = try await client.execute(request, timeout: .seconds(10))
             _ = try await response.body.collect(upTo: 1 << 20)

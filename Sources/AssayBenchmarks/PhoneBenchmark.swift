@@ -17,7 +17,7 @@ enum PhoneBenchmark {
         var app = AccountApp(installID: "INSTALL", receipts: [], seed: "bench", defects: [])
         var now = Instant(milliseconds: 1_790_000_000_000)
         for name in accountActions {
-            var accountAction = AccountApp.Act(name)
+            var accountAction = AccountApp.AccountAction(name)
             accountAction.email = "ada@example.com"
             accountAction.password = "secret-1"
             var call = app.begin(accountAction)

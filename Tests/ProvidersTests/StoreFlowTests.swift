@@ -60,6 +60,18 @@ private func names(_ events: [JSONObject]) -> [String] {
 struct StoreFlowTests {
     private static let day: Int64 = 86_400_000
 
+    @Test(
+        "a webhook without paywall events gets none, whatever their names are",
+        arguments: [nil, "PAYWALL_CLOSE", "PAYWALL_AUTUMN", "paywall_impression"]
+    )
+    func withoutPaywallEvents(name: String?) throws {
+        let events = try Shop().act(.paywall) { $0.type = name }
+        var webhook = WebhookConfiguration(id: "main", url: "http://127.0.0.1:1/")
+        #expect(events.count == 1 && events.allSatisfy(webhook.accepts))
+        webhook.sendsPaywallEvents = false
+        #expect(!events.contains(where: webhook.accepts))
+    }
+
     @Test func `1 and 2: purchase and renewal`() throws {
         let shop = Shop()
         let bought = try shop.act(.purchase)

@@ -127,7 +127,8 @@ package struct WebhookConfiguration: Hashable, Sendable {
         if let environment, let eventEnvironment, eventEnvironment != environment { return false }
         if let app, let eventAppID = event["app_id"]?.string, eventAppID != app { return false }
         if !types.isEmpty, !types.contains(type.rawValue) { return false }
-        if type.facts?.body == .paywall, !sendsPaywallEvents { return false }
+        // A project may choose the names of its paywall events, so the type does not show them.
+        if event["paywall_id"] != nil, !sendsPaywallEvents { return false }
         return type.documented != .temporaryEntitlementGrant || sendsTemporaryGrants
     }
 }
