@@ -251,7 +251,7 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "AssayBenchmarks",
             dependencies: [
-                "Conformance", "Phone", "Providers", "Recording",
+                "Conformance", "Phone", "Programs", "Providers", "Recording",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 
 #if canImport(Glibc)
 internal import Glibc
@@ -21,7 +22,7 @@ struct PeersBenchmark {
     private let pythonPath: String
     private let mitmdumpPath: String
     private let folder = NSTemporaryDirectory() + "assay-peers-\(UInt32.random(in: 0 ..< .max))"
-    private let backendPort = ServingBenchmark.freePort()
+    private let backendPort = Int(LoopbackPort.findFree())
 
     init(assayPath: String, benchmarkExecutable: String, scriptsFolder: String) {
         self.assayPath = assayPath
@@ -184,7 +185,7 @@ struct PeersBenchmark {
             ],
             unit: "/s"
         )
-        let port = ServingBenchmark.freePort()
+        let port = Int(LoopbackPort.findFree())
         let process = try ServingBenchmark.spawn(
             pythonPath,
             ["\(scriptsFolder)/fakes.py", "pytest-httpserver", "\(port)"]
@@ -213,7 +214,7 @@ struct PeersBenchmark {
     // MARK: Fakes
 
     private func compareFakes() throws {
-        let controlPort = ServingBenchmark.freePort()
+        let controlPort = Int(LoopbackPort.findFree())
         let servers: [(name: String, path: String, command: (Int) -> [String])] = [
             (
                 "a fake, with journal", ServingBenchmark.path,
@@ -248,7 +249,7 @@ struct PeersBenchmark {
                 (
                     server.name,
                     {
-                        let port = ServingBenchmark.freePort()
+                        let port = Int(LoopbackPort.findFree())
                         let commandArguments = server.command(port)
                         let process = try ServingBenchmark.spawn(
                             commandArguments[0],

@@ -1,5 +1,6 @@
 internal import Conformance
 internal import Foundation
+internal import Programs
 internal import Recording
 
 #if canImport(Glibc)
@@ -16,7 +17,9 @@ enum RecordingBenchmark {
     static func run(assayPath: String, benchmarkExecutable: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let (bareServerPort, proxyPort) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
+        let (bareServerPort, proxyPort) = (
+            Int(LoopbackPort.findFree()), Int(LoopbackPort.findFree())
+        )
         let server = try ServingBenchmark.spawn(
             benchmarkExecutable,
             ["bare-server"],

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 internal import Hummingbird
 internal import Logging
 
@@ -40,7 +41,7 @@ enum ServingBenchmark {
     }
 
     static func run(assayPath: String, benchmarkExecutable: String) throws {
-        let (port, controlPort) = (freePort(), freePort())
+        let (port, controlPort) = (Int(LoopbackPort.findFree()), Int(LoopbackPort.findFree()))
         let arguments = serveArguments(port, controlPort: controlPort)
         var startupSeconds: [Double] = []
         for _ in 0..<10 {
@@ -269,26 +270,6 @@ enum ServingBenchmark {
             if count > 0 { return String(decoding: buffer[..<count], as: UTF8.self) }
         }
         return ""
-    }
-
-    static func freePort() -> Int {
-        #if canImport(Glibc)
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(descriptor, $0, length)
-                _ = getsockname(descriptor, $0, &length)
-            }
-        }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     // MARK: The server that does nothing

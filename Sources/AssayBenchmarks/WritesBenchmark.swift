@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Programs
 
 #if canImport(Glibc)
 internal import Glibc
@@ -215,7 +216,7 @@ enum WritesBenchmark {
         let port: Int
 
         init(_ assayPath: String, _ party: String) throws {
-            let port = ServingBenchmark.freePort()
+            let port = Int(LoopbackPort.findFree())
             processID = try ServingBenchmark.spawn(
                 assayPath,
                 ServingBenchmark.serveArguments([party: port])

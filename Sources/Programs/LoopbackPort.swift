@@ -6,6 +6,21 @@ internal import Darwin
 
 /// Ports on the loopback addresses of this machine.
 package enum LoopbackPort {
+    /// A range of ports below the ports that systems assign automatically.
+    ///
+    /// The system could assign any other port to another program before the caller opens it.
+    private static let candidatePorts: ClosedRange<UInt16> = 15_000...31_999
+
+    /// Returns a random port that no program uses at the moment.
+    ///
+    /// If 1,000 random ports are in use, the function returns the last of them, and the program that
+    /// opens it gets the error of the system.
+    package static func findFree() -> UInt16 {
+        var port = UInt16.random(in: candidatePorts)
+        for _ in 0..<1000 where isInUse(port) { port = .random(in: candidatePorts) }
+        return port
+    }
+
     /// Returns whether a socket listens on the port at 127.0.0.1, at ::1, or at every address.
     ///
     /// Closed connections do not count. A port that the current user may not open does not count as

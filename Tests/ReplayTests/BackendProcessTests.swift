@@ -97,17 +97,6 @@ struct BackendProcessTests {
         }
     }
 
-    /// A port that is free now.
-    private static func freePort() async throws -> UInt16 {
-        let fakes = FakeRegistry(
-            journalBytesMax: 1 << 10,
-            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
-        )
-        let server = try await FakeServer(.oneSignal, fakes: fakes)
-        await server.stop()
-        return try #require(UInt16(exactly: server.port))
-    }
-
     /// Listens, and leaves a child in a session of its own that keeps the socket and heeds no
     /// signal.
     private static let holder = """
@@ -134,7 +123,7 @@ struct BackendProcessTests {
         try await withFolder { folder in
             let script = folder + "/holder.py"
             try Data(Self.holder.utf8).write(to: URL(fileURLWithPath: script))
-            let port = try await Self.freePort()
+            let port = LoopbackPort.findFree()
             var stopSettings = Profile.StopSettings()
             stopSettings.within = .milliseconds(50)
             let process = BackendProcess(
@@ -149,7 +138,7 @@ struct BackendProcessTests {
                 let isUp = try await SettleTimeout.until {
                     process.outputTail().split(separator: "\n").count == 2 * launch
                 }
-                #expect(isUp)
+                try #require(isUp, "launch \(launch): \(process.outputTail())")
                 #expect(LoopbackPort.isInUse(port))
                 await process.stop(signal == "KILL" ? .kill : .terminate)
                 #expect(!LoopbackPort.isInUse(port), "launch \(launch)")

@@ -5,12 +5,6 @@ package import Phone
 internal import Programs
 internal import Providers
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
-
 /// The servers and processes of one run: the fakes on their ports, and the backend.
 package final class ReplaySession: Sendable {
     /// The error of a session (the fakes and the backend) that could not be opened.
@@ -276,7 +270,7 @@ package final class ReplaySession: Sendable {
         folder: String
     ) -> [String: String] {
         var placeholderValues: [String: String] = [
-            "port": String(freePort()),
+            "port": String(LoopbackPort.findFree()),
             "data": folder + "/data",
         ]
         for server in servers { placeholderValues["fake.\(server.party)"] = server.baseURL }
@@ -328,40 +322,5 @@ package final class ReplaySession: Sendable {
             environment.merge(provider.environment(setup)) { first, _ in first }
         }
         return environment
-    }
-
-    /// A range of ports below the ports that systems assign automatically.
-    ///
-    /// Another program could get an automatically assigned port before the backend takes it.
-    private static let candidatePorts: Range<UInt16> = 15_000..<32_000
-
-    /// Returns a port that is free at the moment.
-    private static func freePort() -> Int {
-        for _ in 0..<100 {
-            if let port = bindPort(to: .random(in: candidatePorts)) { return port }
-        }
-        return bindPort(to: 0) ?? 0
-    }
-
-    /// Returns the number of the port if no other program uses it; port 0 selects any free port.
-    private static func bindPort(to port: UInt16) -> Int? {
-        #if canImport(Glibc)
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { Glibc.close(descriptor) }
-        #else
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        defer { Darwin.close(descriptor) }
-        #endif
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        address.sin_port = port.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        return isBound ? Int(UInt16(bigEndian: address.sin_port)) : nil
     }
 }
