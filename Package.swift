@@ -35,11 +35,28 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
-        .target(name: "Conformance", swiftSettings: strict, plugins: ["EmbedContracts"]),
+        .target(
+            name: "Values",
+            dependencies: [.product(name: "NIOConcurrencyHelpers", package: "swift-nio")],
+            swiftSettings: strict
+        ),
+        .target(name: "Grammar", dependencies: ["Values"], swiftSettings: strict),
+        .target(name: "Redaction", dependencies: ["Values"], swiftSettings: strict),
+        .target(
+            name: "Contracts",
+            dependencies: ["Grammar", "Redaction", "Values"],
+            swiftSettings: strict,
+            plugins: ["EmbedContracts"]
+        ),
+        .target(
+            name: "Judging",
+            dependencies: ["Contracts", "Grammar", "Redaction", "Values"],
+            swiftSettings: strict
+        ),
         .target(
             name: "Providers",
             dependencies: [
-                "Conformance", .product(name: "Crypto", package: "swift-crypto"),
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HashTreeCollections", package: "swift-collections"),
@@ -50,20 +67,20 @@ let package = Package(
         ),
         .target(
             name: "ContractFiles",
-            dependencies: ["Conformance", .product(name: "Yams", package: "Yams")],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", .product(name: "Yams", package: "Yams")],
             swiftSettings: strict,
             plugins: ["EmbedContracts"]
         ),
-        .target(name: "Reports", dependencies: ["Conformance"], swiftSettings: strict),
+        .target(name: "Reports", dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"], swiftSettings: strict),
         .target(
             name: "Exploration",
-            dependencies: ["Conformance", "Providers"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"],
             swiftSettings: strict
         ),
         .target(
             name: "FakeServers",
             dependencies: [
-                "Conformance", "Providers",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -78,17 +95,17 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "Programs", dependencies: ["Conformance"], swiftSettings: strict),
-        .target(name: "Browser", dependencies: ["Conformance", "Programs"], swiftSettings: strict),
+        .target(name: "Programs", dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"], swiftSettings: strict),
+        .target(name: "Browser", dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs"], swiftSettings: strict),
         .target(
             name: "Phone",
-            dependencies: ["Conformance", "Providers"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"],
             swiftSettings: strict
         ),
         .target(
             name: "Replay",
             dependencies: [
-                "Conformance", "Providers", "Exploration", "FakeServers", "Phone", "Browser",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "Exploration", "FakeServers", "Phone", "Browser",
                 "Programs",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -103,7 +120,7 @@ let package = Package(
         .target(
             name: "Recording",
             dependencies: [
-                "Conformance", "Providers", "ContractFiles", "FakeServers", "Programs", "Replay",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "ContractFiles", "FakeServers", "Programs", "Replay",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -132,7 +149,7 @@ let package = Package(
         .executableTarget(
             name: "AssayCLI",
             dependencies: [
-                "Browser", "Conformance", "Programs", "Providers", "ContractFiles", "Reports",
+                "Browser", "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs", "Providers", "ContractFiles", "Reports",
                 "Exploration", "FakeServers", "Phone", "Replay", "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -140,41 +157,41 @@ let package = Package(
         ),
         .testTarget(
             name: "ExplorationTests",
-            dependencies: ["Conformance", "ContractFiles", "Exploration", "Providers"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Exploration", "Providers"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Conformance", "Providers", "TestSupport"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Conformance", "Providers", "TestSupport"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ContractFilesTests",
-            dependencies: ["Conformance", "ContractFiles", "TestSupport"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "TestSupport"],
             resources: [.copy("Malformed")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ReportsTests",
-            dependencies: ["Conformance", "Reports", "TestSupport"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Reports", "TestSupport"],
             resources: [.copy("Golden")],
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Conformance"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
-                "Conformance", "Providers", "FakeServers", "Replay", "TestSupport",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "FakeServers", "Replay", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -184,7 +201,7 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "Conformance", "ContractFiles", "Exploration", "FakeServers",
+                "AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Exploration", "FakeServers",
                 "Phone", "Programs", "Providers", "Replay", "TestSupport",
             ],
             swiftSettings: strict
@@ -192,7 +209,7 @@ let package = Package(
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "Conformance", "ContractFiles", "Providers", "FakeServers", "Recording", "Replay",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Providers", "FakeServers", "Recording", "Replay",
                 "Reports", "TestSupport",
             ],
             swiftSettings: strict
@@ -205,13 +222,13 @@ let package = Package(
         .testTarget(
             name: "PhoneTests",
             dependencies: [
-                "Conformance", "ContractFiles", "FakeServers", "Phone", "Providers", "Replay",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "FakeServers", "Phone", "Providers", "Replay",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["AssayCLI", "Conformance", "TestSupport"],
+            dependencies: ["AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -225,7 +242,7 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "Conformance", "ContractFiles", "Phone", "ReferenceBackend", "TestSupport",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Phone", "ReferenceBackend", "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -251,7 +268,7 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "AssayBenchmarks",
             dependencies: [
-                "Conformance", "Phone", "Programs", "Providers", "Recording",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Phone", "Programs", "Providers", "Recording",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

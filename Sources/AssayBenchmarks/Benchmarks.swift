@@ -1,11 +1,14 @@
 internal import AsyncHTTPClient
-internal import Conformance
+internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Hummingbird
+internal import Judging
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Providers
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Foundation
+internal import Values
 
 /// Measures how the time of a run grows with the number of contracts, cases, journal entries and
 /// shards.

@@ -1,6 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import Phone
 internal import Providers
+internal import Values
 
 /// Runs the workflow of a user account in a simulated app, from the first launch to the deletion of
 /// the account.

@@ -1,7 +1,7 @@
-internal import Conformance
 internal import Foundation
 internal import Programs
 internal import Recording
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

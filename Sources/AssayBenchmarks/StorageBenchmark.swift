@@ -1,6 +1,7 @@
-internal import Conformance
 internal import Foundation
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Compares the cost of calls to fakes with 100 users and with 100,000 users, without a network.
 enum StorageBenchmark {

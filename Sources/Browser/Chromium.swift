@@ -1,4 +1,3 @@
-internal import Conformance
 internal import Foundation
 internal import Programs
 internal import Synchronization

@@ -1,5 +1,5 @@
-package import Conformance
 internal import Foundation
+package import Values
 
 #if canImport(Glibc)
 internal import Glibc

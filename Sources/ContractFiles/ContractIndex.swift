@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 /// The headings of the shipped contracts, such as IDs and titles.
 ///

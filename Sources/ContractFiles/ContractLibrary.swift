@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
 internal import Foundation
+package import Grammar
+internal import Values
 
 /// A set of contract files: the shipped contracts, or those of a folder.
 package struct ContractLibrary: Sendable {

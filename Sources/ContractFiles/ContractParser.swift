@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Grammar
+
+
+
 
 /// Parses contract files.
 ///

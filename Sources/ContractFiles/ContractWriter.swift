@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+internal import Grammar
+
+
+
 
 /// Writes a contract as YAML text, which `ContractParser` parses as the same contract.
 package enum ContractWriter {

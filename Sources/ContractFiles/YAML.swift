@@ -1,4 +1,5 @@
-package import Conformance
+package import Grammar
+internal import Values
 internal import Yams
 
 /// The conversion from YAML to values with source locations. No other file uses the types of the

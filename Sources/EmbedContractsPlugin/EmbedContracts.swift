@@ -4,14 +4,14 @@ import PackagePlugin
 /// A build plugin that embeds the folder `contracts` in the binary, which therefore works in any
 /// folder.
 ///
-/// The module `Conformance` gets the clauses. The module `ContractFiles` gets the shipped contracts,
+/// The module `Contracts` gets the clauses. The module `ContractFiles` gets the shipped contracts,
 /// their index, the schemas and the cited fact sheets.
 @main
 struct EmbedContracts: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let root = context.package.directoryURL.appending(path: "contracts")
         let clauseFolder = root.appending(path: "clauses").path + "/"
-        let embedsClauses = target.name == "Conformance"
+        let embedsClauses = target.name == "Contracts"
         let name = embedsClauses ? "EmbeddedClauses.swift" : "EmbeddedContracts.swift"
         let output = context.pluginWorkDirectoryURL.appending(path: name)
         var files: [URL] = []

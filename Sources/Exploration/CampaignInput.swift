@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// The input of one run of a campaign (`assay explore`): a customer history, or the history of an
 /// app on a phone.

@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 /// The capabilities of the tested backend.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Judging
+
+
+
 
 /// The signature of a failed history: the finding code and the subject of the finding.
 ///

@@ -1,5 +1,5 @@
-package import Conformance
 internal import Providers
+package import Redaction
 
 extension FakeRegistry {
     /// The secrets that are configured in the fakes: keys, tokens and signing secrets of every

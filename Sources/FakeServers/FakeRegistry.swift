@@ -1,6 +1,8 @@
-package import Conformance
+package import Contracts
 package import Providers
+package import Redaction
 internal import Synchronization
+package import Values
 
 /// The state of all fakes of one process: one journal, and separate data of the services for each
 /// namespace.

@@ -1,5 +1,5 @@
-package import Conformance
 package import Providers
+package import Values
 
 /// The fake of one provider, served on its own port.
 package final class FakeServer: Sendable {

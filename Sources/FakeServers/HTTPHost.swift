@@ -1,7 +1,8 @@
-internal import Conformance
+internal import Grammar
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

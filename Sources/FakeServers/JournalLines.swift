@@ -1,5 +1,7 @@
-package import Conformance
+internal import Grammar
 internal import Providers
+package import Redaction
+package import Values
 
 /// Converts an exchange in the journal to the JSON of the control API, with every secret replaced.
 package enum JournalLine {

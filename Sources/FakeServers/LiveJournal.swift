@@ -1,5 +1,6 @@
-package import Conformance
+internal import Grammar
 internal import Synchronization
+package import Values
 
 /// Receives everything that is written to a journal, synchronously, as part of the write.
 package protocol JournalObserver: Sendable {

@@ -1,5 +1,6 @@
 internal import NIOCore
 internal import NIOPosix
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Grammar
+internal import Values
+
+
+
 
 /// The request with which Assay checks that its own fakes respond, before it judges a backend.
 ///

@@ -1,5 +1,5 @@
-package import Conformance
 internal import Providers
+package import Values
 
 /// Sends HTTP requests to a backend.
 ///

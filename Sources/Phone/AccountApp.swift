@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+internal import Grammar
+package import Values
+
+
+
 
 /// A scripted app with user accounts, as a value.
 ///

@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+internal import Grammar
+package import Values
+
+
+
 
 /// A model of a correct app backend: registration, login and access checks.
 ///

@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 extension Profile {
     /// Returns the endpoint for one of the routes in `AppBackendPlan.routes`; nil if the profile

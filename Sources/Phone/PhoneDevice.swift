@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
+internal import Grammar
 package import Providers
+package import Values
 
 /// Applies the `phone:` steps of a contract to the fake Despia device.
 extension DespiaState {

@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+package import Judging
+package import Values
+
+
+
 
 /// The environment of an app on a phone, and the journal of its traffic.
 ///

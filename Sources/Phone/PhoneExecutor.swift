@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+package import Judging
+package import Values
+
+
+
 
 /// A component that carries out the phone steps of a contract, either with the scripted app or with
 /// a page in a real browser.

@@ -1,5 +1,6 @@
-package import Conformance
+internal import Contracts
 internal import Providers
+package import Values
 
 /// A correct app on a Despia phone, as a value: it takes inputs, such as taps and replies, and
 /// returns bridge commands and backend calls.

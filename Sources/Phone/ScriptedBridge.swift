@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// The scripted app's commands to the bridge and calls to the app's backend.
 extension ScriptedApp {

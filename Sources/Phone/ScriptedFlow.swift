@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// The execution of the scripted app's flows: one action after the other, until every flow waits or
 /// ends.

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// The scripted app's changes of the user ID: login, logout and restore (C-26 to C-32).
 extension ScriptedApp {

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
 internal import Providers
+internal import Values
 
 extension ScriptedApp {
     /// The decisions of the scripted app.

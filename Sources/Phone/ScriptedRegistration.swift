@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Values
 
 /// The scripted app's registrations at its backend.
 ///

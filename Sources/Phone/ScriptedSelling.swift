@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The scripted app's paywalls and purchases (C-16 to C-25).
 extension ScriptedApp {

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
 internal import Providers
+internal import Values
 
 /// The start of the scripted app, which determines the user of the phone and registers the user at
 /// the backend.

@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
+package import Judging
 internal import Providers
+package import Values
 
 /// Carries out phone steps with the scripted app on every phone.
 ///

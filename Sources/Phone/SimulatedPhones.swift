@@ -1,5 +1,6 @@
-package import Conformance
+package import Contracts
 package import Providers
+package import Values
 
 /// The simulated environment of an app, as one value: the phones with their store accounts, the
 /// bridge, a model of the app's backend, and the journal.

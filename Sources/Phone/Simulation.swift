@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// Runs contracts that only contain phone steps with the scripted app, in virtual time and with a
 /// model of a correct backend.

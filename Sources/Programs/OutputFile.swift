@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 #if canImport(Glibc)
 internal import Glibc

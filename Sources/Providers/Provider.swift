@@ -1,4 +1,10 @@
-package import Conformance
+package import Contracts
+internal import Grammar
+package import Redaction
+package import Values
+
+
+
 
 /// An external service that backends use and that Assay imitates with a fake.
 ///

@@ -1,4 +1,9 @@
-package import Conformance
+internal import Contracts
+package import Redaction
+package import Values
+
+
+
 
 /// The entry of a provider in `ProviderTable`.
 ///

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The table of all providers that a program knows.
 ///

@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+package import Redaction
+package import Values
+
+
+
 
 /// The state of all fakes in one namespace, as one value.
 ///

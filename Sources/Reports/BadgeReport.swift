@@ -1,4 +1,9 @@
-package import Conformance
+package import Judging
+package import Redaction
+internal import Values
+
+
+
 
 /// Renders the JSON of a status badge for a README, in the format of shields.io: a label, a message
 /// and a color.

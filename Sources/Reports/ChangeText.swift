@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 /// Renders the differences between two versions of a contract for the terminal, so that a user can
 /// decide whether each change was intended.

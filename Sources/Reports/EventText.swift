@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 extension Contract {
     /// A short summary of the event in each delivery of the contract, by the name of the delivery.

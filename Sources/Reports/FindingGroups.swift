@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
+internal import Redaction
+
+
+
 
 /// A group of cases that need attention and have the same finding code and verdict.
 struct FindingGroup {

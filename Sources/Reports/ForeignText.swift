@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// Escapes text that does not come from Assay: log lines, message bodies, headers, URLs, and names
 /// from contracts and files.

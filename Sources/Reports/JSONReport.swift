@@ -1,4 +1,10 @@
-package import Conformance
+internal import Contracts
+package import Judging
+package import Redaction
+internal import Values
+
+
+
 
 /// Renders a run as the JSON report, on whose format scripts rely (architecture page, section 6).
 package enum JSONReport {

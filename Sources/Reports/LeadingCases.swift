@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
+internal import Redaction
+
+
+
 
 /// Finds the shortest of several cases that fail with the same finding, as the case to look at
 /// first.

@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Values
 
 extension String {
     /// Returns the text as lines of at most `width` characters, broken at spaces where possible.

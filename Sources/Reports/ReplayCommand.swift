@@ -1,4 +1,7 @@
-package import Conformance
+package import Redaction
+
+
+
 
 /// The shell command that repeats a run or one of its cases.
 package struct ReplayCommand: Hashable, Redactable {

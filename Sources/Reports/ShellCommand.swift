@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Values
 
 /// A command that a user can paste into a POSIX shell.
 ///

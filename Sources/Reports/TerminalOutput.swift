@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Values
 
 /// The last filter before text reaches a terminal or a log.
 ///

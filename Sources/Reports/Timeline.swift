@@ -1,4 +1,10 @@
-package import Conformance
+package import Contracts
+package import Judging
+package import Redaction
+package import Values
+
+
+
 
 /// The timeline of a case: its exchanges (requests with their responses), one per line, with
 /// virtual times.

@@ -11,7 +11,7 @@ import yaml
 
 from serving import BINARY, ROOT
 
-GUIDE = ROOT / "Sources" / "Conformance" / "Conformance.docc" / "ContinuousIntegration.md"
+GUIDE = ROOT / "Sources" / "AssayCLI" / "Assay.docc" / "ContinuousIntegration.md"
 SCHEMAS = {
     "GitHub Actions": "vendor.github-workflows", "GitLab": "vendor.gitlab-ci",
     "CircleCI": "vendor.circle-ci", "Buildkite": "vendor.buildkite",

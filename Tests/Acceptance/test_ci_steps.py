@@ -11,7 +11,7 @@ import yaml
 
 from serving import ROOT
 
-GUIDE = ROOT / "Sources" / "Conformance" / "Conformance.docc" / "ContinuousIntegration.md"
+GUIDE = ROOT / "Sources" / "AssayCLI" / "Assay.docc" / "ContinuousIntegration.md"
 ACTION = ROOT / ".github" / "actions" / "assay"
 CODES = (0, 1, 5, 6, 70)
 # Writes what the options name, and ends as it is told to. A run that crashes may have saved nothing.

@@ -117,7 +117,7 @@ class Containers(unittest.TestCase):
         self.assertEqual(environment["REVENUECAT_API_BASE"], "http://assay:9310")
         self.assertIn(environment["REVENUECAT_WEBHOOK_AUTH"], services["fakes"]["command"])
         # 'run' leaves a service's other names away unless it is told not to.
-        for path in (PACKAGING / "compose.yaml", ROOT / "Sources/Conformance/Conformance.docc/Guides/Install.md"):
+        for path in (PACKAGING / "compose.yaml", ROOT / "Sources/AssayCLI/Assay.docc/Guides/Install.md"):
             for line in re.findall(r"docker compose run.*", path.read_text()):
                 self.assertIn("--use-aliases", line)
         # What listens for others demands a token.
@@ -188,7 +188,7 @@ class Action(unittest.TestCase):
         used = set(re.findall(r"inputs\.([\w-]+)", (ACTION / "action.yml").read_text()))
         self.assertEqual(used, set(action["inputs"]))
         # What the guide shows is valid, too.
-        guide = (ROOT / "Sources/Conformance/Conformance.docc/Guides/Install.md").read_text()
+        guide = (ROOT / "Sources/AssayCLI/Assay.docc/Guides/Install.md").read_text()
         job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide, re.S)[1])
         [step] = [s for s in job["jobs"]["assay"]["steps"] if "actions/assay" in s.get("uses", "")]
         self.assertEqual(set(step["with"]) - set(action["inputs"]), set())

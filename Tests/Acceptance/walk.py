@@ -28,7 +28,7 @@ import time
 from serving import BINARY, ROOT
 
 HERE = pathlib.Path(__file__).resolve().parent
-GUIDES = sorted((ROOT / "Sources/Conformance/Conformance.docc/Guides").glob("*.md"))
+GUIDES = sorted((ROOT / "Sources/AssayCLI/Assay.docc/Guides").glob("*.md"))
 
 # What is not typed here, and who does it.
 ELSEWHERE = {

@@ -1,7 +1,7 @@
-import Conformance
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Options that the environment may give: every twin is read, named in help, and told when it is
 /// misspelt.

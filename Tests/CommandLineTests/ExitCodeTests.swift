@@ -1,7 +1,7 @@
-import Conformance
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What a person or a script types, and what comes back: text and exit code.
 @Suite("Command line")

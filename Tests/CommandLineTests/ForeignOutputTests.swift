@@ -1,6 +1,5 @@
-import Conformance
-import TestSupport
 import Testing
+import TestSupport
 
 /// The output of a backend reaches the terminal and the log of a CI service as text.
 @Suite("Untrusted output")

@@ -13,7 +13,7 @@ import Darwin
 struct OutputTests {
     // MARK: The table of exit codes
 
-    private static let page = "Sources/Conformance/Conformance.docc/ContinuousIntegration.md"
+    private static let page = "Sources/AssayCLI/Assay.docc/ContinuousIntegration.md"
 
     /// The table that `--help` prints.
     private static func table() async throws -> [(code: Int, meaning: String)] {
@@ -44,7 +44,7 @@ struct OutputTests {
 
     @Test func `documentation pages name only exit codes from the table`() async throws {
         let codes = Set(try await Self.table().map(\.code))
-        let pages = Repository.files(below: "Sources/Conformance/Conformance.docc", ending: "md")
+        let pages = Repository.files(below: "Sources/AssayCLI/Assay.docc", ending: "md")
             .filter { !$0.path.contains("/Decisions/") && !$0.path.hasSuffix("/Changelog.md") }
         for (path, text) in pages + [("README.md", Repository.text(of: "README.md"))] {
             for match in text.matches(of: /\b[Ee]xits? (?:codes? |with )?(\d+)/) {

@@ -1,4 +1,8 @@
-import Conformance
+import Contracts
+import Values
+
+
+
 
 /// Values made up from a seed, for properties that hold for all of them.
 struct ArbitraryValues {

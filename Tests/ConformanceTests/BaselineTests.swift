@@ -1,5 +1,6 @@
-import Conformance
+import Contracts
 import Testing
+import Values
 
 /// What the twin of each relation keeps of each kind of step, and what it drops.
 ///

@@ -1,4 +1,4 @@
-import Conformance
+import Contracts
 import Testing
 
 /// The catalogue that `assay explain S-05` tells.

@@ -1,5 +1,8 @@
-import Conformance
+import Contracts
+import Judging
+import Redaction
 import Testing
+import Values
 
 /// Wire text is compared and taken apart by code points: what Swift takes for one letter may be two
 /// keys, and a sign of ASCII may be joined by the mark behind it.

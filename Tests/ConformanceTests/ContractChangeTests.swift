@@ -1,6 +1,7 @@
-import Conformance
-import TestSupport
+import Contracts
 import Testing
+import TestSupport
+import Values
 
 /// What two versions of a contract say differently: all of it, and whole.
 @Suite("Contract changes")

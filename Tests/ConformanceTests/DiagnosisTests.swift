@@ -1,4 +1,5 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
 
 /// Cause and remedy follow from the clause and the evidence, not from the code alone.

@@ -1,6 +1,8 @@
-import Conformance
-import TestSupport
+import Contracts
+import Judging
 import Testing
+import TestSupport
+import Values
 
 /// A saved run with values at the edge of their types is judged, or its line is named.
 @Suite("Edge values of saved runs")

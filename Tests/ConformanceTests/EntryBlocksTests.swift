@@ -1,6 +1,7 @@
 import Testing
+import Values
+@testable import Contracts
 
-@testable import Conformance
 
 /// The journal's storage does what an array does, across the bounds of its blocks.
 struct EntryBlocksTests {

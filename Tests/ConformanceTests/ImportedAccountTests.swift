@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Grammar
 import Testing
+import Values
 
 /// Phones and gestures in the journal: typed, and read from runs of before.
 @Suite("Entries of the journal")

@@ -1,5 +1,6 @@
-import Conformance
+import Redaction
 import Testing
+import Values
 
 @Suite("Time")
 struct InstantTests {

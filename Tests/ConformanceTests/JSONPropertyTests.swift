@@ -1,5 +1,6 @@
-import Conformance
+import Contracts
 import Testing
+import Values
 
 /// What holds for every JSON value: a thousand of each, from seeds.
 @Suite("JSON properties")

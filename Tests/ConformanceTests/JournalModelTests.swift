@@ -1,5 +1,5 @@
-import Conformance
 import Testing
+import Values
 
 /// The journal against the plainest one there could be: a list that forgets nothing.
 ///

@@ -1,5 +1,6 @@
-import Conformance
+import Grammar
 import Testing
+import Values
 
 @Suite("Journal")
 struct JournalTests {

@@ -1,4 +1,7 @@
-import Conformance
+import Judging
+
+
+
 
 extension CaseResult {
     /// What is judged from the evidence, which it keeps.

@@ -1,4 +1,4 @@
-import Conformance
+import Redaction
 import Testing
 
 @Suite("Known secret values are masked")

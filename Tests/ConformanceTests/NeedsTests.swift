@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Redaction
 import Testing
+import Values
 
 /// What a contract needs of a backend, whom it names, and what it must not share with others.
 @Suite("Required features")

@@ -1,5 +1,5 @@
-import Conformance
 import Testing
+import Values
 
 @Suite("Path names")
 struct PathNameTests {

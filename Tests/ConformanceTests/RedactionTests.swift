@@ -1,5 +1,8 @@
-import Conformance
+import Contracts
+import Grammar
+import Redaction
 import Testing
+import Values
 
 @Suite("Redaction")
 struct RedactionTests {

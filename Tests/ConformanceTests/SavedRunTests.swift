@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// A run that was written down is read as it was, whole or cut.
 @Suite("Saved runs")

@@ -1,4 +1,6 @@
-import Conformance
+import Contracts
+import Judging
+import Redaction
 import Testing
 
 /// What a run says as a whole: exit codes, clauses, grades, lists of known failures, parts.

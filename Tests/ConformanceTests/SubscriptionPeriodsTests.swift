@@ -1,4 +1,4 @@
-import Conformance
+import Contracts
 import Testing
 
 /// What happens within a period carries its dates (RevenueCat fact sheet, section 3).

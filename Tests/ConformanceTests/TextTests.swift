@@ -1,5 +1,6 @@
-import Conformance
+import Redaction
 import Testing
+import Values
 
 /// Texts that arrive from outside: forms, bridge commands, dates, spans of time, names of secrets.
 @Suite("Texts")

@@ -1,7 +1,10 @@
-import Conformance
 import ContractFiles
+import Contracts
 import Foundation
+import Grammar
+import Redaction
 import Testing
+import Values
 
 @Suite("Contract files")
 struct ContractParserTests {

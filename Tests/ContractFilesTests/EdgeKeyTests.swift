@@ -1,7 +1,9 @@
-import Conformance
 import ContractFiles
-import TestSupport
+import Contracts
+import Grammar
 import Testing
+import TestSupport
+import Values
 
 /// Edge values for every key of a contract and of a profile: each file is read or refused.
 @Suite("Contracts and profiles with values at the edge of their types", .serialized)

@@ -1,8 +1,10 @@
-import Conformance
 import ContractFiles
+import Contracts
 import Foundation
-import TestSupport
+import Judging
 import Testing
+import TestSupport
+import Values
 
 @Suite("Files generated from the grammar")
 struct GeneratedPagesTests {
@@ -11,8 +13,8 @@ struct GeneratedPagesTests {
         arguments: [
             (.contract, "contracts/contract.schema.json"),
             (.profile, "contracts/profile.schema.json"),
-            (.contract, "Sources/Conformance/Conformance.docc/ContractLanguage.md"),
-            (.profile, "Sources/Conformance/Conformance.docc/ProfileLanguage.md"),
+            (.contract, "Sources/AssayCLI/Assay.docc/ContractLanguage.md"),
+            (.profile, "Sources/AssayCLI/Assay.docc/ProfileLanguage.md"),
         ] as [(FileFormat, String)]
     )
     func isUpToDate(language: FileFormat, path: String) throws {
@@ -28,7 +30,7 @@ struct GeneratedPagesTests {
     func isPage(page: ReferencePage, name: String) throws {
         let headings = ContractLibrary.shipped.headings
         #expect(headings.count > 300)
-        try Self.check("Sources/Conformance/Conformance.docc/\(name)", page.text(headings))
+        try Self.check("Sources/AssayCLI/Assay.docc/\(name)", page.text(headings))
     }
 
     @Test func `the checked-in index matches the contracts`() throws {

@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Grammar
 import Testing
+import Values
 
 /// Makes up contracts from the grammar's shapes: whatever the table allows, it writes some day.
 ///

@@ -1,5 +1,5 @@
-import Conformance
 import ContractFiles
+import Grammar
 import Testing
 
 @Suite("Renamed words")

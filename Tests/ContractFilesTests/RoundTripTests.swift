@@ -1,5 +1,6 @@
-import Conformance
 import ContractFiles
+import Contracts
+import Grammar
 import Testing
 
 @Suite("Written contracts")

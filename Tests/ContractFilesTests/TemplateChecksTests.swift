@@ -1,5 +1,6 @@
-import Conformance
 import ContractFiles
+import Contracts
+import Grammar
 import Testing
 
 /// A template that stands for nothing is an error wherever templates may stand, at its own place.

@@ -1,7 +1,8 @@
-import Conformance
+import Contracts
 import Exploration
 import Providers
 import Testing
+import Values
 
 struct HistoryGeneratorTests {
     private static let everything = Capabilities(

@@ -1,4 +1,4 @@
-import Conformance
+import Contracts
 import Exploration
 import Testing
 

@@ -1,5 +1,6 @@
-import Conformance
+import Contracts
 import Exploration
+import Judging
 import Testing
 
 /// Lives as files, and what makes two of them one cause.

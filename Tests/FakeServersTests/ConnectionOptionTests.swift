@@ -1,9 +1,9 @@
-import Conformance
 import FakeServers
 import NIOCore
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// The options of connections: a refused one is a fault of Assay with the option's name.
 @Suite("Options of connections")

@@ -1,7 +1,7 @@
-import Conformance
 import FakeServers
 import Providers
 import Testing
+import Values
 
 @Suite("Control API: faults")
 struct ControlFaultTests {

@@ -1,6 +1,8 @@
-import Conformance
 import FakeServers
+import Grammar
 import Providers
+import Redaction
+import Values
 
 /// The control API over a world of its own, without a socket; time stands still unless it is moved.
 struct ControlFixture {

@@ -1,6 +1,7 @@
-import Conformance
 import FakeServers
+import Grammar
 import Testing
+import Values
 
 /// What holds for every operation of the control API alike: nothing that is sent is left aside.
 @Suite("Control API, every operation")

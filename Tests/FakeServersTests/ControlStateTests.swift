@@ -1,7 +1,8 @@
-import Conformance
 import FakeServers
 import Providers
+import Redaction
 import Testing
+import Values
 
 @Suite("Control API: namespaces, copies, switches and the journal")
 struct ControlStateTests {

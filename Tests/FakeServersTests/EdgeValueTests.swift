@@ -1,8 +1,9 @@
-import Conformance
 import FakeServers
+import Grammar
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Edge values for every operation of the control API, and for every part of a saved state.
 @Suite("Values at the edge of their types", .serialized)

@@ -1,9 +1,11 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
 import Replay
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 @Suite("Fakes listening on their ports")
 struct FakeServerTests {

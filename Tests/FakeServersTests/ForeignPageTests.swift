@@ -1,7 +1,9 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// Web pages that happen to be open in a browser of this machine.
 @Suite("Pages of other origins")

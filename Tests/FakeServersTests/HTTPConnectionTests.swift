@@ -1,8 +1,8 @@
-import Conformance
 import FakeServers
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What a caller may do with a connection beyond one request after the other (RFC 9110, RFC 9112).
 @Suite("Connections of a fake")

@@ -1,9 +1,9 @@
-import Conformance
 import FakeServers
 import Providers
 import Replay
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What reaches the port is not what a client library would send; the others go on all the same.
 @Suite("Hostile connections", .serialized)

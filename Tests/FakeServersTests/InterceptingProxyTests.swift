@@ -1,12 +1,13 @@
-import Conformance
+import Contracts
 import FakeServers
 import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What clients do before a proxy that stands in for the services, and what hostile ones try.
 @Suite("Intercepting proxy")

@@ -1,7 +1,8 @@
-import Conformance
 import FakeServers
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// What writes down, follows and taps a journal while a run is going on.
 @Suite("The journal while it grows")

@@ -1,7 +1,9 @@
-import Conformance
 import FakeServers
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// The page on the control port as it leaves: what a browser may do with it, and whom it is for.
 @Suite("Live page access and data")

@@ -1,5 +1,8 @@
-import Conformance
+import Contracts
+import Grammar
 import Providers
+import Redaction
+import Values
 
 /// A provider that there is not: what its type says is all that anybody is told of it.
 struct MadeUpState: Provider {

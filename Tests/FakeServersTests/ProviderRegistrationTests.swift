@@ -1,9 +1,12 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
+import Redaction
 import Replay
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// A provider is a type and one line: everything else is asked of the table.
 @Suite("A provider needs one table entry")

@@ -1,9 +1,9 @@
-import Conformance
 import FakeServers
 import Foundation
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// `assay send` to a URL: what arrives there.
 @Suite("Send")

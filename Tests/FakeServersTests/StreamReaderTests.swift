@@ -1,8 +1,9 @@
-import Conformance
 import FakeServers
+import Grammar
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Readers of `/journal/stream` that do not read.
 @Suite("Slow readers of the journal's stream")

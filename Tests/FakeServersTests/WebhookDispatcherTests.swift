@@ -1,7 +1,8 @@
-import Conformance
 import FakeServers
 import Providers
+import Redaction
 import Testing
+import Values
 
 @Suite("Webhooks on the virtual clock")
 struct WebhookDispatcherTests {

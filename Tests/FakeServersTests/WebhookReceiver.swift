@@ -1,5 +1,5 @@
-import Conformance
 import FakeServers
+import Values
 
 /// A receiver without a network: answers what it is told to, and remembers what came.
 final class WebhookReceiver: WebhookTransport {

@@ -1,9 +1,9 @@
-import Conformance
 import FakeServers
 import Foundation
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What a write costs does not depend on how many there were before.
 @Suite("The cost of a write through HTTP")

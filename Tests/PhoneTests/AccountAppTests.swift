@@ -1,7 +1,9 @@
-import Conformance
+import Contracts
+import Grammar
 import Phone
 import Providers
 import Testing
+import Values
 
 /// The account workflow with the calls of the official clients (Firebase fact sheet, section 12).
 @Suite("Account app")

@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Phone
 import Testing
+import Values
 
 /// The model of a correct backend that an app alone talks to, and plans that make it answer
 /// otherwise.

@@ -1,7 +1,8 @@
-import Conformance
+import Contracts
 import FakeServers
 import Providers
 import Testing
+import Values
 
 /// Hostile commands and odd switches: nothing crashes, nothing is lost.
 @Suite("Bridge")

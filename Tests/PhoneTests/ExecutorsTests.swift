@@ -1,7 +1,10 @@
-import Conformance
 import ContractFiles
+import Contracts
+import Grammar
+import Judging
 import Phone
 import Testing
+import Values
 
 /// Whatever a contract asks for is either carried out or refused; nothing is skipped.
 @Suite("Executors")
@@ -13,7 +16,7 @@ struct ExecutorsTests {
 
     private static func contract(
         _ steps: [Step],
-        _ expectation: Conformance.Expectation? = nil
+        _ expectation: Contracts.Expectation? = nil
     ) -> Contract {
         var contract = Contract(
             id: "cast/one",
@@ -36,9 +39,9 @@ struct ExecutorsTests {
 
     /// Something is expected of the app, and nothing of a backend.
     private static func app(_ edit: (inout AppExpectation) -> Void = { _ in })
-        -> Conformance.Expectation
+        -> Contracts.Expectation
     {
-        var expectation = Conformance.Expectation(responses: .anyOutcome)
+        var expectation = Contracts.Expectation(responses: .anyOutcome)
         var app = AppExpectation(location: SourceLocation(path: "c.yaml", line: 90, column: 3))
         edit(&app)
         expectation.app = app

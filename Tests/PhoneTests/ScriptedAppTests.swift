@@ -1,8 +1,10 @@
-import Conformance
 import ContractFiles
+import Contracts
+import Judging
 import Phone
 import Replay
 import Testing
+import Values
 
 /// The scripted app keeps every promise, and each defect breaks what it was made for.
 @Suite("Scripted app")

@@ -1,6 +1,8 @@
-import Conformance
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// Words that a caller chooses from a closed list: one that is not on it is never left aside.
 @Suite("Values of closed lists")

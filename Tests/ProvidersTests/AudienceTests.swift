@@ -1,5 +1,6 @@
-import Conformance
+import Contracts
 import Testing
+import Values
 
 @testable import Providers
 

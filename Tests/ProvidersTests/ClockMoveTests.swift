@@ -1,7 +1,7 @@
-import Conformance
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// A move of the clock costs the same for each renewal, however many it causes.
 @Suite("The cost of a move of the clock")

@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Providers
 import Testing
+import Values
 
 /// The queue of webhooks on a clock that stands still until the test moves it (RevenueCat fact
 /// sheet, sections 1.3 and 1.4; Purchasely fact sheet, section 3).

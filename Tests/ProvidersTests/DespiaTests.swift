@@ -1,6 +1,6 @@
-import Conformance
 import Providers
 import Testing
+import Values
 
 @Suite("Fake Despia runtime")
 struct DespiaTests {

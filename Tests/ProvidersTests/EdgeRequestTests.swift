@@ -1,8 +1,9 @@
-import Conformance
 import Foundation
+import Grammar
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Edge values for every operation of every fake, and the state that the requests leave behind.
 @Suite("Requests with values at the edge of their types", .serialized)

@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Providers
 import Testing
+import Values
 
 @Suite("RevenueCat events")
 struct EventFactoryTests {

@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Providers
 import Testing
+import Values
 
 /// `verify` and `send` make an event from a line of a contract, `serve` from a purchase in the
 /// store; given the same facts both tell the same thing.

@@ -1,6 +1,9 @@
-import Conformance
+import Contracts
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 @Suite("Fake OneSignal")
 struct OneSignalStateTests {

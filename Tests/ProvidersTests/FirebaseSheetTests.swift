@@ -1,6 +1,7 @@
-import Conformance
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// Requests to the fake Firebase, as an app and as an administrator make them.
 private struct FirebaseClient {

@@ -1,6 +1,8 @@
-import Conformance
+import Contracts
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// Requests that are nearly right, from a seed: every fake answers each of them, as the service
 /// would or with an error, and goes on.

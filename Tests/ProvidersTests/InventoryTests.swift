@@ -1,7 +1,8 @@
-import Conformance
+import Grammar
 import Providers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What `assay coverage` says of the fakes is what they do.
 @Suite("The inventory of the services' operations")
@@ -67,7 +68,7 @@ struct InventoryTests {
 
     @Test func `the guide to the fakes states the totals`() throws {
         let guide = Repository.text(
-            of: "Sources/Conformance/Conformance.docc/Guides/FakesForDevelopment.md"
+            of: "Sources/AssayCLI/Assay.docc/Guides/FakesForDevelopment.md"
         )
         var names: [String] = []
         for (provider, operation) in Self.operations {

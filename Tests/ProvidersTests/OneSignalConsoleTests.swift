@@ -1,7 +1,9 @@
-import Conformance
 import Foundation
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// Apps of the fake OneSignal, their keys and their segments: what no call over REST shows.
 @Suite("OneSignal's console")

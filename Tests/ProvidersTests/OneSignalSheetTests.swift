@@ -1,6 +1,7 @@
-import Conformance
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// The statements of the OneSignal fact sheet that the fake serves, by section.
 @Suite("OneSignal fact sheet")

@@ -1,6 +1,8 @@
-import Conformance
+import Contracts
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// Users, subscriptions, tags, limits and players (OneSignal fact sheet, sections 7 to 10).
 @Suite("OneSignal fact sheet: users")

@@ -1,6 +1,7 @@
-import Conformance
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// What a call costs does not depend on how many people a fake holds: counted in elements that are
 /// looked at or written, not in time.

@@ -1,5 +1,6 @@
-import Conformance
+import Grammar
 import Providers
+import Values
 
 /// One request after another to one fake, at a clock that the test moves.
 struct ProviderClient<State: Provider> {

@@ -1,6 +1,9 @@
-import Conformance
+import Contracts
+import Grammar
+import Judging
 import Providers
 import Testing
+import Values
 
 @Suite("Providers")
 struct ProviderTests {

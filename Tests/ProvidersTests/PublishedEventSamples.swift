@@ -1,7 +1,8 @@
-import Conformance
+import Contracts
 import Foundation
 import Providers
 import Testing
+import Values
 
 /// The published bodies that lie beside the repository, with their origin.
 enum PublishedSamples {

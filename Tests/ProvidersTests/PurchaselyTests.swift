@@ -1,6 +1,7 @@
-import Conformance
 import Providers
+import Redaction
 import Testing
+import Values
 
 @Suite("Fake Purchasely")
 struct PurchaselyTests {

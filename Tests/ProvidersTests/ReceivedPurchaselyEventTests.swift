@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Providers
 import Testing
+import Values
 
 /// One published Purchasely event and how the fake makes its like.
 struct PublishedPurchaselyEvent: Sendable, CustomTestStringConvertible {

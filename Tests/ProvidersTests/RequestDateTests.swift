@@ -1,6 +1,6 @@
-import Conformance
 import Providers
 import Testing
+import Values
 
 /// Dates outside 1970 to 2100 are refused in the error form of each service.
 @Suite("Dates in calls to the fakes")

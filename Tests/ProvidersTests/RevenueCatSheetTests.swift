@@ -1,6 +1,9 @@
-import Conformance
+import Contracts
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// The statements of the RevenueCat fact sheet about REST that the fake serves, by section.
 @Suite("RevenueCat fact sheet: REST")

@@ -1,6 +1,8 @@
-import Conformance
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// REST v2 of the fake RevenueCat: what its description demands and no example shows.
 ///

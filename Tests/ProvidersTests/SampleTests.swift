@@ -1,7 +1,8 @@
-import Conformance
+import Contracts
 import Foundation
 import Providers
 import Testing
+import Values
 
 @Suite(
     "Bodies against the published ones",

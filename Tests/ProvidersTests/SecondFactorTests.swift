@@ -1,6 +1,7 @@
-import Conformance
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// Second factors of the fake Firebase: what no call over REST shows.
 @Suite("Second factors")

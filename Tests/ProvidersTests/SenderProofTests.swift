@@ -1,6 +1,8 @@
-import Conformance
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 /// What a recorder recognises is what a sender can send: each is the other's inverse.
 @Suite("Proof of the sender")
@@ -8,8 +10,8 @@ struct SenderProofTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
     private static let body = Array(#"{"event": {"id": "1"}}"#.utf8)
 
-    @Test("every authorization is recognised", arguments: Delivery.Authorization.allCases)
-    func authorization(use: Delivery.Authorization) {
+    @Test("every authorization is recognised", arguments: SenderProof.Authorization.allCases)
+    func authorization(use: SenderProof.Authorization) {
         for configured in ["Bearer Abc-12", "Token xyZ"] {
             let sender = WebhookSender(
                 path: "/",
@@ -23,12 +25,12 @@ struct SenderProofTests {
     }
 
     /// A signature of another key, of another body and of another time look alike.
-    private static func told(_ use: Delivery.Signature) -> Delivery.Signature {
+    private static func told(_ use: SenderProof.Signature) -> SenderProof.Signature {
         [.otherBody, .refreshed].contains(use) ? .wrongKey : use
     }
 
-    @Test("every signature of RevenueCat is recognised", arguments: Delivery.Signature.allCases)
-    func signature(use: Delivery.Signature) {
+    @Test("every signature of RevenueCat is recognised", arguments: SenderProof.Signature.allCases)
+    func signature(use: SenderProof.Signature) {
         let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
         let request = sender.request(body: Self.body, at: Self.now, signature: use)
         let proof = sender.proof(of: request, at: Self.now)
@@ -37,8 +39,8 @@ struct SenderProofTests {
         #expect(proof == SenderProof(signature: told))
     }
 
-    @Test("every signature of Purchasely is recognised", arguments: Delivery.Signature.allCases)
-    func purchasely(use: Delivery.Signature) {
+    @Test("every signature of Purchasely is recognised", arguments: SenderProof.Signature.allCases)
+    func purchasely(use: SenderProof.Signature) {
         var sender = PurchaselySender(method: "POST", path: "/", secret: Secret("shared"))
         for sendsDeprecatedSignature in [false, true] {
             sender.sendsDeprecatedSignature = sendsDeprecatedSignature
@@ -70,7 +72,7 @@ struct SenderProofTests {
     func age(seconds: Int64) {
         let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
         let request = sender.request(body: Self.body, at: Self.now - .seconds(seconds))
-        let expected: Delivery.Signature =
+        let expected: SenderProof.Signature =
             seconds > 300 ? .stale : seconds < -300 ? .ahead : .configured
         #expect(sender.proof(of: request, at: Self.now).signature == expected)
     }

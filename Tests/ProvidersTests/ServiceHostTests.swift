@@ -1,7 +1,8 @@
-import Conformance
 import Foundation
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// Under which names the services are reached, and where that is at their fakes.
 @Suite("Hosts of services")

@@ -1,6 +1,6 @@
-import Conformance
 import Providers
 import Testing
+import Values
 
 /// The memory that the fakes' state takes is bounded by bytes, however large what was sent is.
 @Suite("Bounds of the fakes' state")

@@ -1,6 +1,7 @@
-import Conformance
+import Grammar
 import Providers
 import Testing
+import Values
 
 /// A store with one webhook that takes everything, moved by actions and by time.
 private final class Shop {

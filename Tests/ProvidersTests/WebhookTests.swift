@@ -1,6 +1,7 @@
-import Conformance
 import Providers
+import Redaction
 import Testing
+import Values
 
 @Suite("Webhook signature")
 struct WebhookSignatureTests {
@@ -37,7 +38,7 @@ struct RetryScheduleTests {
 struct WebhookSenderTests {
     private let now = Instant(milliseconds: 1_790_000_000_000)
 
-    private func field(_ use: Delivery.Authorization, of configured: String) -> String? {
+    private func field(_ use: SenderProof.Authorization, of configured: String) -> String? {
         WebhookSender(path: "/", authorization: Secret(configured), signingKey: nil)
             .request(body: [], at: now, authorization: use)[field: "authorization"]
     }
@@ -50,8 +51,8 @@ struct WebhookSenderTests {
         #expect(field(.empty, of: "abc") == "")
     }
 
-    @Test("a wrong value is never the right one", arguments: Delivery.Authorization.allCases)
-    func differs(use: Delivery.Authorization) {
+    @Test("a wrong value is never the right one", arguments: SenderProof.Authorization.allCases)
+    func differs(use: SenderProof.Authorization) {
         guard use != .configured else { return }
         for configured in ["abc", "Bearer abc", "Bearer xxx", "x", "Bearer Xyz-09"] {
             #expect(field(use, of: configured) != configured, "\(use) of \(configured)")
@@ -72,18 +73,18 @@ struct WebhookSenderTests {
         let unsigned = WebhookSender(path: "/", authorization: nil, signingKey: Secret(""))
         #expect(unsigned.request(body: body, at: now)[field: WebhookSignature.fieldName] == nil)
         let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("k"))
-        func value(_ use: Delivery.Signature) -> String? {
+        func value(_ use: SenderProof.Signature) -> String? {
             sender.request(body: body, at: now, signature: use)[field: WebhookSignature.fieldName]
         }
         let right = WebhookSignature(signing: body, key: "k", at: now.seconds).description
         #expect(value(.configured) == right)
         #expect(value(.missing) == nil)
-        for use in Delivery.Signature.allCases where use != .configured {
+        for use in SenderProof.Signature.allCases where use != .configured {
             #expect(value(use) != right, "\(use)")
         }
         #expect(
             value(.stale)?.hasPrefix(
-                "t=\(now.seconds - Delivery.Signature.timestampOffsetInSeconds),"
+                "t=\(now.seconds - SenderProof.Signature.timestampOffsetInSeconds),"
             )
                 == true
         )

@@ -1,8 +1,9 @@
-import Conformance
+import Contracts
 import FakeServers
 import Recording
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What a golden contract does not need to say.
 @Suite("Minimizing golden contracts")

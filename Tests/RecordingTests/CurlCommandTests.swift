@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Recording
 import Testing
+import Values
 
 /// Commands as people and browsers write them: the request that `curl` would have sent, or an error
 /// that says why nobody can know it.

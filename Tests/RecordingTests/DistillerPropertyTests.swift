@@ -1,6 +1,8 @@
-import Conformance
 import ContractFiles
+import Contracts
+import Judging
 import Testing
+import Values
 
 @testable import Recording
 

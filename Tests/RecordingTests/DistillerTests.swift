@@ -1,7 +1,8 @@
-import Conformance
 import ContractFiles
+import Contracts
 import Recording
 import Testing
+import Values
 
 @Suite("Distiller")
 struct DistillerTests {

@@ -1,8 +1,8 @@
-import Conformance
 import Foundation
 import Recording
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Edge values for every importer and for recordings: each file is read or refused.
 @Suite("Files with values at the edge of their types", .serialized)

@@ -1,8 +1,9 @@
-import Conformance
+import Contracts
 import Foundation
 import Recording
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Flows of mitmproxy, the examples of API descriptions, and events outside deliveries.
 @Suite("Sessions and examples of others")

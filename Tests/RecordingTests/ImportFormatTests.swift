@@ -1,6 +1,6 @@
-import Conformance
 import Recording
 import Testing
+import Values
 
 /// Files of other tools, and what is wrong with them, place by place.
 @Suite("Formats of other tools")

@@ -1,8 +1,9 @@
-import Conformance
+import Contracts
 import Foundation
 import Recording
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Laws of all importers: a recording holds what is imported, and one bad entry costs no other.
 @Suite("Imported recordings can be read again")

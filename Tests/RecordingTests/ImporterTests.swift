@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Recording
 import Testing
+import Values
 
 @Suite("Import and export")
 struct ImporterTests {

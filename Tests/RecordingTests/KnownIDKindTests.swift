@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import Recording
 import Testing
+import Values
 
 /// What becomes of each kind of value when a session is made into a contract.
 @Suite("Names for a session's values")

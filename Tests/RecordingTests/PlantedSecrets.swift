@@ -1,5 +1,8 @@
-import Conformance
+import Contracts
+import Grammar
+import Redaction
 import Testing
+import Values
 
 /// One secret in one place, as clients, stores and backends put them there.
 struct PlantedSecret: Sendable, CustomTestStringConvertible {

@@ -1,8 +1,11 @@
-import Conformance
+import Contracts
 import FakeServers
+import Judging
+import Redaction
 import Replay
 import Reports
 import Testing
+import Values
 
 /// Secrets that only a profile's own commands, variables and URLs show.
 ///
@@ -116,7 +119,7 @@ struct ProfileSecretsTests {
         needs: [],
         given: [],
         steps: [],
-        expectation: Conformance.Expectation(responses: .statuses([200])),
+        expectation: Contracts.Expectation(responses: .statuses([200])),
         location: SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
     )
 

@@ -1,10 +1,10 @@
-import Conformance
 import FakeServers
 import Foundation
 import Providers
 import Recording
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What passes through the recorder arrives as it was sent, and stands in the journal.
 @Suite("Capturing proxy")

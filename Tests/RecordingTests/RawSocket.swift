@@ -1,4 +1,3 @@
-import Conformance
 import Foundation
 
 #if canImport(Glibc)

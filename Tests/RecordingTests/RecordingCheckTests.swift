@@ -1,7 +1,7 @@
-import Conformance
 import Recording
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 @Suite("Possible secrets in a recording")
 struct RecordingCheckTests {

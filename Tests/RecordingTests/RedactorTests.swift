@@ -1,6 +1,8 @@
-import Conformance
+import Grammar
 import Recording
+import Redaction
 import Testing
+import Values
 
 @Suite("Redactor")
 struct RedactorTests {

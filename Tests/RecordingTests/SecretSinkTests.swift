@@ -1,12 +1,16 @@
-import Conformance
+import Contracts
 import FakeServers
 import Foundation
+import Grammar
+import Judging
 import Providers
 import Recording
+import Redaction
 import Replay
 import Reports
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Whatever leaves the program, by whichever way: none of the planted secrets is in it.
 @Suite("Secrets in every output")
@@ -215,7 +219,7 @@ struct SecretSinkTests {
         needs: [],
         given: [],
         steps: [],
-        expectation: Conformance.Expectation(responses: .statuses([200])),
+        expectation: Contracts.Expectation(responses: .statuses([200])),
         location: SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
     )
 

@@ -1,9 +1,8 @@
-import Conformance
 import ContractFiles
 import Foundation
 import Recording
-import TestSupport
 import Testing
+import TestSupport
 
 /// The sessions that ship: whole, without secrets, and each beside the golden contract it gives.
 @Suite("Shipped recordings")

@@ -1,7 +1,8 @@
-import Conformance
 import ContractFiles
+import Contracts
 import Recording
 import Testing
+import Values
 
 /// What a backend refused in a session is refused again by its golden, and for the same reason.
 @Suite("Refusals")
@@ -54,7 +55,7 @@ struct RefusalTests {
         var authorization: String? = right
         var proof: SenderProof?
         var accepted: SenderProof?
-        var expected: (Delivery.Authorization, Delivery.Signature)? = (.configured, .configured)
+        var expected: (SenderProof.Authorization, SenderProof.Signature)? = (.configured, .configured)
         var needs: [Feature] = []
     }
 

@@ -1,7 +1,9 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
 import Testing
+import Values
 
 @testable import Replay
 

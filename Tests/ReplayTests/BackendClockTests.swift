@@ -1,7 +1,8 @@
-import Conformance
+import Contracts
 import FakeServers
 import Providers
 import Testing
+import Values
 
 @testable import Replay
 

@@ -1,9 +1,10 @@
-import Conformance
+import Contracts
 import FakeServers
 import Foundation
 import Programs
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 @testable import Replay
 

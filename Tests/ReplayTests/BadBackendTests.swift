@@ -1,7 +1,7 @@
-import Conformance
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// Backends that no suite should have to meet: the run ends, says what it could not see, blames
 /// nobody for what it did not see, and leaves no process behind.

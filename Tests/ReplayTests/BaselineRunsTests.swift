@@ -1,6 +1,7 @@
-import Conformance
+import Contracts
 import FakeServers
 import Testing
+import Values
 
 @testable import Replay
 

@@ -1,6 +1,7 @@
 import FakeServers
 import Replay
 import Testing
+import Values
 
 /// Many scenarios wait at once, and few open their first page at once.
 @Suite struct BrowserAdmissionTests {

@@ -1,7 +1,9 @@
-import Conformance
+import Contracts
 import Exploration
+import Judging
 import Replay
 import Testing
+import Values
 
 /// What a campaign's report says beside what was found.
 struct CampaignCasesTests {

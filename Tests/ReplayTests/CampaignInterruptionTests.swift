@@ -1,4 +1,3 @@
-import Conformance
 import Exploration
 import FakeServers
 import Testing

@@ -1,4 +1,4 @@
-import Conformance
+import Judging
 import Replay
 import Testing
 

@@ -1,8 +1,10 @@
-import Conformance
+import Contracts
 import Exploration
 import FakeServers
+import Judging
 import Synchronization
 import Testing
+import Values
 
 @testable import Replay
 

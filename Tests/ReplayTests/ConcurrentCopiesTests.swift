@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 @testable import Replay
 

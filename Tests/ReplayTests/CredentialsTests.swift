@@ -1,9 +1,12 @@
-import Conformance
+import Contracts
 import FakeServers
 import Foundation
+import Grammar
 import Providers
-import TestSupport
+import Redaction
 import Testing
+import TestSupport
+import Values
 
 @testable import Replay
 

@@ -1,7 +1,6 @@
-import Conformance
 import FakeServers
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Replay
 

@@ -1,7 +1,10 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
+import Redaction
 import Testing
+import Values
 
 @testable import Replay
 

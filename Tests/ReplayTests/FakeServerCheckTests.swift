@@ -1,7 +1,7 @@
-import Conformance
 import FakeServers
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 @testable import Replay
 

@@ -1,5 +1,5 @@
-import Conformance
 import ContractFiles
+import Contracts
 import Exploration
 import Replay
 import Testing

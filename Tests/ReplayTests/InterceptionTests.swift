@@ -1,8 +1,8 @@
-import Conformance
 import FakeServers
 import Foundation
 import Replay
 import Testing
+import Values
 
 /// What brings the clients of a backend to the intercepting proxy.
 @Suite("Interception")

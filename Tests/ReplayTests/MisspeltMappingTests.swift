@@ -1,7 +1,7 @@
-import Conformance
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// A profile that maps a place which no answer has, before a backend that ignores refunds.
 @Suite("A misspelt mapping")

@@ -1,8 +1,9 @@
-import Conformance
+import Contracts
 import Exploration
 import FakeServers
 import Phone
 import Testing
+import Values
 
 @testable import Replay
 

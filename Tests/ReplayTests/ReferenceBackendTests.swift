@@ -1,9 +1,11 @@
-import Conformance
+import Contracts
 import FakeServers
 import Foundation
+import Grammar
 import Replay
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// The reference backend's own promises that no contract judges yet: accounts and registration.
 @Suite("Reference backend")

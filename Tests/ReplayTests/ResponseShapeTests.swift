@@ -1,6 +1,6 @@
-import Conformance
 import Replay
 import Testing
+import Values
 
 /// Where two answers differ in shape, and where one of them just says nothing.
 @Suite("Shapes of responses")

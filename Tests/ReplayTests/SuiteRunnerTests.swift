@@ -1,5 +1,6 @@
-import Conformance
+import Contracts
 import FakeServers
+import Judging
 import Testing
 
 @testable import Replay

@@ -1,7 +1,7 @@
-import Conformance
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// The whole path, from contract files through fakes and a real backend to the verdict.
 @Suite("The suite against the reference backend", .serialized)

@@ -1,7 +1,6 @@
-import Conformance
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// What reaches a backend is what real senders send: nothing of ours goes over the wire.
 @Suite("Requests on the wire")

@@ -1,7 +1,8 @@
-import Conformance
+import Contracts
 import Reports
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// What somebody reads who has to say whether a change was meant.
 @Suite("Full contract changes")

@@ -1,6 +1,6 @@
-import Conformance
-import TestSupport
+import Contracts
 import Testing
+import TestSupport
 
 @testable import Reports
 

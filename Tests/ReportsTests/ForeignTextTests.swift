@@ -1,6 +1,9 @@
-import Conformance
+import Contracts
+import Judging
+import Redaction
 import Reports
 import Testing
+import Values
 
 /// Text that is not ours reaches no terminal and no log processor as a command, in any report.
 @Suite("Untrusted text")

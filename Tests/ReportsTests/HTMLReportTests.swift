@@ -1,6 +1,9 @@
-import Conformance
+import Contracts
+import Judging
+import Redaction
 import Reports
 import Testing
+import Values
 
 /// The page is built from texts that strangers wrote, and opens in a browser.
 @Suite("HTML report")

@@ -1,6 +1,8 @@
-import Conformance
+import Judging
+import Redaction
 import Reports
 import Testing
+import Values
 
 /// Reports that programs read: whatever stands in them, they keep their form.
 @Suite("Reports for machines")

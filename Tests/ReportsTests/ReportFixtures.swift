@@ -1,4 +1,9 @@
-import Conformance
+import Contracts
+import Judging
+import Values
+
+
+
 
 /// Reports made by hand, so that a renderer is tested without a run.
 enum ReportFixtures {
@@ -29,7 +34,7 @@ enum ReportFixtures {
             needs: [],
             given: [],
             steps: [],
-            expectation: Conformance.Expectation(responses: .statuses([200])),
+            expectation: Contracts.Expectation(responses: .statuses([200])),
             location: location
         )
     }

@@ -1,7 +1,10 @@
-import Conformance
+import Contracts
 import Foundation
+import Judging
+import Redaction
 import Reports
 import Testing
+import Values
 
 @Suite("Reports")
 struct ReportTests {
@@ -108,7 +111,7 @@ private enum SampleReport {
             needs: [],
             given: [],
             steps: [],
-            expectation: Conformance.Expectation(responses: .statuses([200])),
+            expectation: Contracts.Expectation(responses: .statuses([200])),
             location: location
         )
     }

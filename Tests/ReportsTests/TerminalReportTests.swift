@@ -1,4 +1,6 @@
-import Conformance
+import Contracts
+import Judging
+import Redaction
 import Reports
 import Testing
 

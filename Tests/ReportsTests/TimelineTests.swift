@@ -1,6 +1,8 @@
-import Conformance
+import Contracts
+import Redaction
 import Reports
 import Testing
+import Values
 
 /// A run in lines, as a person reads it beside a failure.
 @Suite("Timeline")

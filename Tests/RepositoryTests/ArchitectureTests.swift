@@ -5,7 +5,7 @@ import Testing
 /// The page about the architecture names only types, members and paths that exist.
 @Suite("The architecture page is true")
 struct ArchitectureTests {
-    private static let page = "Sources/Conformance/Conformance.docc/Architecture.md"
+    private static let page = "Sources/AssayCLI/Assay.docc/Architecture.md"
 
     /// The words in backticks, without those inside code blocks.
     private static let quotedWords: [String] = {

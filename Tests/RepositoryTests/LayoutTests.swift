@@ -1,10 +1,9 @@
-import Conformance
 import ContractFiles
 import Foundation
 import Phone
 import ReferenceBackend
-import TestSupport
 import Testing
+import TestSupport
 
 /// The layout rules of the design, as tests; each failure says what to do.
 @Suite("Repository")
@@ -124,14 +123,14 @@ struct LayoutTests {
     }
 
     @Test func `every rule has a test and a page`() {
-        let sources = Repository.files(below: "Sources/Conformance/Judging")
+        let sources = Repository.files(below: "Sources/Judging")
         let rules = sources.filter { $0.text.contains(": Rule {") }.map {
             URL(fileURLWithPath: $0.path).deletingPathExtension().lastPathComponent
         }
         #expect(rules.count >= 5)
         let tests = Repository.files(below: "Tests/ConformanceTests/Judging").map(\.text).joined()
         let pages = Repository.files(
-            below: "Sources/Conformance/Conformance.docc/Rules",
+            below: "Sources/AssayCLI/Assay.docc/Rules",
             ending: "md"
         )
         .map(\.path)
@@ -207,7 +206,7 @@ struct LayoutTests {
     /// The tables of mistakes in the documentation name what is there, and leave no row out.
     @Test func `every known mistake names its check, or the reason for having none`() throws {
         let url = Repository.root.appendingPathComponent(
-            "Sources/Conformance/Conformance.docc/Traps.md"
+            "Sources/AssayCLI/Assay.docc/Traps.md"
         )
         let text = try String(contentsOf: url, encoding: .utf8)
         let ids = Set(ContractLibrary.shipped.contracts.flatMap { [$0.id, $0.caseID] })

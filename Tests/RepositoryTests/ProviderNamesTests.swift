@@ -30,12 +30,12 @@ struct ProviderNamesTests {
             ["revenuecat": 4, "onesignal": 3, "firebase": 3, "purchasely": 7, "despia": 0]
         ),
         NamingArea(
-            "Sources/Conformance/Language/",
+            "Sources/Contracts/Language/",
             "the grammar of contracts and profiles has keys for it, and says what they mean",
             ["revenuecat": 10, "onesignal": 5, "firebase": 11, "purchasely": 6, "despia": 2]
         ),
         NamingArea(
-            "Sources/Conformance/Clauses/",
+            "Sources/Contracts/Clauses/",
             "the catalogue has clauses of each service, and says why they are what they are",
             ["revenuecat": 8, "onesignal": 4, "firebase": 3, "purchasely": 2, "despia": 0]
         ),
@@ -188,7 +188,7 @@ struct ProviderNamesTests {
         ]
     )
     func noWireFormat(word: String) {
-        for (path, text) in Self.files where path.hasPrefix("Sources/Conformance/Judging/") {
+        for (path, text) in Self.files where path.hasPrefix("Sources/Judging/") {
             #expect(!text.contains(word), "\(path) knows '\(word)'")
         }
     }

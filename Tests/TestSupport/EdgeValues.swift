@@ -1,5 +1,6 @@
-package import Conformance
+internal import Contracts
 import Foundation
+package import Values
 
 /// Values at the edges of their types, drawn from a seed, and inputs that contain them.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// Contracts as a session leaves them, no larger than a test of what they say needs.
 package enum SmallContracts {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Browser
-internal import Conformance
 internal import ContractFiles
 internal import FakeServers
 internal import Foundation

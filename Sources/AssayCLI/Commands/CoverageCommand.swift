@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Conformance
 internal import Foundation
 internal import Providers
 internal import Reports

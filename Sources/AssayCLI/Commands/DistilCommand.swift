@@ -1,9 +1,10 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
 internal import Programs
 internal import Recording
+internal import Values
 
 struct DistilCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

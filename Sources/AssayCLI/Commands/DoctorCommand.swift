@@ -1,10 +1,12 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Judging
+internal import Programs
 internal import Replay
 internal import Reports
-internal import Programs
+internal import Values
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
+internal import Grammar
+internal import Judging
 internal import Reports
 
 struct ExplainCommand: AsyncParsableCommand {

@@ -1,11 +1,13 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
 internal import Providers
 internal import Recording
+internal import Redaction
 internal import Replay
 internal import Reports
+internal import Values
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

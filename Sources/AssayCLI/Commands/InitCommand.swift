@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import Conformance
 internal import Foundation
+internal import Redaction
 internal import Replay
 
 struct InitCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import Conformance
 internal import Foundation
+package import Judging
 internal import Providers
 internal import Reports
 

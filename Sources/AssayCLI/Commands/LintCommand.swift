@@ -1,7 +1,9 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Grammar
+internal import Values
 
 struct LintCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
 internal import Reports
+internal import Values
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

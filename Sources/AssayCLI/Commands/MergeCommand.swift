@@ -1,7 +1,7 @@
 internal import ArgumentParser
-internal import Conformance
 internal import Exploration
 internal import Foundation
+internal import Judging
 internal import Replay
 internal import Reports
 

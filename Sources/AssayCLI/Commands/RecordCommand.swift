@@ -1,12 +1,14 @@
 internal import ArgumentParser
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Programs
 internal import Providers
 internal import Recording
+internal import Redaction
 internal import Replay
 internal import Reports
-internal import Programs
+internal import Values
 
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import Conformance
 internal import Providers
+internal import Values
 
 struct ResendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

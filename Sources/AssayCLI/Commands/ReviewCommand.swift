@@ -1,10 +1,12 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Programs
 internal import Recording
 internal import Reports
+internal import Values
 
 struct ReviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,12 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Providers
+internal import Redaction
 internal import Replay
+internal import Values
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

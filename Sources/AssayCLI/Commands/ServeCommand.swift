@@ -1,11 +1,13 @@
 internal import ArgumentParser
-internal import Conformance
 internal import FakeServers
 internal import Foundation
+internal import Grammar
 internal import Programs
 internal import Providers
+internal import Redaction
 internal import Replay
 internal import Reports
+internal import Values
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,12 +1,14 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Judging
 internal import Programs
 internal import Recording
 internal import Replay
 internal import Reports
+internal import Values
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

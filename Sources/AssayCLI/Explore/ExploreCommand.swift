@@ -1,10 +1,12 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Exploration
 internal import FakeServers
 internal import Foundation
+internal import Judging
 internal import Programs
+internal import Redaction
 internal import Replay
 internal import Reports
 

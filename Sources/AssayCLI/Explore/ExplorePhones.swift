@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Browser
-internal import Conformance
 internal import Exploration
 internal import Foundation
 internal import Replay

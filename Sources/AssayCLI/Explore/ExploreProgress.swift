@@ -1,9 +1,9 @@
-internal import Conformance
 internal import Exploration
 internal import FakeServers
 internal import Foundation
 internal import Replay
 internal import Reports
+internal import Values
 
 /// Prints the progress of a campaign, and writes new histories to the corpus at once.
 final class ExploreProgress: Sendable {

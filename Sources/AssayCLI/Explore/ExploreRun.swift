@@ -1,9 +1,10 @@
-internal import Conformance
+internal import Contracts
 internal import Exploration
 internal import FakeServers
 internal import Foundation
 internal import Programs
 internal import Replay
+internal import Values
 
 /// A campaign of generated histories against one backend, from opening the ports to the result.
 struct ExploreRun: Sendable {

@@ -1,8 +1,9 @@
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Exploration
 internal import Foundation
 internal import Programs
+internal import Values
 
 /// The corpus of `assay explore`: a folder in which campaigns keep generated histories for later
 /// campaigns.

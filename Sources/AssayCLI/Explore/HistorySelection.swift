@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Exploration
+internal import Grammar
 
 /// The operations and faults that `explore --only` selects; an empty set selects all.
 struct HistorySelection: Sendable {

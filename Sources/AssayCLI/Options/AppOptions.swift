@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Browser
-internal import Conformance
+internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Phone
 
 /// The options that choose the app under test: a web page or the built-in app.

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Foundation
+internal import Values
 
 /// The `.env` file next to a profile.
 ///

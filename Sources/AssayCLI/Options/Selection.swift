@@ -1,5 +1,6 @@
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
+internal import Grammar
 internal import Phone
 
 /// The selection of cases: patterns for case IDs, contract IDs and clauses.

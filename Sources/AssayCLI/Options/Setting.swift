@@ -1,7 +1,8 @@
 internal import ArgumentParser
-internal import Conformance
 internal import FakeServers
 internal import Foundation
+internal import Grammar
+internal import Redaction
 
 /// An option that a flag, an environment variable or the profile can set.
 ///

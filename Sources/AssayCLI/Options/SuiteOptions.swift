@@ -1,7 +1,8 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Grammar
 
 /// The options of the commands that select contracts.
 struct SelectionOptions: ParsableArguments {

@@ -1,9 +1,11 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
 internal import Programs
+internal import Redaction
 internal import Replay
+internal import Values
 
 /// The options that choose the backend, and the way to start, reach and observe it.
 ///

@@ -1,7 +1,9 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
+internal import Judging
 internal import Programs
+internal import Redaction
 internal import Replay
 internal import Reports
 

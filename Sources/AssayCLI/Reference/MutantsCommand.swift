@@ -1,7 +1,9 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Grammar
+internal import Judging
 internal import Phone
 internal import ReferenceBackend
 internal import Replay

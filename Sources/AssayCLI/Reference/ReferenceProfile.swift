@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import Foundation
+internal import Redaction
 internal import ReferenceBackend
+internal import Values
 
 /// The profile (the description for Assay) of the reference backend, which is part of this program.
 enum ReferenceProfile {

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Replay
+internal import Values
 
 /// A client for the control API of a running `assay serve`.
 struct ControlClient {

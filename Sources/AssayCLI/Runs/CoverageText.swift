@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Contracts
 internal import Exploration
 internal import Replay
 internal import Reports

@@ -1,8 +1,10 @@
-internal import Conformance
+internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Providers
 internal import Replay
 internal import Reports
+internal import Values
 
 /// The run of `assay doctor --against-live`: compares the responses of a live service with the
 /// responses of its fake.

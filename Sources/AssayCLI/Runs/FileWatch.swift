@@ -1,6 +1,6 @@
-internal import Conformance
 internal import Foundation
 internal import Programs
+internal import Values
 
 /// Detects changes of the files that a run depends on by comparing two snapshots.
 struct FileWatch {

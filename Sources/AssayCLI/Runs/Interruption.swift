@@ -1,6 +1,7 @@
-internal import Foundation
 internal import FakeServers
+internal import Foundation
 internal import Programs
+internal import Values
 
 /// Handles Ctrl-C, SIGTERM and the closing of the terminal.
 ///

@@ -1,6 +1,7 @@
-internal import Conformance
 internal import Foundation
+internal import Judging
 internal import Programs
+internal import Values
 
 /// The failed cases of the last run, for `--rerun-failed`.
 ///

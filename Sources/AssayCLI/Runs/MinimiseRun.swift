@@ -1,10 +1,12 @@
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Judging
+internal import Programs
 internal import Recording
 internal import Replay
-internal import Programs
+internal import Values
 
 /// The running backends against which a golden contract is minimized.
 struct MinimiseRun: Sendable {

@@ -1,9 +1,10 @@
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import FakeServers
 internal import Foundation
 internal import Programs
 internal import Providers
+internal import Values
 
 /// The results of a search for a smaller contract, in a file, so that an interrupted search can
 /// continue.

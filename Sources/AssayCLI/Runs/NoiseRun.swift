@@ -1,9 +1,11 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Judging
+internal import Programs
 internal import Recording
 internal import Replay
-internal import Programs
+internal import Values
 
 /// Runs draft golden contracts on the recorded backend, and masks the values that change from run
 /// to run.

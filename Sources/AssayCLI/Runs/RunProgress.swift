@@ -1,8 +1,8 @@
-internal import Conformance
+internal import FakeServers
 internal import Foundation
 internal import Replay
 internal import Reports
-internal import FakeServers
+internal import Values
 
 /// Prints the progress of a run.
 ///

@@ -1,7 +1,9 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Judging
 internal import Programs
+internal import Values
 
 /// The file of `--save` while the run is in progress: a header, and a line for each case that has
 /// finished.

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// The API operations of the real services, and their support in the fakes, as `assay coverage`
 /// prints them.

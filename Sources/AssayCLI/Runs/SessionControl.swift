@@ -1,9 +1,11 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Foundation
 internal import Providers
+internal import Redaction
 internal import Replay
 internal import Reports
+internal import Values
 
 /// The control API and its web page for the fakes of a session with a backend.
 struct SessionControl {

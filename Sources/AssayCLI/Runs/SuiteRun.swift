@@ -1,11 +1,14 @@
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Judging
 internal import Phone
-internal import Providers
-internal import Replay
 internal import Programs
+internal import Providers
+internal import Redaction
+internal import Replay
+internal import Values
 
 /// A run of selected contracts against one backend, from opening the ports to the report.
 struct SuiteRun: Sendable {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
+internal import Judging
 internal import ReferenceBackend
 
 /// The names that a shell completes after the Tab key: contracts, finding codes and defects.

@@ -1,5 +1,6 @@
 internal import FakeServers
 internal import Programs
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

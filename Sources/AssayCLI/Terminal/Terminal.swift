@@ -1,9 +1,10 @@
-internal import Conformance
 internal import FakeServers
 internal import Foundation
 internal import Programs
+internal import Redaction
 internal import Replay
 internal import Reports
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

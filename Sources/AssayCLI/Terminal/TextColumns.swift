@@ -1,4 +1,3 @@
-internal import Conformance
 internal import Replay
 internal import Reports
 

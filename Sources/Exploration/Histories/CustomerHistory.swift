@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// A generated customer history: a few users, their operations, and the faults of the event
 /// deliveries.

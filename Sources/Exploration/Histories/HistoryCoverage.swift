@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// The situations that generated histories have covered, with the number of histories for each
 /// situation.

@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 /// A fault in the delivery of a webhook event.
 ///

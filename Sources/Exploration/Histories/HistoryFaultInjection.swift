@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// Adds faults to the deliveries of a generated history.
 extension HistoryGenerator {

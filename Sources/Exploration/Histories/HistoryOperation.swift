@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 /// One operation of a generated customer history: an action of a user, a store or a developer, or
 /// the passing of time.

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// Rules of real stores that the simulated stores do not enforce.
 ///

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 extension CustomerHistory {
     /// Smaller variants of a failed history, the smallest first: without the last steps, without

@@ -1,5 +1,3 @@
-internal import Conformance
-
 extension CustomerHistory {
     /// The title of the history in words, such as `Ada buys, cancels, buys; delivered after later
     /// events`.

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// The state that a backend must return for a user at the end of a history.
 ///

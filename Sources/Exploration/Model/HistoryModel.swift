@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// A model of the stores, RevenueCat and the users in a generated customer history.
 ///

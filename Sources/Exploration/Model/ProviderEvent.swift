@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+internal import Values
+
+
+
 
 /// A webhook event that RevenueCat or Purchasely sends in a generated history.
 package enum ProviderEvent: Hashable, Sendable {

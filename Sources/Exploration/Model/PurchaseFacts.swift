@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
 
 /// Facts about the users' purchases in a history that the simulated stores do not record.

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// The state of a user's purchase of a product, with the names of RevenueCat's published life
 /// cycles.

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// A model of the Purchasely subscriptions in a generated customer history.
 ///

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// All state transitions that the simulated stores allow for the purchases of one user, by store.
 ///

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// The kind of ID by which the backend knows each user in a generated history.
 ///

@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Values
+
+
+
 
 /// One expectation about the state after a phone's history, in the form that contracts use.
 struct PhoneExpectation {

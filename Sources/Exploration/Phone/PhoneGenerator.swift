@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+internal import Values
+
+
+
 
 /// Generates histories of an app on a phone, with a preference for situations that few earlier
 /// histories covered.

@@ -1,4 +1,7 @@
-package import Conformance
+package import Contracts
+
+
+
 
 /// A generated history of an app on a phone, starting before the first launch of the app.
 ///

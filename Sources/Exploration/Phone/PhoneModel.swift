@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Values
+
+
+
 
 /// A model of a correct app on a phone.
 ///
@@ -405,7 +410,7 @@ struct PhoneModel: Sendable {
             guard !hasLaunched else { return false }
             history = change.history ?? history
             if let text = change.vault[.id] {
-                vaultUser = TemplateValues.users(in: [text]).first
+                vaultUser = Template.users(in: [text]).first
             }
             if let lock = change.vault[.lock] { isIdentityLocked = lock == "true" }
             if change.installID != nil { mayEffectsBeMissing = true }

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+internal import Values
+
+
+
 
 /// A sequence of user actions in an app on a phone, written as contracts: one contract with all
 /// expectations, and one for each single expectation.

@@ -1,5 +1,8 @@
-package import Conformance
+internal import Contracts
+internal import Grammar
 internal import Providers
+package import Redaction
+package import Values
 
 /// The control API at `/assay/v1`, through which a person, a test or the command line operates the
 /// fakes.

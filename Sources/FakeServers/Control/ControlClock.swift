@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// Operations of the control API on the virtual clock of a namespace.
 extension ControlRoute {

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// Operations of the control API on the deliveries of webhook events to the backend.
 extension ControlRoute {

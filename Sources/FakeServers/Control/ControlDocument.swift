@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// Creates the OpenAPI 3.1 document of the control API.
 extension [ControlRoute] {

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Operations of the control API on planned faults: the responses of a fake to its next calls.
 extension ControlRoute {

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Operations of the control API that read the journal, page by page or as a stream.
 extension ControlRoute {

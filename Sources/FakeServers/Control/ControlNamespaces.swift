@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Providers
+internal import Values
 
 /// Operations of the control API on namespaces and their user IDs.
 extension ControlRoute {

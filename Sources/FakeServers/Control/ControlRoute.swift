@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// An operation of the control API.
 ///

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import NIOPosix
+internal import Values
 
 /// Serves the control API on its own port.
 package final class ControlServer: Sendable {

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// Operations of the control API that list the subscribers of all providers.
 extension ControlRoute {

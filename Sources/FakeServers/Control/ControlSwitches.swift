@@ -1,5 +1,7 @@
-package import Conformance
+internal import Contracts
+internal import Grammar
 internal import Providers
+package import Values
 
 /// Operations of the control API on the switches that change the behavior of the fakes.
 extension ControlRoute {

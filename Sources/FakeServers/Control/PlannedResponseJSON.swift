@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// The spelling of a planned response of a fake in the JSON of the control API.
 ///

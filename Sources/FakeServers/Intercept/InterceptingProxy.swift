@@ -1,6 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 package import Providers
+internal import Values
 
 /// A proxy between a backend and the network.
 ///

@@ -1,3 +1,5 @@
+internal import Values
+
 /// A call of the backend under test that the intercepting proxy refused, or that failed because of
 /// the backend's HTTP client.
 package struct InterceptionRefusal: Hashable, Sendable {

@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Grammar
 internal import NIOSSL
 internal import Providers
+internal import Redaction
+internal import Values
 
 /// Routes an intercepted call to the fake of its service, or refuses it.
 final class InterceptionRouter: Sendable {

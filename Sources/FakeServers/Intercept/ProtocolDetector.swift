@@ -1,8 +1,8 @@
-internal import Conformance
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 internal import NIOTLS
+internal import Values
 
 /// The first channel handler of a connection to the intercepting proxy.
 ///

@@ -1,5 +1,6 @@
-package import Conformance
+internal import Grammar
 internal import Providers
+package import Values
 
 /// The script that simulates the Despia runtime for a web page in a browser (Despia fact sheet,
 /// section 7.1).

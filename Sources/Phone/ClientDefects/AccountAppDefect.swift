@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Contracts
 
 extension AccountApp {
     /// A built-in defect of the scripted app with accounts.

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// A function that replaces one of the scripted app's decisions with the wrong decision of a
 /// defect.

@@ -1,4 +1,3 @@
-internal import Conformance
 internal import Providers
 
 /// Defects of the scripted app in changes of the user ID: login, logout and restore.

@@ -1,4 +1,4 @@
-internal import Conformance
+internal import Values
 
 /// Defects of the scripted app in paywalls and access to paid content.
 extension ClientDefect {

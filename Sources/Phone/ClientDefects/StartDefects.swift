@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
 internal import Providers
+internal import Values
 
 /// Defects of the scripted app in its start, its bridge commands and its registrations.
 extension ClientDefect {

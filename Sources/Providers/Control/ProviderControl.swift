@@ -1,4 +1,9 @@
-package import Conformance
+internal import Contracts
+internal import Grammar
+package import Values
+
+
+
 
 /// An operation on the fake of one provider in the control API (`/assay/v1`).
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Grammar
+package import Values
+
+
+
 
 /// A group of a fake's switches (settings).
 ///

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// The control API's operations on the simulated phones of the fake Despia runtime.
 extension DespiaState {

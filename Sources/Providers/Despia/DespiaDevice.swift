@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// The switches of the fake Despia runtime.
 ///

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Operations with which users and tests read and change simulated phones: `GET`, `PATCH` and
 /// `POST /device/…`.

@@ -1,4 +1,8 @@
-package import Conformance
+package import Redaction
+package import Values
+
+
+
 
 extension DespiaState: Provider {
     package static let party = Exchange.Party.despia

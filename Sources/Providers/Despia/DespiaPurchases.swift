@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// Paywalls and purchases on a simulated phone, and the RevenueCat session to which they belong
 /// (Despia fact sheet, sections 4 and 6).

@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
 package import DequeModule
+internal import Grammar
+package import Values
 
 /// The fake Despia runtime: simulated phones, the accounts that they share, and the commands of the
 /// bridge over HTTP.

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Operations of the fake Firebase that read, change and delete accounts, one or many (Firebase
 /// fact sheet, sections 4.8 to 4.12).

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Grammar
+internal import Values
+
+
+
 
 /// The page of the Firebase emulator that a link in an email opens, `GET /emulator/action`
 /// (Firebase fact sheet, section 7).

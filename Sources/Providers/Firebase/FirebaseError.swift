@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// An error response of the fake Firebase, in the format of Google's APIs (Firebase fact sheet,
 /// sections 2.4 and 5).

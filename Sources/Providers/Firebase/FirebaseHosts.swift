@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The host names of Firebase Auth, and the requests to them that do not concern the accounts of a
 /// project.

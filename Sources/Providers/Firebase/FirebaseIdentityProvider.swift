@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Sign-in with an identity provider such as Google, and linking of its account to a user (Firebase
 /// fact sheet, section 4.3).

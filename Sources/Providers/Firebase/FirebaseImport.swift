@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The operation of the fake Firebase that imports many accounts in one call (Firebase fact sheet,
 /// section 4.12).

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// An operation of the Identity Toolkit or of the secure token service, with its handler (Firebase
 /// fact sheet, section 1).

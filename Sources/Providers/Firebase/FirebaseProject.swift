@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The accounts of one Firebase project or of one of its tenants, with the indexes that lookups
 /// need.

@@ -1,4 +1,8 @@
-package import Conformance
+package import Redaction
+package import Values
+
+
+
 
 extension FirebaseState: Provider {
     package static let party = Exchange.Party.firebase

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Operations that enroll second factors and sign in with them (Identity Platform's reference, v2
 /// *accounts*).

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Operations with which users sign up and sign in (Firebase fact sheet, sections 4.1, 4.2, 4.4 and
 /// 4.7).

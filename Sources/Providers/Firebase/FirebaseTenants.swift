@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Operations on tenants, which are separate groups of accounts in a project (Identity Platform's
 /// reference, v2 *projects.tenants*).

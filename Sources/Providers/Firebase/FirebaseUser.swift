@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The record of a user in the fake Firebase (Firebase fact sheet, section 3).
 package struct FirebaseUser: Hashable, Codable, Sendable {

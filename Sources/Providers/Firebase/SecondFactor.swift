@@ -1,5 +1,5 @@
-package import Conformance
 internal import Crypto
+package import Values
 
 /// A second step of a sign-in with a code.
 ///

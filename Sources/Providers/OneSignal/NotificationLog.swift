@@ -1,5 +1,5 @@
-package import Conformance
 internal import DequeModule
+package import Values
 
 /// The notifications (messages) of one OneSignal app.
 ///

@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Values
+
+
+
 
 /// Operations on live activities and custom events, and reports from devices (OneSignal's API
 /// description).

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The users and devices of one OneSignal app.
 package struct OneSignalApp: Hashable, Sendable {

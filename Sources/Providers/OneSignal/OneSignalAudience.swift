@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Functions that find the intended recipients of a message and the devices that it reaches
 /// (OneSignal fact sheet, sections 3 and 4).

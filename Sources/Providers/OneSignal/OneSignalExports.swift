@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Values
+
+
+
 
 /// Operations that report about messages and users: history, exports and outcomes (OneSignal's API
 /// description).

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 extension OneSignalState {
     package static var liveReadPlan: LiveReadPlan? {

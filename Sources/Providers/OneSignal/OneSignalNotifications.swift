@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Values
+
+
+
 
 /// Operations that create, show and cancel notifications (OneSignal fact sheet, sections 3 to 6).
 extension OneSignalState {

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// An operation of OneSignal's REST API (OneSignal's API description; OneSignal fact sheet,
 /// sections 3 to 10).

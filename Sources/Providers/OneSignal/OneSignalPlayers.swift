@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Values
+
+
+
 
 /// The old OneSignal API, in which a device is a player.
 ///

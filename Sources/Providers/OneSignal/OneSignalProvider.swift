@@ -1,4 +1,9 @@
-package import Conformance
+internal import Contracts
+package import Redaction
+package import Values
+
+
+
 
 extension OneSignalState: Provider {
     package static let party = Exchange.Party.oneSignal

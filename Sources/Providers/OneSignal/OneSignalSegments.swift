@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// Operations on segments, which are named audiences (OneSignal's API description, *Segments*).
 extension OneSignalState {

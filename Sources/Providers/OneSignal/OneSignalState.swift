@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+package import Redaction
+package import Values
+
+
+
 
 /// The fake OneSignal: notifications, users, subscriptions, and the old players API.
 ///

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// Operations on subscriptions, through which messages reach users (OneSignal fact sheet, section
 /// 7).

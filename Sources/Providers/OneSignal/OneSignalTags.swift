@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// Operations on tags and other properties of users, in the current and in the old API (OneSignal
 /// fact sheet, section 8).

@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Values
+
+
+
 
 /// Operations on templates of messages (OneSignal's API description, *Templates*).
 extension OneSignalState {

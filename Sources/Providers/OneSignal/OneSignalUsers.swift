@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// Operations on users and their aliases (OneSignal fact sheet, section 7).
 extension OneSignalState {

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// A parser for the dates that the member `send_after` of a message accepts (OneSignal fact sheet,
 /// section 3).

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The fake Purchasely's operations for actions of users and stores (Purchasely fact sheet, section
 /// 4).

@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Redaction
+internal import Values
+
+
+
 
 /// The control API's operations on the fake Purchasely.
 extension PurchaselyState {

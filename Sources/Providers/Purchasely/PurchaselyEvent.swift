@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The facts of a Purchasely event, before they are encoded.
 ///

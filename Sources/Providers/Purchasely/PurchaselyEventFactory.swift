@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// A factory for the Purchasely events that a contract describes.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Redaction
+package import Values
+
+
+
 
 extension PurchaselySender {
     /// The largest age of a signature that a receiver accepts, in seconds.
@@ -18,7 +22,7 @@ extension PurchaselySender {
         in request: HTTPMessage.Request,
         _ key: String,
         at now: Instant
-    ) -> Delivery.Signature {
+    ) -> SenderProof.Signature {
         guard let code = request[field: PurchaselySignature.fieldName] else {
             let hasDeprecatedSignature =
                 request[field: PurchaselySignature.deprecatedFieldName] != nil

@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+package import Redaction
+package import Values
+
+
+
 
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely

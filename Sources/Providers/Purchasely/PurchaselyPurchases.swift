@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The fake Purchasely's operations that create purchases and transfer them to another owner
 /// (Purchasely fact sheet, section 7).

@@ -1,4 +1,9 @@
-package import Conformance
+internal import Grammar
+package import Redaction
+package import Values
+
+
+
 
 /// The sender of Purchasely's webhooks.
 ///
@@ -19,7 +24,7 @@ package struct PurchaselySender: Sendable {
     package func request(
         body: [UInt8],
         at now: Instant,
-        signature variant: Delivery.Signature = .configured
+        signature variant: SenderProof.Signature = .configured
     ) -> HTTPMessage.Request {
         let fields =
             [
@@ -36,7 +41,7 @@ package struct PurchaselySender: Sendable {
         of body: [UInt8],
         _ key: String,
         at now: Instant,
-        _ variant: Delivery.Signature
+        _ variant: SenderProof.Signature
     ) -> [HTTPMessage.Field] {
         func code(_ body: [UInt8], _ timestamp: String, _ key: String = key) -> String {
             PurchaselySignature.code(of: body, timestamp: timestamp, secret: key)
@@ -48,8 +53,8 @@ package struct PurchaselySender: Sendable {
             ]
         }
         let currentTimestamp = String(now.seconds)
-        let staleTimestamp = String(now.seconds - Delivery.Signature.timestampOffsetInSeconds)
-        let ahead = String(now.seconds + Delivery.Signature.timestampOffsetInSeconds)
+        let staleTimestamp = String(now.seconds - SenderProof.Signature.timestampOffsetInSeconds)
+        let ahead = String(now.seconds + SenderProof.Signature.timestampOffsetInSeconds)
         let deprecatedField = HTTPMessage.Field(
             PurchaselySignature.deprecatedFieldName,
             PurchaselySignature.deprecatedCode(timestamp: currentTimestamp, secret: key)

@@ -1,4 +1,7 @@
-package import Conformance
+package import Redaction
+
+
+
 
 /// The switches of the fake Purchasely.
 package struct PurchaselySettings: Hashable, Codable, Sendable {

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The fake Purchasely: the subscriptions of anonymous and signed-in users, and the events about
 /// these subscriptions.

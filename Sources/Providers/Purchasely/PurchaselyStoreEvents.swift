@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Functions that create the events about the fake Purchasely's subscriptions.
 ///

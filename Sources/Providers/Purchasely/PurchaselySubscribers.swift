@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 extension PurchaselyState {
     package func subscribers(at now: Instant) -> [SubscriberSummary] {

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// A table of all subscriptions in the fake Purchasely, by subscription ID.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Values
+
+
+
 
 /// RevenueCat's record of a purchase: the latest state of one product of a customer.
 package struct Purchase: Hashable, Codable, Sendable {

@@ -1,4 +1,9 @@
-package import Conformance
+internal import Contracts
+internal import Grammar
+package import Values
+
+
+
 
 /// RevenueCat's OneSignal integration, which writes tags of a OneSignal user after each event.
 ///

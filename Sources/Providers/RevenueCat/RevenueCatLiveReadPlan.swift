@@ -1,5 +1,3 @@
-internal import Conformance
-
 extension RevenueCatState {
     /// Instructions for reading a live RevenueCat project without changing it.
     ///

@@ -1,4 +1,10 @@
-package import Conformance
+internal import Contracts
+internal import Grammar
+package import Redaction
+package import Values
+
+
+
 
 extension RevenueCatState: Provider {
     package static let party = Exchange.Party.revenueCat

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// The retry schedules of RevenueCat's webhook deliveries.
 extension RetrySchedule {

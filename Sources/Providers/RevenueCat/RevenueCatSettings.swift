@@ -1,4 +1,9 @@
-package import Conformance
+internal import Contracts
+package import Redaction
+package import Values
+
+
+
 
 /// The switches of the fake RevenueCat.
 ///

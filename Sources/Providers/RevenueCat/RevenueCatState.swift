@@ -1,4 +1,8 @@
-package import Conformance
+package import Redaction
+package import Values
+
+
+
 
 /// The fake RevenueCat: customers with their IDs and purchases, the store model, and the REST API.
 ///

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 extension RevenueCatState {
     package func subscribers(at now: Instant) -> [SubscriberSummary] {

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Values
+
+
+
 
 /// An action of a customer, a store or a developer at the fake RevenueCat.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Redaction
+package import Values
+
+
+
 
 extension WebhookSender {
     /// The largest age of a signature that a receiver accepts, in seconds.
@@ -17,9 +21,9 @@ extension WebhookSender {
         )
     }
 
-    private func authorizationVariant(of request: HTTPMessage.Request) -> Delivery.Authorization {
+    private func authorizationVariant(of request: HTTPMessage.Request) -> SenderProof.Authorization {
         let receivedProof = request[field: "authorization"]
-        return Delivery.Authorization.allCases.first { authorizationValue($0) == receivedProof }
+        return SenderProof.Authorization.allCases.first { authorizationValue($0) == receivedProof }
             ?? .wrong
     }
 
@@ -27,7 +31,7 @@ extension WebhookSender {
         of request: HTTPMessage.Request,
         _ key: Secret,
         at now: Instant
-    ) -> Delivery.Signature {
+    ) -> SenderProof.Signature {
         guard let text = request[field: WebhookSignature.fieldName] else { return .missing }
         guard let receivedProof = WebhookSignature(text) else { return .malformed }
         // A signature with another key cannot be distinguished from a signature of another body.

@@ -1,4 +1,9 @@
-package import Conformance
+internal import Grammar
+package import Redaction
+package import Values
+
+
+
 
 /// The sender of RevenueCat's webhooks.
 ///
@@ -22,8 +27,8 @@ package struct WebhookSender: Sendable {
         method: String = "POST",
         body: [UInt8],
         at now: Instant,
-        authorization variant: Delivery.Authorization = .configured,
-        signature: Delivery.Signature = .configured
+        authorization variant: SenderProof.Authorization = .configured,
+        signature: SenderProof.Signature = .configured
     ) -> HTTPMessage.Request {
         var fields = [
             HTTPMessage.Field("content-type", "application/json"),
@@ -40,7 +45,7 @@ package struct WebhookSender: Sendable {
 
     /// Returns the value of the `Authorization` header for a correct or a deliberately wrong
     /// delivery; nil to send no such header.
-    func authorizationValue(_ variant: Delivery.Authorization) -> String? {
+    func authorizationValue(_ variant: SenderProof.Authorization) -> String? {
         guard let configured = authorization?.exposed else { return nil }
         let authorizationParts = configured.split(
             separator: " ",
@@ -72,7 +77,7 @@ package struct WebhookSender: Sendable {
     }
 
     private func signatureValue(
-        _ variant: Delivery.Signature,
+        _ variant: SenderProof.Signature,
         body: [UInt8],
         at now: Instant
     ) -> String? {
@@ -80,7 +85,7 @@ package struct WebhookSender: Sendable {
         func sign(_ body: [UInt8], key: String = key, age: Int64 = 0) -> WebhookSignature {
             WebhookSignature(signing: body, key: key, at: now.seconds - age)
         }
-        let timestampOffsetInSeconds = Delivery.Signature.timestampOffsetInSeconds
+        let timestampOffsetInSeconds = SenderProof.Signature.timestampOffsetInSeconds
         switch variant {
         case .configured: return sign(body).description
         case .missing, .deprecatedOnly: return nil

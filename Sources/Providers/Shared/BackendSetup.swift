@@ -1,4 +1,9 @@
-package import Conformance
+package import Contracts
+package import Redaction
+package import Values
+
+
+
 
 /// The values that a backend under test needs to call the fakes and to receive their webhook
 /// events.

@@ -1,7 +1,8 @@
-package import Conformance
 internal import Crypto
 internal import Foundation
+package import Redaction
 internal import SwiftASN1
+package import Values
 internal import X509
 
 /// The certificate authority that issues TLS certificates for the host names of the fakes.

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Contracts
+
+
+
 
 /// A seeded generator of the IDs that a fake issues.
 ///

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// Instructions for reading a live service without changing it.
 ///

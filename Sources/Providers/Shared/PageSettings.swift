@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The switches for web pages that send requests to the fakes.
 package struct PageSettings: Hashable, Codable, Sendable {

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// A date in a request to a fake, limited to the range from 1970-01-01 to 2100-01-01.
 ///

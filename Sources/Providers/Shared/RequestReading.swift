@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 extension HTTPMessage.Request {
     /// The name–value pairs of the query string in their order, decoded.

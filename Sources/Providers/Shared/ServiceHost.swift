@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// A host of a real service, and the place of that host's paths at the fake.
 package struct ServiceHost: Hashable, Sendable {

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// A customer of a service, in a common form for display that does not depend on the service.
 package struct SubscriberSummary: Hashable, Sendable {

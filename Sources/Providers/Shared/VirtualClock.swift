@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The clock of the fakes in one namespace.
 ///

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 extension JSONValue {
     /// The estimated memory of this JSON value in bytes: its strings, plus a fixed cost for each

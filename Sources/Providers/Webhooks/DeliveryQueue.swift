@@ -1,5 +1,5 @@
-package import Conformance
 internal import DequeModule
+package import Values
 
 /// The delivery of one event to one webhook, with all attempts made so far.
 package struct WebhookDelivery: Hashable, Codable, Sendable {

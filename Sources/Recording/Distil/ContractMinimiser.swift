@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// Removes every part of a golden contract, such as a step or an expected value, that does not
 /// affect its verdicts.

@@ -1,6 +1,8 @@
-internal import Conformance
 internal import ContractFiles
+internal import Contracts
+internal import Grammar
 internal import Providers
+internal import Values
 
 extension Distiller {
     /// Builds a golden contract, which expects the recorded responses, from the exchanges of one

@@ -1,4 +1,7 @@
-internal import Conformance
+package import Contracts
+
+
+
 
 extension Contract {
     /// The title of a golden contract, such as "A request and 2 events of ada have the recorded

@@ -1,4 +1,10 @@
-package import Conformance
+package import Contracts
+internal import Grammar
+package import Judging
+internal import Values
+
+
+
 
 /// Compares several runs of a new golden contract, the draft, to find values that vary from run to
 /// run, such as times.

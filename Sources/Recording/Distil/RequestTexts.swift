@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The content of a request: its times, and the values that an earlier response may have provided.
 struct RequestTexts: Sendable {

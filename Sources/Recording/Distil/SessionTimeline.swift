@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Converts the times in a session's requests to relative times of a golden contract, such as
 /// `{{now+30d}}`.

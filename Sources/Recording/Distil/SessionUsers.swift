@@ -1,5 +1,6 @@
-internal import Conformance
 internal import ContractFiles
+internal import Redaction
+internal import Values
 
 /// The users of a recorded session: which strings are their IDs, and which users are related.
 struct SessionUsers: Sendable {

@@ -1,4 +1,10 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+internal import Redaction
+internal import Values
+
+
+
 
 /// Replaces the recorded values of one session with templates, such as `{{user.ada}}`, and
 /// matchers, such as `{{any.uuid}}`.

@@ -1,4 +1,7 @@
-internal import Conformance
+package import Values
+
+
+
 
 /// Determines why the backend refused webhook deliveries in a recorded session, so that a golden
 /// contract makes it refuse them again.
@@ -12,7 +15,7 @@ struct WebhookRefusals: Sendable {
         /// The delivery is sent with the configured, valid credentials.
         case asUsual
         /// The delivery is sent with these credentials.
-        case credentials(Delivery.Authorization, Delivery.Signature)
+        case credentials(SenderProof.Authorization, SenderProof.Signature)
         /// The reason why the backend refused the delivery is unknown, so the delivery cannot be
         /// sent again.
         case unknown
@@ -23,10 +26,10 @@ struct WebhookRefusals: Sendable {
         var authorizations: Set<String?> = []
         var senderProofs: Set<SenderProof> = []
 
-        func accepts(_ credentialUse: Delivery.Authorization) -> Bool {
+        func accepts(_ credentialUse: SenderProof.Authorization) -> Bool {
             senderProofs.contains { $0.authorization == credentialUse }
         }
-        func accepts(_ credentialUse: Delivery.Signature) -> Bool {
+        func accepts(_ credentialUse: SenderProof.Signature) -> Bool {
             senderProofs.contains { $0.signature == credentialUse }
         }
     }
@@ -54,10 +57,10 @@ struct WebhookRefusals: Sendable {
         )
         if !refusesSender {
             // The configured secrets are known to be right only if the backend accepted them once.
-            if !acceptedCredentials.accepts(Delivery.Authorization.configured) {
+            if !acceptedCredentials.accepts(SenderProof.Authorization.configured) {
                 authorization = .configured
             }
-            if !acceptedCredentials.accepts(Delivery.Signature.configured) {
+            if !acceptedCredentials.accepts(SenderProof.Signature.configured) {
                 signature = .configured
             }
         }
@@ -75,7 +78,7 @@ struct WebhookRefusals: Sendable {
     /// Returns whether the Authorization header of a delivery is right, wrong or missing; nil when
     /// that is unknown.
     private func authorization(of delivery: Exchange, _ acceptedCredentials: AcceptedCredentials)
-        -> Delivery.Authorization?
+        -> SenderProof.Authorization?
     {
         let sentAuthorization = delivery.request[field: "authorization"]
         if acceptedCredentials.authorizations.contains(sentAuthorization) { return .configured }
@@ -85,7 +88,7 @@ struct WebhookRefusals: Sendable {
     }
 
     private func signature(of delivery: Exchange, _ acceptedCredentials: AcceptedCredentials)
-        -> Delivery.Signature?
+        -> SenderProof.Signature?
     {
         guard let credentialUse = delivery.proof?.signature else { return nil }
         return acceptedCredentials.accepts(credentialUse) ? .configured : credentialUse

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Converts recordings to the formats of other tools.
 package enum Exporter {

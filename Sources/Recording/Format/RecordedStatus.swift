@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Grammar
+internal import Values
+
+
+
 
 /// The status code of a response in a recording: three digits (RFC 9110, section 15).
 ///

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// A recorded session: the HTTP exchanges between the app, the backend and the providers, in the
 /// order in which they began.

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The first line of a recording file: the version of Assay that wrote the file, the recorded
 /// backend and the redaction rules.

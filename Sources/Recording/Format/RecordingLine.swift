@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// A line of a recording file: a request (invocation), a request body, or a response (completion).
 ///

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import ContractFiles
+internal import Values
 
 /// Reads a recording file in chunks of bytes, so that a long file is never in memory twice.
 package struct RecordingReader {

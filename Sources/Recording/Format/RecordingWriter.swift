@@ -1,9 +1,10 @@
-package import Conformance
 package import FakeServers
 internal import Foundation
+package import Grammar
 internal import Programs
 internal import Providers
 internal import Replay
+package import Values
 
 #if canImport(Glibc)
 internal import Glibc

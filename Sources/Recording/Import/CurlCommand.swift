@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// The requests of one `curl` command.
 ///

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Reads `curl` command lines that were typed or copied from a browser.
 extension ImportReader {

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Reads files of webhook events and files of requests in NDJSON.
 extension ImportReader {

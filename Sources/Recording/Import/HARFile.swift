@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Reads HTTP Archive 1.2 files, which browsers and proxies write.
 extension ImportReader {

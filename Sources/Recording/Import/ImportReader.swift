@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Replay
+internal import Values
 
 /// Collects the exchanges of a file that is being imported.
 ///

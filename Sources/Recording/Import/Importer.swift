@@ -1,5 +1,5 @@
-package import Conformance
 internal import Providers
+package import Values
 
 /// Converts files of other tools to exchanges of a recording.
 package enum Importer {

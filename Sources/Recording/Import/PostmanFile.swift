@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Reads a Postman collection of format 2.0 or 2.1: its requests and their saved responses.
 extension ImportReader {

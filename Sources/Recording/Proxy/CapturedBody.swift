@@ -1,6 +1,7 @@
-internal import Conformance
+internal import Grammar
 internal import NIOCore
 internal import Providers
+internal import Values
 
 /// The recorder's copy of an HTTP body or WebSocket message that it forwards.
 ///

@@ -1,9 +1,10 @@
-package import Conformance
 package import FakeServers
+internal import Grammar
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
+package import Values
 
 /// A reverse proxy in front of a backend that forwards all traffic and writes it to a journal.
 ///

@@ -1,4 +1,3 @@
-internal import Conformance
 internal import NIOCore
 internal import NIOEmbedded
 internal import NIOWebSocket

@@ -1,6 +1,8 @@
-package import Conformance
 internal import FakeServers
+package import Grammar
 internal import Providers
+package import Redaction
+package import Values
 
 /// Replaces the secrets of one recording with placeholders.
 ///

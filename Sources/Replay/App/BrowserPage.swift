@@ -1,6 +1,6 @@
 internal import Browser
-internal import Conformance
 internal import FakeServers
+internal import Values
 
 /// One page of an app in a browser, which reports its requests and messages as events.
 final class BrowserPage: Sendable {

@@ -1,7 +1,9 @@
-package import Conformance
 internal import Browser
+package import Contracts
 internal import FakeServers
+package import Judging
 package import Phone
+package import Values
 
 /// Executes the phone steps of a contract on real pages; each simulated phone is a browser context.
 extension BrowserScenario: PhoneExecutor {

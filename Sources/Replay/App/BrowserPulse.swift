@@ -1,6 +1,6 @@
 internal import Browser
-internal import Conformance
 internal import FakeServers
+internal import Values
 
 /// Measures how slow the browser is, so that a page without processor time is not mistaken for a
 /// slow app.

@@ -1,8 +1,9 @@
 package import Browser
-package import Conformance
-package import FakeServers
+package import Contracts
+internal import FakeServers
 internal import Phone
 internal import Providers
+package import Values
 
 /// A scenario (a contract for an app on a phone) that runs with a real web app in a real browser.
 ///

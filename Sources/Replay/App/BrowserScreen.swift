@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Phone
+internal import Values
 
 /// Finds, reads and operates the elements of a page with the CSS selectors in the profile.
 extension BrowserScenario {

@@ -1,8 +1,10 @@
 internal import Browser
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Phone
 internal import Providers
+internal import Values
 
 /// Handles the events of pages: commands to the native runtime, errors, and requests to the
 /// backend.

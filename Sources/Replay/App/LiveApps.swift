@@ -1,7 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Phone
 internal import Providers
+internal import Values
 
 /// The simulated phones of a run against a real backend, with the store events that their purchases
 /// caused.

@@ -1,7 +1,9 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Phone
 internal import Providers
+internal import Values
 
 /// The environment of an app that runs against a real backend: that backend, and the fakes of the
 /// run.

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Grammar
+internal import Values
+
+
+
 
 /// A request of a page that the browser holds until Assay decides its outcome.
 struct PageRequest {

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Values
 
 /// Selects the backend's calls to one provider during one run.
 struct BackendCalls: Hashable, Sendable {

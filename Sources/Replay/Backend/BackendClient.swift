@@ -1,9 +1,10 @@
 internal import AsyncHTTPClient
-package import Conformance
+internal import FakeServers
+internal import Grammar
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import FakeServers
+package import Values
 
 /// Sends HTTP requests to the backend under test or to another server.
 package final class BackendClient: Transport {

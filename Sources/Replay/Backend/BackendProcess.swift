@@ -1,7 +1,8 @@
-package import Conformance
-internal import Foundation
+package import Contracts
 internal import FakeServers
+internal import Foundation
 internal import Programs
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// Notices unexpected exits of the backend, and restarts it.
 ///

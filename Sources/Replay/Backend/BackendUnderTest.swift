@@ -1,6 +1,7 @@
-package import Conformance
+package import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Values
 
 /// The backend under test: its address, and its process if Assay started it.
 package final class BackendUnderTest: Sendable {

@@ -1,6 +1,9 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Providers
+internal import Redaction
+internal import Values
 
 /// The error of a request whose credentials could not be created.
 struct CredentialError: Error, CustomStringConvertible {

@@ -1,8 +1,8 @@
-package import Conformance
 package import FakeServers
 internal import Foundation
 internal import Programs
 internal import Providers
+package import Values
 
 /// The intercepting proxy of a run, with everything that makes the backend's HTTP clients use it.
 ///

@@ -1,5 +1,5 @@
-internal import Conformance
 internal import FakeServers
+internal import Values
 
 /// HTTP clients for servers other than the backend that show its state.
 ///

@@ -1,9 +1,12 @@
-package import Conformance
+package import Contracts
 package import FakeServers
 internal import Foundation
+internal import Grammar
 package import Phone
 internal import Programs
 internal import Providers
+internal import Redaction
+package import Values
 
 /// The servers and processes of one run: the fakes on their ports, and the backend.
 package final class ReplaySession: Sendable {

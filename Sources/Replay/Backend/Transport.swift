@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// A connection to the backend under test: HTTP in production, a simulated network in tests.
 package protocol Transport: Sendable {

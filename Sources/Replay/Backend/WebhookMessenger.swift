@@ -1,5 +1,5 @@
-package import Conformance
 internal import FakeServers
+package import Values
 
 /// Sends webhooks over HTTP, with one HTTP client for each receiver.
 package final class WebhookMessenger: WebhookTransport {

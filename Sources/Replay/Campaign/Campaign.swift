@@ -1,6 +1,7 @@
-package import Conformance
+package import Contracts
 package import Exploration
 internal import FakeServers
+package import Judging
 
 /// A campaign of `assay explore` against a backend.
 ///

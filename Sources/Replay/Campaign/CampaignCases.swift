@@ -1,5 +1,7 @@
-package import Conformance
+internal import Contracts
 internal import Exploration
+package import Judging
+internal import Values
 
 extension Campaign.Outcome {
     /// The largest share of inconclusive histories with which a clause can still pass.

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Judging
+
+
+
 
 /// Joins the parts of one campaign (`assay explore`) that ran on several machines.
 extension Campaign {

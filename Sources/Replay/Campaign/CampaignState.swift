@@ -1,5 +1,5 @@
-internal import Conformance
 internal import Exploration
+internal import Judging
 
 /// The state of a campaign against a backend or an app: generated histories, results and time
 /// limits.

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Exploration
+internal import Judging
 
 /// Runs single generated histories against a backend.
 ///

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import Exploration
+internal import Judging
 
 /// Reruns failed histories of a campaign, unchanged or shortened, against a backend or an app.
 protocol InputReplaying: Sendable {

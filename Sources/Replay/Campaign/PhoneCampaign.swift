@@ -1,6 +1,8 @@
-package import Conformance
+package import Contracts
 package import Exploration
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// A campaign of `assay explore` against an app on a phone.
 ///

@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Providers
+internal import Values
 
 extension CaseExecution {
     /// Compares a response with a pattern of the contract, and stores the values that the pattern
@@ -266,7 +268,7 @@ extension CaseExecution {
     /// for later requests.
     mutating func sendAppCalls(_ request: AppRequest) async {
         values.namespace = namespace
-        for user in TemplateValues.users(in: request.fields.map(\.value)) {
+        for user in Template.users(in: request.fields.map(\.value)) {
             values.tokens[user] = token(of: user)
         }
         let target = values.fill(target: request.target)

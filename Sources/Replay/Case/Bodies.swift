@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Creates the bodies of deliveries, byte for byte as the real sender would write them.
 extension RunExecutor {

@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// The state of one run of a case while its steps are executed.
 ///

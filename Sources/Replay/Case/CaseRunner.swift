@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// Runs single cases against a backend and judges them.
 final class CaseRunner: Sendable {

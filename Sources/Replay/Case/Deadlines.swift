@@ -1,5 +1,5 @@
-internal import Conformance
 internal import FakeServers
+internal import Values
 
 /// Calls back when the deadline of a call has passed.
 ///

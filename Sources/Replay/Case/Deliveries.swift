@@ -1,6 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Providers
+internal import Values
 
 /// Sends deliveries (webhooks) to the backend: once, several times, or along the retry schedule of
 /// their sender.

@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Values
 
 extension RunExecutor {
     /// Waits until the backend has repeated the calls that failed because of injected faults.

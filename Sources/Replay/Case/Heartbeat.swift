@@ -1,5 +1,6 @@
-package import Conformance
+package import Contracts
 internal import FakeServers
+internal import Values
 
 /// Measures how much of the elapsed time Assay's process could really use.
 ///

@@ -1,5 +1,5 @@
-package import Conformance
 internal import Foundation
+package import Values
 
 /// A clock that measures time for all runs: a real one in production, a virtual one in simulations.
 ///

@@ -1,7 +1,8 @@
-package import Conformance
+package import Contracts
 package import FakeServers
 package import Phone
 internal import Providers
+package import Values
 
 /// Executes the runs of cases, each in a separate namespace of the fakes, and returns their
 /// records.

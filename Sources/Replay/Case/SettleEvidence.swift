@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
 internal import Providers
+internal import Values
 
 /// Waits until a case has settled, which means that the backend has finished its work.
 ///

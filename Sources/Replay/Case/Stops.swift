@@ -1,6 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Providers
+internal import Values
 
 /// Stops and restarts the backend: between steps, during a delivery, or at one of its calls.
 extension CaseExecution {
@@ -48,7 +49,7 @@ extension CaseExecution {
     private func restartBackend(_ restart: Restart) async -> String? {
         if let zone = restart.timeZone { backend.process?.timeZone = zone }
         let sequence = fakes.journal.begin(
-            .restart(restart.signal, namespace: namespace.name, at: now)
+            .restart(restart.signal.rawValue, namespace: namespace.name, at: now)
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.restart(restart.signal)

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Grammar
+
+
+
 
 /// Makes the backend's database fail and repairs it, with the commands or requests that the profile
 /// defines.

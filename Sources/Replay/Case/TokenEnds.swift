@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Providers
+internal import Values
 
 /// Creates ID tokens that expire while a case runs, for any clock skew that the backend tolerates
 /// (clause F-02).

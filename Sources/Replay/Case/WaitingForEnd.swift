@@ -1,5 +1,6 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Values
 
 /// The step `wait-for-end`: waits in real time until a purchase has ended.
 extension CaseExecution {

@@ -1,6 +1,8 @@
-package import Conformance
+package import Contracts
 internal import FakeServers
+internal import Judging
 internal import Providers
+internal import Values
 
 /// The checks of `assay doctor`: whether the backend responds, what can be observed of it, and what
 /// is missing in its profile.
@@ -285,7 +287,7 @@ extension RunExecutor {
     func sendTestEvent(
         _ name: String,
         path: String,
-        authorization: Delivery.Authorization
+        authorization: SenderProof.Authorization
     ) async -> Exchange.Outcome {
         let body = eventFactory(runWithoutSteps(name).namespace).body(
             EventSpec(type: .documented(.test), user: "tester"),

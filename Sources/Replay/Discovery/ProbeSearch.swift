@@ -1,6 +1,8 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
 internal import Providers
+internal import Values
 
 /// Searches for routes that show the state of a user, which become the probes of the profile.
 extension BackendDiscovery {
@@ -31,7 +33,7 @@ extension BackendDiscovery {
         guard let event = (try? purchaseRequest?.json())?["event"] else { return }
         let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
-            periodEnd: event["expiration_at_ms"].flatMap(Masking.instant)
+            periodEnd: event["expiration_at_ms"].flatMap(Instant.init(timeValue:))
         )
         var bestMatch: (probe: Profile.Probe, doubtsByField: [String: String])?
         var userExistenceProbe: Profile.Probe?

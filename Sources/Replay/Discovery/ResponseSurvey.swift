@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
+internal import Values
+
+
+
 
 /// Finds the fields of a probe's response that show the subscription of a user.
 ///
@@ -121,7 +126,7 @@ struct ResponseSurvey: Sendable {
     }
 
     private static func isPeriodEnd(_ value: JSONValue, _ purchase: Purchase) -> Bool {
-        guard let end = purchase.periodEnd, let valueTime = Masking.instant(value) else {
+        guard let end = purchase.periodEnd, let valueTime = Instant(timeValue: value) else {
             return false
         }
         return (valueTime - end).milliseconds.magnitude < 1000

@@ -1,7 +1,7 @@
-package import Conformance
 internal import FakeServers
 internal import Foundation
 internal import Providers
+package import Values
 
 /// Collects facts about a backend from its source files, such as its routes and environment
 /// variables.

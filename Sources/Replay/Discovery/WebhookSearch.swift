@@ -1,6 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
 internal import Providers
+internal import Values
 
 /// Searches for the route that receives webhooks, and for the route that shows whether the backend
 /// is ready.

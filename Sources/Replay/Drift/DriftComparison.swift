@@ -1,5 +1,6 @@
-package import Conformance
+internal import Contracts
 package import Providers
+package import Values
 
 /// Sends the same GET requests to a live service and to its fake, and reports differences in the
 /// shape of the responses.

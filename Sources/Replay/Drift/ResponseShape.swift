@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// The shape of a JSON response: the path and the kind (string, number, …) of each value, without
 /// the values.

@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
 internal import FakeServers
+package import Judging
+internal import Values
 
 /// The target of a suite that tests a backend, before it is prepared for the cases.
 ///

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// Runs the baselines that cases are compared with, once for all cases that share a baseline.
 ///

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// Runs a case that represents many runs, such as all orders of its deliveries, until one of them
 /// fails.

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// Proves that the command or request under 'clock' in the profile moves the backend's clock.
 ///

@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
 internal import FakeServers
+package import Judging
+internal import Values
 
 /// The target of a suite that tests an app on simulated phones, without a backend under test.
 ///

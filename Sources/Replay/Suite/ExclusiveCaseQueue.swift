@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// One instance of the backend, with the cases that have run against it.
 final class BackendInstance: Sendable {

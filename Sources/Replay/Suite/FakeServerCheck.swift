@@ -1,7 +1,7 @@
-internal import Conformance
 internal import FakeServers
 internal import Foundation
 internal import Providers
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

@@ -1,5 +1,7 @@
-internal import Conformance
+internal import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// The final recheck of all passed cases, because effects that come after the end of a case count
 /// too.
@@ -137,7 +139,7 @@ extension Exchange {
     fileprivate var lastActivityTime: Int64 { max(invoked, completed ?? invoked) }
 }
 
-extension Conformance.Expectation {
+extension Contracts.Expectation {
     fileprivate var dependsOnEffects: Bool {
         !effects.isEmpty || relation != nil && compared.contains(.effects)
     }

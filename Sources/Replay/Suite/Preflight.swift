@@ -1,6 +1,6 @@
-internal import Conformance
 internal import FakeServers
 internal import Providers
+internal import Values
 
 /// Finds reasons why no case could judge the backend, before the first case runs.
 ///

@@ -1,5 +1,7 @@
-package import Conformance
+package import Contracts
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// The run invariants: requirements that hold for the whole run instead of one case.
 ///

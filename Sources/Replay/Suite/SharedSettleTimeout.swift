@@ -1,5 +1,6 @@
-internal import Conformance
 internal import FakeServers
+internal import Judging
+internal import Values
 
 /// Shortens the wait for an effect that another case has already awaited in vain.
 ///

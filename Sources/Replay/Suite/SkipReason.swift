@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
+
+
+
 
 /// Checks whether a case can run against the backend of a profile.
 struct SkipReason {

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Judging
+
+
+
 
 /// A progress event of a suite that is worth a line on stderr.
 package enum SuiteEvent: Sendable {

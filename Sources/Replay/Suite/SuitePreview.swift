@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+internal import Judging
+
+
+
 
 /// A preview of a run: the cases that would run and those that could not, before anything is
 /// started.

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Judging
+
+
+
 
 /// The options of a suite run.
 package struct SuiteRunOptions: Sendable {

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Judging
+
+
+
 
 /// Runs the selected cases, concurrently or exclusively, and reports the result of each case.
 ///

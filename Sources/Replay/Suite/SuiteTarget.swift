@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Judging
+
+
+
 
 /// The target of a suite: a backend under test, or an app on simulated phones.
 ///

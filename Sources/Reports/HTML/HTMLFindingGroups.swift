@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Contracts
+internal import Judging
+internal import Redaction
+
+
+
 
 /// The table of finding codes in the HTML report of a run, with links to the cases.
 enum HTMLFindingGroups {

@@ -1,4 +1,9 @@
-internal import Conformance
+internal import Judging
+internal import Redaction
+internal import Values
+
+
+
 
 /// The exchanges (requests with their responses) of a case as an HTML sequence diagram.
 ///

@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 private let first = PhoneTimeline.first
 private let second = PhoneTimeline.second

@@ -1,4 +1,5 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
 
 /// A change of a good story, and what one invariant says to it.

@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// A timeline written by hand: who said what to whom, in milliseconds.
 private struct PhoneEvidence {

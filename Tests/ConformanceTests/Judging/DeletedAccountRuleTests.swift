@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 @Suite("Deleted accounts")
 struct DeletedAccountRuleTests {

@@ -1,4 +1,5 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
 
 @Suite("Effect rule")

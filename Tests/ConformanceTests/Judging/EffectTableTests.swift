@@ -1,6 +1,8 @@
-import Conformance
+import Contracts
+import Judging
 import Providers
 import Testing
+import Values
 
 /// Effects: how many, to whom, with which words, keys and pauses.
 @Suite("Effect table")

@@ -1,8 +1,10 @@
-import Conformance
+import Contracts
+import Judging
 import Providers
+import Values
 
 /// Swift Testing has an `Expectation` of its own.
-typealias Expectation = Conformance.Expectation
+typealias Expectation = Contracts.Expectation
 
 /// Builds the evidence of one case by hand, so that a rule is tested without a backend.
 struct EvidenceBuilder {

@@ -1,4 +1,4 @@
-import Conformance
+import Judging
 import Testing
 
 /// Every code appears where something is wrong, and stays away where it only looks so.

@@ -1,5 +1,8 @@
-import Conformance
+import Contracts
+import Grammar
+import Judging
 import Testing
+import Values
 
 /// Evidence in which a code must appear, and evidence that looks almost the same in which it must
 /// not: what tells a rule that is too lenient from one that is too strict.

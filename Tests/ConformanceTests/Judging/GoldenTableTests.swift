@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// Golden answers and messages at their edges, and copies that race.
 @Suite("Golden table")

@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// What a verdict must not depend on: names, the hour, and the order of what has nothing to do with
 /// each other.
@@ -31,7 +33,7 @@ struct JudgePropertyTests {
         /// Whether strangers' lines stand between.
         var hasNoise = false
 
-        private static let relations: [Conformance.Expectation.BaselineRelation?] = [
+        private static let relations: [Contracts.Expectation.BaselineRelation?] = [
             nil, .once, .faultFree, .before,
         ]
 

@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// What two runs of one backend do not share: ids, and the moments at which they ran.
 @Suite("Masking")
@@ -103,7 +105,7 @@ struct MaskingTests {
 
     @Test("seconds and milliseconds are distinguished by magnitude", arguments: readings)
     func instant(value: JSONValue, milliseconds: Int64?) {
-        #expect(Masking.instant(value)?.milliseconds == milliseconds)
+        #expect(Instant(timeValue: value)?.milliseconds == milliseconds)
     }
 
     // MARK: Comparing

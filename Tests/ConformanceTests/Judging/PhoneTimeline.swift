@@ -1,4 +1,10 @@
-import Conformance
+import Contracts
+import Grammar
+import Judging
+import Values
+
+
+
 
 /// What happened around phones, line by line, in milliseconds: the evidence of a device scenario.
 ///

@@ -1,4 +1,5 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
 
 @Suite("Planned faults of a case")

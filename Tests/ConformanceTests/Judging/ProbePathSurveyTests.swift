@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// A mapped place that no answer ever had proves nothing, whichever way the expectation points.
 @Suite("Reading survey")

@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Judging
 import Testing
+import Values
 
 /// Which statuses satisfy whom, and what each other outcome of a delivery means.
 @Suite("Response table")

@@ -1,5 +1,6 @@
-import Conformance
+import Judging
 import Testing
+import Values
 
 @Suite("SecretRule")
 struct SecretRuleTests {

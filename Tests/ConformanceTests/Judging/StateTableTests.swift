@@ -1,5 +1,8 @@
-import Conformance
+import Contracts
+import Judging
+import Redaction
 import Testing
+import Values
 
 /// Fields of a user's state: how a probe's spelling is understood, and what is no answer at all.
 @Suite("State table")

@@ -1,6 +1,6 @@
 import Testing
+@testable import Contracts
 
-@testable import Conformance
 
 /// What can be told of a selector without a browser.
 @Suite("CSS selectors")

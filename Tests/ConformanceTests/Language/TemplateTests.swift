@@ -1,5 +1,7 @@
-import Conformance
+import Contracts
+import Grammar
 import Testing
+import Values
 
 @Suite("Templates")
 struct TemplateTests {

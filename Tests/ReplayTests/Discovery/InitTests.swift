@@ -1,9 +1,10 @@
-import Conformance
+import Contracts
 import FakeServers
 import Foundation
 import Replay
-import TestSupport
 import Testing
+import TestSupport
+import Values
 
 /// `assay init` before a backend that is there: what it writes works with the very backend.
 @Suite("Init")

@@ -1,5 +1,5 @@
-import Conformance
 import Testing
+import Values
 
 @testable import Replay
 

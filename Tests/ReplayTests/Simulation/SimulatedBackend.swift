@@ -1,7 +1,9 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
 import Replay
+import Values
 
 /// A small subscription backend: it stores an event and what follows from it in one transaction,
 /// answers, and pushes from an outbox until OneSignal has accepted; and ways to get that wrong.

@@ -1,5 +1,6 @@
-import Conformance
+import Contracts
 import Replay
+import Values
 
 /// A machine with one core, whose seed decides what runs next, how long it takes, which timers fire
 /// late and when a process stands still; its time is virtual.

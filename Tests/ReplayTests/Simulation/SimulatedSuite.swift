@@ -1,9 +1,12 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
+import Judging
 import Replay
+import Values
 
 /// Swift Testing has an `Expectation` of its own.
-typealias Expectation = Conformance.Expectation
+typealias Expectation = Contracts.Expectation
 
 /// Small contracts, written as values: one for each way in which runs are disturbed.
 enum SimulatedContracts {

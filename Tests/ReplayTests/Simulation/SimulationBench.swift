@@ -1,6 +1,8 @@
-import Conformance
+import Contracts
 import FakeServers
+import Grammar
 import Providers
+import Values
 
 @testable import Replay
 

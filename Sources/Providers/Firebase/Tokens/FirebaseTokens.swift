@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// Functions that issue and read the tokens of users (Firebase fact sheet, sections 4 and 6).
 extension FirebaseState {

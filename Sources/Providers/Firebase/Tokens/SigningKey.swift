@@ -1,7 +1,7 @@
-package import Conformance
 internal import CryptoExtras
 internal import Foundation
 internal import SwiftASN1
+package import Values
 internal import X509
 
 /// An RSA key that signs ID tokens, with the key's certificate (Firebase fact sheet, sections 6.1

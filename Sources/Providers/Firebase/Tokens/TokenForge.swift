@@ -1,5 +1,6 @@
-package import Conformance
+package import Contracts
 internal import Crypto
+package import Values
 
 /// A factory for the ID tokens that an app would hold, and for the forged tokens that a backend
 /// must refuse.

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// A JSON web token in compact form, signed or unsigned (RFC 7519).
 package struct WebToken: Hashable, Sendable {

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// The control API's operations on the products that the stores sell through the fake RevenueCat.
 extension RevenueCatState {

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// The control API's operations for actions of customers, stores and developers at the fake
 /// RevenueCat.

@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// A factory for the RevenueCat events that a contract describes.
 ///

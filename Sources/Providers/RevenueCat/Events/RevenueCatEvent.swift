@@ -1,4 +1,8 @@
-package import Conformance
+package import Contracts
+package import Values
+
+
+
 
 /// The facts of a RevenueCat webhook event, before they are encoded.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Values
+
+
+
 
 /// An encoder for RevenueCat's webhook events.
 ///

@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Values
+
+
+
 
 /// Functions that create the events about changes in the fake RevenueCat's store model.
 ///

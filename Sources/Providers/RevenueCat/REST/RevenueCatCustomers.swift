@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The operations of REST v1 on customers: reading, identifying, attributes and offerings.
 extension RevenueCatState {

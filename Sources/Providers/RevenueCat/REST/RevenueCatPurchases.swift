@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The operations of REST v1 with which developers change purchases: promotional grants, and
 /// operations for Google Play purchases.

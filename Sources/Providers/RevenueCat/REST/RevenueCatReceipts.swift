@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The operation of REST v1 with which an app reports a purchase by its receipt.
 extension RevenueCatState {

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// A table of all customers in the fake RevenueCat, by number.
 ///

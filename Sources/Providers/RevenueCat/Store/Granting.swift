@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 /// Actions of the store model that grant access without a purchase: promotional grants, and
 /// temporary grants during a store outage.

@@ -1,4 +1,7 @@
-package import Conformance
+package import Values
+
+
+
 
 /// Changes in the store model that happen automatically as time passes, such as renewals.
 extension RevenueCatState {

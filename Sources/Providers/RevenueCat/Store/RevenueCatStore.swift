@@ -1,4 +1,8 @@
-package import Conformance
+internal import Contracts
+package import Values
+
+
+
 
 /// The store model of the fake RevenueCat: actions of customers and stores, and their consequences.
 ///

@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// The fake's implementation of RevenueCat's REST v2 (RevenueCat fact sheet, section 4.4; API
 /// description of REST v2).

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Contracts
+internal import Values
+
+
+
 
 extension V2Operation {
     static let customerRows: [Row] = [

@@ -1,4 +1,8 @@
-internal import Conformance
+internal import Grammar
+internal import Values
+
+
+
 
 /// The operations of REST v2 on invoices.
 ///

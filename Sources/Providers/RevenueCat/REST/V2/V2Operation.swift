@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 /// An operation of RevenueCat's REST v2 that the fake supports.
 ///

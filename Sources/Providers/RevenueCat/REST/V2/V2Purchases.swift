@@ -1,4 +1,7 @@
-internal import Conformance
+internal import Values
+
+
+
 
 extension V2Operation {
     static let purchaseRows: [Row] = [

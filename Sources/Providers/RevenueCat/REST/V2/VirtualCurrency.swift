@@ -1,5 +1,5 @@
-internal import Conformance
 internal import DequeModule
+internal import Values
 
 /// A virtual currency of an app.
 ///

@@ -1,0 +1,227 @@
+package import Grammar
+package import Values
+
+
+
+/// An effect on a provider, such as a push message, that the backend must, or must not, cause.
+package struct EffectExpectation: Hashable, Codable, Sendable {
+    package var kind: String
+    /// The user that an effect must reach to count; nil: the effects for all users of the case
+    /// count.
+    package var user: String?
+    package var countMin: Int
+    package var countMax: Int?
+    /// Whether all attempts of the backend to cause one effect must carry the same idempotency key.
+    package var requiresSameIdempotencyKey: Bool
+    /// Whether messages may address only users of the case, by the method that the provider
+    /// documents.
+    package var addressesOnlyCaseUsers = false
+    /// Another user, whose messages must differ from the messages to `user`; nil: not checked.
+    package var userWithOtherContent: String?
+    /// The maximum number of effects beyond those of the baseline run (a simpler form of the same
+    /// steps); nil: not checked.
+    package var countMaxAboveBaseline: Int?
+    /// Another user, for which the steps must cause as many additional effects as for `user`; nil:
+    /// not checked.
+    package var userWithSameAddedCount: String?
+    /// The maximum number of calls to the provider for the effect, whether accepted or not; nil:
+    /// not checked.
+    package var attemptsMax: Int?
+    /// Whether the backend's next attempt after a 429 must wait for the time in `Retry-After`.
+    package var obeysRetryAfter = false
+    /// The exact recipients that an effect must have to count; nil: any recipients.
+    package var audience: Audience?
+    /// The required number of different idempotency keys over all attempts, each of which must have
+    /// a key; nil: not checked.
+    package var idempotencyKeyCount: Int?
+    /// The pattern that the content of an effect must match to count; nil: any content.
+    package var expectedContent: JSONValue?
+    package var location: SourceLocation
+
+    package init(
+        kind: String,
+        user: String?,
+        countMin: Int,
+        countMax: Int?,
+        requiresSameIdempotencyKey: Bool,
+        location: SourceLocation
+    ) {
+        self.kind = kind
+        self.user = user
+        self.countMin = countMin
+        self.countMax = countMax
+        self.requiresSameIdempotencyKey = requiresSameIdempotencyKey
+        self.location = location
+    }
+}
+
+extension EffectExpectation {
+    /// The kinds of effects that a backend can have on OneSignal.
+    package static let oneSignalKinds = [
+        "notification", "tags", "cancel", "user", "user-deleted", "aliases", "alias-removed",
+        "subscription", "subscription-transferred", "subscription-deleted", "email", "sms", "event",
+        "live-activity",
+    ]
+
+    private static let providerPrefix = "onesignal."
+
+    package static let grammar = Construct<EffectExpectation>(
+        "effect",
+        "an effect",
+        "An effect on OneSignal that the backend must, or must not, cause.",
+        makeEmptyOwner: { node in
+            EffectExpectation(
+                kind: providerPrefix,
+                user: nil,
+                countMin: 1,
+                countMax: nil,
+                requiresSameIdempotencyKey: false,
+                location: node.location
+            )
+        }
+    ) {
+        Field.required(
+            "onesignal",
+            \.kind,
+            Syntax<String>.word("effect", among: oneSignalKinds).mapped(
+                to: { providerPrefix + $0 },
+                from: { String($0.dropFirst(providerPrefix.count)) }
+            ),
+            "The kind of effect."
+        )
+        Field.optional(
+            "to",
+            \.user,
+            .name(.user, .refers),
+            "Counts only effects that reach this user.",
+            fallback: "all users of the case"
+        )
+        contentFields
+        Field<EffectExpectation>.count
+        attemptFields
+    }
+
+    @FieldBuilder<EffectExpectation> private static var contentFields: [Field<EffectExpectation>] {
+        Field.optional(
+            "audience",
+            \.audience,
+            Audience.syntax,
+            "Counts only effects with exactly these recipients."
+        )
+        Field.optional(
+            "unlike",
+            \.userWithOtherContent,
+            .name(.user, .refers),
+            "Messages to this user must differ from messages to the user in `to`."
+        )
+        Field.optional(
+            "added",
+            \.countMaxAboveBaseline,
+            CountBounds.maximum(0...1000),
+            "The maximum number of effects beyond those of the baseline run (see `like`)."
+        )
+        Field.optional(
+            "added-like",
+            \.userWithSameAddedCount,
+            .name(.user, .refers),
+            "The steps must cause as many additional effects for this user as for the user in `to`."
+        )
+    }
+
+    @FieldBuilder<EffectExpectation> private static var attemptFields: [Field<EffectExpectation>] {
+        Field.switchWord(
+            "key",
+            \.requiresSameIdempotencyKey,
+            "steady",
+            "value of 'key'",
+            "All attempts of the backend to cause one effect must carry the same idempotency key."
+        )
+        Field.optional(
+            "keys",
+            \.idempotencyKeyCount,
+            .count(1...1000),
+            "The required number of different idempotency keys over all attempts. A backend should "
+                + "use one key per event, also for retries."
+        )
+        Field.switchWord(
+            "address",
+            \.addressesOnlyCaseUsers,
+            "personal",
+            "value of 'address'",
+            "Messages may address only users of the case, by the method that the provider "
+                + "documents."
+        )
+        Field.optional(
+            "attempts",
+            \.attemptsMax,
+            CountBounds.maximum(0...1000),
+            "The maximum number of calls to the provider for the effect, whether accepted or not."
+        )
+        Field.switchWord(
+            "pace",
+            \.obeysRetryAfter,
+            "retry-after",
+            "value of 'pace'",
+            "After a 429, the next attempt must wait for the time in `Retry-After`."
+        )
+        Field.optional(
+            "content",
+            \.expectedContent,
+            .json.templated(.answer),
+            "Counts only effects whose content matches this pattern."
+        )
+    }
+
+    /// The minimum number of effects when the contract does not set `count`.
+    fileprivate var defaultCountMin: Int {
+        kind != Self.providerPrefix + "tags" && userWithOtherContent == nil
+            && countMaxAboveBaseline == nil
+            && userWithSameAddedCount == nil ? 1 : 0
+    }
+}
+
+extension Field where Owner == EffectExpectation {
+    /// The field for the key `count`, the allowed number of effects.
+    ///
+    /// Its default depends on other keys, so this field comes after them.
+    fileprivate static var count: Field {
+        let bounds = CountBounds.syntax(0...1000)
+        var shape = KeyShape("count", bounds.shape, "The allowed number of effects.")
+        shape.fallback =
+            "one or more; any number for `tags` or with `unlike`, `added` or "
+            + "`added-like`"
+        var field = Field(
+            shape,
+            read: { node, effect, reader in
+                guard let count = bounds.read(node, &reader) else { return }
+                effect.countMin = count.minimum ?? 0
+                effect.countMax = count.maximum
+                effect.location = node.location
+            },
+            write: { effect in
+                let isDefaultCount =
+                    effect.countMax == nil && effect.countMin == effect.defaultCountMin
+                guard !isDefaultCount else { return nil }
+                let writesMinimum = effect.countMin > 0 || effect.countMax == nil
+                let minimum =
+                    writesMinimum || effect.countMax == effect.countMin ? effect.countMin : nil
+                return bounds.write(CountBounds(minimum: minimum, maximum: effect.countMax))
+            }
+        )
+        field.applyDefault = { $0.countMin = $0.defaultCountMin }
+        return field
+    }
+}
+
+extension Field where Owner == Expectation {
+    static var effects: Field {
+        .value(
+            "effects",
+            \.effects,
+            .lines(EffectExpectation.grammar.block),
+            default: [],
+            "Effects of the backend on the providers.",
+            fallback: "not checked"
+        )
+    }
+}

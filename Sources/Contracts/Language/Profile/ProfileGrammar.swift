@@ -1,0 +1,287 @@
+package import Grammar
+internal import Redaction
+internal import Values
+
+
+
+/// The grammar of `assay.yaml`.
+///
+/// This grammar is used only for reading: a profile's secrets come from the environment and must
+/// not be written to a file.
+extension Profile {
+    package static let grammar = Construct<Profile>(
+        "profile",
+        "a profile",
+        "The settings to reach one backend and to observe its state.",
+        makeEmptyOwner: { _ in Profile() }
+    ) {
+        Field<Profile>.version
+        Field.optional(
+            "target",
+            \.target,
+            .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
+            "The URL of the backend."
+        )
+        Field.optional(
+            "start",
+            \.start,
+            StartSettings.grammar.flow,
+            "The command with which Assay starts the backend, and its settings.",
+            fallback: "the backend is already running"
+        )
+        Field<Profile>.endpoints
+        Field.optional(
+            "session",
+            \.session,
+            Profile.Session.grammar.flow,
+            "A login request that is sent once. Later requests carry a value of its response in "
+                + "place of `{{session}}`.",
+            fallback: "no login"
+        )
+        Field<Profile>.secrets
+        Field<Profile>.users
+        Field<Profile>.accounts
+        Field.optional(
+            "fault",
+            \.fault,
+            Fault.grammar.flow,
+            "Requests or commands that make the backend's database fail and repair it. Without "
+                + "this key, failures inside the backend are tested only by chance.",
+            fallback: "not possible"
+        )
+        Field.optional(
+            "clock",
+            \.clock,
+            SetupAction.syntax("clock", .clock),
+            "A request or a command that sets the backend's clock, which continues to run from the "
+                + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
+                + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
+                + "resets it).",
+            fallback: "the machine's clock; the time between deliveries appears only in their "
+                + "events"
+        )
+        probeFields
+        nameFields
+        Field<Profile>.features
+        otherFields
+    }.checking { profile, keys, reader in
+        guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession) else {
+            return
+        }
+        reader.fail(
+            .conflict(
+                "'{{session}}' is used, but the profile defines no login",
+                remedy: "Add 'session: {login: {post: /login, body: {…}}, token: /token}'."
+            ),
+            at: keys.node.location
+        )
+    }
+
+    @FieldBuilder<Profile> private static var probeFields: [Field<Profile>] {
+        Field.value(
+            "probes",
+            \.probes,
+            Probe.list,
+            default: [],
+            "Read-only queries of one user's state, by a name of your choice. A probe named "
+                + "`user`, or one that finds registered users without purchases, shows whether a "
+                + "user exists.",
+            fallback: "none: only responses and effects are judged"
+        )
+        Field.value(
+            "app",
+            \.app,
+            App.grammar.flow,
+            default: App(),
+            "The web app that the command `assay app` tests.",
+            fallback: "the app of the identity guide"
+        )
+    }
+
+    @FieldBuilder<Profile> private static var nameFields: [Field<Profile>] {
+        Field.value(
+            "products",
+            \.products,
+            .map(.anyKey("a product name in contracts"), .text("the store's product ID")),
+            default: [:],
+            "The store's product IDs, by the product names that contracts use.",
+            fallback: "the name in the contract"
+        )
+        Field.value(
+            "entitlement",
+            \.entitlement,
+            .text("an identifier"),
+            default: "premium",
+            "The RevenueCat entitlement that the products unlock."
+        )
+        Field.value(
+            "firebase-project",
+            \.firebaseProject,
+            .text("a project ID"),
+            default: "assay-project",
+            "The Firebase project whose tokens the protected route accepts."
+        )
+    }
+
+    @FieldBuilder<Profile> private static var otherFields: [Field<Profile>] {
+        Field.optional(
+            "known-failing",
+            \.knownFailuresPath,
+            .text("a path"),
+            "A file that lists known failing cases, each with a finding code and a reason."
+        )
+        Field.optional(
+            "ca",
+            \.certificateAuthorityPath,
+            .text("a path"),
+            "A PEM file with additional CA certificates to trust for https targets."
+        )
+        Field.value(
+            "redact",
+            \.secretNames,
+            .list(.text("a name")),
+            default: [],
+            "Names of headers, JSON members and query parameters that hold secrets. Recordings "
+                + "keep only fingerprints of their values.",
+            fallback: "the usual names"
+        )
+        Field.value(
+            "settle-timeout",
+            \.settleTimeout,
+            .unsignedDuration,
+            default: .seconds(10),
+            "The maximum real time until an expected effect or state appears."
+        )
+    }
+}
+
+extension Field where Owner == Profile {
+    fileprivate static var version: Field {
+        var shape = KeyShape("assay", .count(1...1), "The version of the profile's format.")
+        shape.isRequired = true
+        return Field(
+            shape,
+            read: { node, _, reader in
+                guard node.json.int64 != 1 else { return }
+                reader.fail(
+                    .unknownValue(node.json.text, valueKind: "profile version", allowed: ["1"]),
+                    at: node.location
+                )
+            },
+            write: { _ in .number(1) }
+        )
+    }
+
+    fileprivate static var secrets: Field {
+        let shape = ConstructShape(
+            name: "secrets",
+            owner: "secrets",
+            doc: "The secrets of senders and callers. `${NAME}` and `${NAME:-default}` insert "
+                + "environment variables.",
+            keys: Profile.SecretName.allCases.map { name in
+                let doc =
+                    switch name {
+                    case .revenueCatAuthorization: "RevenueCat's Authorization header for webhooks."
+                    case .revenueCatSigning: "The secret that signs RevenueCat's webhook."
+                    case .revenueCatKey: "The key of RevenueCat's REST API."
+                    case .oneSignalKey: "The key of OneSignal's REST API."
+                    case .purchaselySigning: "The secret that signs Purchasely's webhook."
+                    }
+                return KeyShape(name.rawValue, .secret, doc)
+            }
+        )
+        return .readOnlyField(
+            "secrets",
+            .construct(shape),
+            "The secrets that webhook senders and API callers send. Without a secret here, the backend requires none."
+        ) { node, profile, reader in
+            let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
+            for name in Profile.SecretName.allCases {
+                guard let value = nodes[name.rawValue], let text = reader.possiblyEmptyText(value)
+                else {
+                    continue
+                }
+                profile.secrets[name] = Secret(reader.expanded(text, at: value.location))
+                profile.namesOfDefaultSecrets.remove(name)
+            }
+        }
+    }
+
+    fileprivate static var users: Field {
+        .readOnlyField(
+            "users",
+            .construct(Profile.Users.grammar.shape),
+            "The form of user IDs, and the way to create a user before a case."
+        ) { node, profile, reader in
+            guard let users = Profile.Users.grammar.read(node, &reader) else { return }
+            profile.idForm = users.idForm
+            guard let creation = users.creation else { return }
+            profile.creation = creation
+            // Without this endpoint, the profile creates users in another way, so the default route
+            // `register` may not exist.
+            if !reader.definesRegisterEndpoint { profile.endpoints["register"] = nil }
+        }
+    }
+
+    fileprivate static var accounts: Field {
+        .readOnlyField(
+            "accounts",
+            .construct(Profile.Accounts.grammar.shape),
+            "The way to create an account that can log in."
+        ) { node, profile, reader in
+            profile.accountCreation = Profile.Accounts.grammar.read(node, &reader)?.creation
+        }
+    }
+
+    fileprivate static var features: Field {
+        let featuresSyntax = Syntax.list(Syntax<Feature>.choice("feature"))
+        let shape = ConstructShape(
+            name: "features",
+            owner: "features",
+            doc: "The features that the backend lacks.",
+            keys: [
+                KeyShape("except", featuresSyntax.shape, "The features that the backend lacks.")
+            ]
+        )
+        return .readOnlyField(
+            "features",
+            .construct(shape),
+            "The features that the backend lacks. Contracts that need them are not run."
+        ) { node, profile, reader in
+            let nodes = reader.mapping(node, allowed: ["except"])
+            let features = nodes["except"].flatMap { featuresSyntax.read($0, &reader) } ?? []
+            profile.unsupportedFeatures.formUnion(features)
+        }
+    }
+}
+
+extension Field {
+    /// Creates the field for a key that is read from a file but never written.
+    static func readOnlyField(
+        _ key: String,
+        _ shape: Shape,
+        _ doc: String,
+        fallback: String? = nil,
+        read: @escaping @Sendable (LocatedNode, inout Owner, inout NodeReader) -> Void
+    ) -> Field {
+        var key = KeyShape(key, shape, doc)
+        key.fallback = fallback
+        return Field(key, read: read, write: { _ in nil })
+    }
+}
+
+extension NodeReader {
+    /// Returns a string in which `${NAME}` and `${NAME:-default}` are replaced by environment
+    /// variables, as in a shell.
+    ///
+    /// Reports an error for each variable that has neither a value nor a default.
+    mutating func expanded(_ text: String, at location: SourceLocation) -> String {
+        let environment = environment
+        var missingVariables: [String] = []
+        let output = VariableText.expanded(text, value: { environment[$0] }) {
+            missingVariables.append($0)
+        }
+        for name in missingVariables { fail(.environment(name), at: location) }
+        return output
+    }
+}

@@ -1,0 +1,135 @@
+package import Grammar
+
+
+
+extension TemplateScope {
+    /// Creates the scope of a place in a contract.
+    package init(_ slot: ContractSlot, names: TemplateNames) {
+        self.init(slot.words, names: names)
+    }
+
+    /// Creates the scope of a place in a profile.
+    package init(_ slot: ProfileSlot) { self.init(slot.words) }
+
+    /// A place in a contract where strings may contain templates.
+    package enum ContractSlot: String, Hashable, Sendable, CaseIterable {
+        /// A path, body or string that is sent to the backend (keys `send`, `body`, `text`, `raw`,
+        /// `set`).
+        case request
+        /// The value of a request header that is sent to the backend.
+        case header
+        /// A template value in a call to one of the backend's own routes (key `with`).
+        case call
+        /// A claim of a token, or a literal token (keys `claims` and `raw` under `token`).
+        case claim
+        /// The expected content of a response or an effect (keys `response` and `content`).
+        case answer
+        /// A field of a user's expected state (key `state`).
+        case state
+        /// The state of a phone, or the expected commands and screen of an app.
+        case phone
+        /// A fixed value for the template `{{some.NAME}}` (key `values`).
+        case value
+        /// Every other string of a contract.
+        ///
+        /// Only templates for the values of `variants` are replaced there.
+        case none
+
+        package var words: [TemplateWord] {
+            let commonWords: [TemplateWord] = [
+                .user, .anonymous, .device, .eventID, .account, .password, .now, .date,
+            ]
+            switch self {
+            case .request: return commonWords + [.some, .long]
+            case .header: return commonWords + [.some, .long, .idToken]
+            case .call: return commonWords + [.some, .long, .proof]
+            case .claim:
+                return [
+                    .user, .anonymous, .device, .eventID, .account, .password, .seconds, .some,
+                    .long, .proof,
+                ]
+            case .answer: return commonWords + [.some, .long] + TemplateWord.matchers
+            case .state: return commonWords + [.eventField]
+            case .phone, .value: return commonWords + [.long]
+            case .none: return []
+            }
+        }
+    }
+
+    /// A place in a profile where strings may contain templates.
+    package enum ProfileSlot: String, Hashable, Sendable, CaseIterable {
+        /// The values of the profile keys `target`, `start.command` and `start.env`.
+        case start
+        /// The path and body of an endpoint.
+        case endpoint
+        /// The path and body of the login request under the key `session`; later requests use a
+        /// value from the login response.
+        case login
+        /// The path, body or command of the action that creates a user.
+        case creation
+        /// The path, body or command of the action that creates an account.
+        case account
+        /// The path, body or command of the action that sets the backend's clock.
+        case clock
+        /// The path or command of a probe, which shows a user's state.
+        case probe
+        /// The credentials of a request about a user.
+        case userCredential
+        /// The credentials of a request that concerns no user.
+        case operatorCredential
+        /// The path of the request by which the app asks whether the user has access.
+        case accessPath
+        /// The response to the request by which the app asks whether the user has access.
+        case accessAnswer
+        /// No templates are filled: the string is sent unchanged. This applies to all strings of a
+        /// profile that no other case of this type names.
+        case none
+
+        package var words: [TemplateWord] {
+            let names: [String] =
+                switch self {
+                case .start:
+                    ["port", "data"]
+                        + ["revenuecat", "onesignal", "firebase", "purchasely"].map { "fake.\($0)" }
+                        + Profile.SecretName.allCases.map { "secret.\($0.rawValue)" }
+                case .endpoint: Call.valueNames + ["account"]
+                case .login: []
+                case .creation: ["id", "device", "platform", "source", "timestamp"]
+                case .account: ["account", "password"]
+                case .clock: ["now", "now-ms", "ahead"]
+                case .probe, .accessPath: ["id"]
+                case .userCredential: ["id", "session"]
+                case .operatorCredential: ["session"]
+                case .accessAnswer: ["access", "product"]
+                case .none: []
+                }
+            return names.map { TemplateWord($0, .exactWord, .text, "a template of profiles") }
+        }
+    }
+}
+
+extension TemplateSlot {
+    /// Returns a place in a contract.
+    package static func contract(_ slot: TemplateScope.ContractSlot) -> TemplateSlot {
+        TemplateSlot(name: "contract-\(slot.rawValue)", words: slot.words)
+    }
+
+    /// Returns a place in a profile.
+    package static func profile(_ slot: TemplateScope.ProfileSlot) -> TemplateSlot {
+        TemplateSlot(name: "profile-\(slot.rawValue)", words: slot.words)
+    }
+}
+
+extension Syntax {
+    /// Returns a copy of the syntax whose strings may contain the templates of a place in a
+    /// contract.
+    package func templated(_ slot: TemplateScope.ContractSlot) -> Syntax {
+        templated(TemplateSlot.contract(slot))
+    }
+
+    /// Returns a copy of the syntax whose strings may contain the templates of a place in a
+    /// profile.
+    package func templated(_ slot: TemplateScope.ProfileSlot) -> Syntax {
+        templated(TemplateSlot.profile(slot))
+    }
+}

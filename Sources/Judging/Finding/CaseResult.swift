@@ -1,0 +1,80 @@
+package import Contracts
+package import Values
+
+
+
+/// The result of one case (one execution of a contract), with the evidence for its verdict.
+package struct CaseResult: Hashable, Sendable {
+    @IndirectlyStored package var contract: Contract
+    package var verdict: Verdict
+    package var findings: [Finding]
+    package var seconds: Double
+    /// The reason why the case is inconclusive or did not run, or a note about the case's entry in
+    /// the list of known failures.
+    package var note: String?
+    /// Whether the case did not run because it needs a feature that the profile declares
+    /// unsupported.
+    package var isDeclaredUnsupported: Bool
+    /// The maximum number of requests of the case that were in flight at the same time; nil for a
+    /// case that sends no concurrent requests.
+    package var overlap: Int?
+    /// The JSON paths in probe responses that were not compared, because their values differ
+    /// between two equal runs.
+    package var volatilePaths: [String]
+    /// The checks of a passed case whose result no probe could show; empty for none.
+    ///
+    /// A passed case with such a check proves nothing.
+    package var unobservedChecks: [String] = []
+    /// Whether the backend was killed before it responded to the delivery that the kill should
+    /// interrupt; nil for a case without a kill.
+    package var didKillInterruptDelivery: Bool?
+    /// Observations from the evidence that may explain the findings, such as an event that names
+    /// two known user IDs.
+    package var hints: [String] = []
+    package var settleEvidence: RunRecord.SettleEvidence
+    /// The exchanges (requests with responses) of the judged run; empty for passed cases.
+    package var timeline: [Exchange]
+    package var base: Instant
+    /// A screenshot of the app when it was judged, as a PNG in base64; nil when none was taken.
+    package var screenshot: String?
+    /// The output of the backend process; nil when it cannot help to explain the failure.
+    package var backendOutput: String?
+    /// The number of runs that a search made, for a contract with a search; otherwise nil.
+    package var runCount: Int?
+    /// The complete evidence for the verdict; nil when the run is not saved to a file.
+    @IndirectlyStored package var evidence: CaseEvidence? = nil
+    /// The IDs of the cases that reproduce the result when they are run again; nil when this case
+    /// alone reproduces it.
+    package var replayedCaseIDs: [String]?
+    /// A contract with the smallest event that made a search fail, ready to be saved; nil when no
+    /// event failed.
+    @IndirectlyStored package var found: Contract? = nil
+
+    package init(
+        contract: Contract,
+        verdict: Verdict,
+        findings: [Finding] = [],
+        seconds: Double = 0,
+        note: String? = nil,
+        isDeclaredUnsupported: Bool = false,
+        overlap: Int? = nil,
+        volatilePaths: [String] = [],
+        settleEvidence: RunRecord.SettleEvidence = .notNeeded,
+        timeline: [Exchange] = [],
+        base: Instant = Instant(milliseconds: 0),
+        backendOutput: String? = nil
+    ) {
+        self.contract = contract
+        self.verdict = verdict
+        self.findings = findings
+        self.seconds = seconds
+        self.note = note
+        self.isDeclaredUnsupported = isDeclaredUnsupported
+        self.overlap = overlap
+        self.volatilePaths = volatilePaths
+        self.settleEvidence = settleEvidence
+        self.timeline = timeline
+        self.base = base
+        self.backendOutput = backendOutput
+    }
+}
