@@ -56,7 +56,8 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", .product(name: "Crypto", package: "swift-crypto"),
+                "Contracts", "Grammar", "Judging", "Redaction", "Values",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HashTreeCollections", package: "swift-collections"),
@@ -67,11 +68,18 @@ let package = Package(
         ),
         .target(
             name: "ContractFiles",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", .product(name: "Yams", package: "Yams")],
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Redaction", "Values",
+                .product(name: "Yams", package: "Yams"),
+            ],
             swiftSettings: strict,
             plugins: ["EmbedContracts"]
         ),
-        .target(name: "Reports", dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"], swiftSettings: strict),
+        .target(
+            name: "Reports",
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"],
+            swiftSettings: strict
+        ),
         .target(
             name: "Exploration",
             dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"],
@@ -95,8 +103,16 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "Programs", dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"], swiftSettings: strict),
-        .target(name: "Browser", dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs"], swiftSettings: strict),
+        .target(
+            name: "Programs",
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Browser",
+            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs"],
+            swiftSettings: strict
+        ),
         .target(
             name: "Phone",
             dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"],
@@ -105,7 +121,8 @@ let package = Package(
         .target(
             name: "Replay",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "Exploration", "FakeServers", "Phone", "Browser",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                "Exploration", "FakeServers", "Phone", "Browser",
                 "Programs",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -120,7 +137,8 @@ let package = Package(
         .target(
             name: "Recording",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "ContractFiles", "FakeServers", "Programs", "Replay",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                "ContractFiles", "FakeServers", "Programs", "Replay",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -149,7 +167,8 @@ let package = Package(
         .executableTarget(
             name: "AssayCLI",
             dependencies: [
-                "Browser", "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs", "Providers", "ContractFiles", "Reports",
+                "Browser", "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs",
+                "Providers", "ContractFiles", "Reports",
                 "Exploration", "FakeServers", "Phone", "Replay", "Recording", "ReferenceBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -157,28 +176,42 @@ let package = Package(
         ),
         .testTarget(
             name: "ExplorationTests",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Exploration", "Providers"],
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
+                "Exploration", "Providers",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "TestSupport"],
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "TestSupport"],
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ContractFilesTests",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "TestSupport"],
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
+                "TestSupport",
+            ],
             resources: [.copy("Malformed")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ReportsTests",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Reports", "TestSupport"],
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Reports", "TestSupport",
+            ],
             resources: [.copy("Golden")],
             swiftSettings: strict
         ),
@@ -191,7 +224,8 @@ let package = Package(
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "FakeServers", "Replay", "TestSupport",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                "FakeServers", "Replay", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -201,7 +235,8 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Exploration", "FakeServers",
+                "AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values",
+                "ContractFiles", "Exploration", "FakeServers",
                 "Phone", "Programs", "Providers", "Replay", "TestSupport",
             ],
             swiftSettings: strict
@@ -209,7 +244,8 @@ let package = Package(
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Providers", "FakeServers", "Recording", "Replay",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
+                "Providers", "FakeServers", "Recording", "Replay",
                 "Reports", "TestSupport",
             ],
             swiftSettings: strict
@@ -222,13 +258,16 @@ let package = Package(
         .testTarget(
             name: "PhoneTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "FakeServers", "Phone", "Providers", "Replay",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
+                "FakeServers", "Phone", "Providers", "Replay",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values", "TestSupport"],
+            dependencies: [
+                "AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -242,7 +281,8 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Phone", "ReferenceBackend", "TestSupport",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Phone",
+                "ReferenceBackend", "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -268,7 +308,8 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "AssayBenchmarks",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Phone", "Programs", "Providers", "Recording",
+                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Phone", "Programs",
+                "Providers", "Recording",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 /// The headings of the shipped contracts, such as IDs and titles.
 ///
 /// With them, contracts can be listed and selected without parsing their files. The file

@@ -1,9 +1,6 @@
 package import Contracts
 package import Grammar
 
-
-
-
 /// Parses contract files.
 ///
 /// Each combination of the values under the key `variants` becomes a separate contract.

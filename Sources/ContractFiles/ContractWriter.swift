@@ -1,9 +1,6 @@
 package import Contracts
 internal import Grammar
 
-
-
-
 /// Writes a contract as YAML text, which `ContractParser` parses as the same contract.
 package enum ContractWriter {
     /// Returns the content of a contract file that contains the contract under a given ID.

@@ -1,9 +1,6 @@
 package import Contracts
 package import Grammar
 
-
-
-
 /// Parses a profile (`assay.yaml`).
 ///
 /// In secrets, environment variables replace `${NAME}` and `${NAME:-default}`.

@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// The input of one run of a campaign (`assay explore`): a customer history, or the history of an
 /// app on a phone.
 package enum CampaignInput: Hashable, Sendable {

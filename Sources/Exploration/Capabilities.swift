@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 /// The capabilities of the tested backend.
 ///
 /// Generated histories use no other capability.

@@ -1,9 +1,6 @@
 internal import Contracts
 package import Judging
 
-
-
-
 /// The signature of a failed history: the finding code and the subject of the finding.
 ///
 /// Failed histories with the same signature count as one failure.

@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// The request with which Assay checks that its own fakes respond, before it judges a backend.
 ///
 /// The request is neither written to the journal nor counted.

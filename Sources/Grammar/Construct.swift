@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The grammar of a YAML mapping with a fixed set of keys, and the rules between the keys.
 package struct Construct<Owner: Sendable>: Sendable {
     package private(set) var shape: ConstructShape

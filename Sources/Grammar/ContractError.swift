@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// An error in a contract or profile, reported at the location to edit.
 package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {

@@ -1,7 +1,5 @@
 internal import Values
 
-
-
 /// The JSON Schema of a grammar, for completion and validation in editors.
 package struct GrammarSchema {
     /// Whether a template for a value of `variants`, such as `{{copies}}`, is allowed in place of

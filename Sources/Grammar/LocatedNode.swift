@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// A YAML value of a contract or profile, with its location in the file.
 package struct LocatedNode: Sendable {
     package enum Content: Sendable {

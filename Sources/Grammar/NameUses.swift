@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// All uses of names in one variant of a contract, for finding misspelled names.
 ///
 /// Without this check, an event for `adda` after `register: ada` would be delivered, would change

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The key of a value that one part of a file format leaves in the reader for another part.
 package protocol ReaderNote {
     associatedtype Value: Sendable

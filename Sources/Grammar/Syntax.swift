@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The notation of one kind of value in a contract or profile.
 ///
 /// A syntax defines which values are allowed, how they are read and how they are written. A value

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// A node of a contract file that is to be written as YAML.
 package indirect enum YAMLNode: Hashable, Sendable {
     /// Characters that are written unchanged, without quotes.

@@ -1,7 +1,5 @@
 package import Contracts
 
-
-
 /// All evidence about one case: the judged run, its baseline runs (the same case without faults),
 /// and the kinds of results that can be observed.
 package struct CaseEvidence: Hashable, Sendable {

@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// The observable results of one run (probe responses and effects) with its IDs and times masked,
 /// so that two runs can be compared.
 struct ComparableRun: Sendable {

@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Hints: observations in the evidence of a case that may explain its findings.
 extension CaseEvidence {
     package var hints: [String] { [hintAboutTwoKnownIDs].compactMap { $0 } }

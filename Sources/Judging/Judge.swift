@@ -1,7 +1,5 @@
 internal import Contracts
 
-
-
 /// Applies every rule of judgment to the evidence of one case, and decides the verdict.
 package enum Judge {
     package static var rules: [any Rule.Type] {

@@ -1,8 +1,6 @@
 package import Contracts
 package import Values
 
-
-
 /// Masks the values that differ between two runs: IDs are replaced by names, and times within the
 /// run by one token.
 package struct Masking: Sendable {

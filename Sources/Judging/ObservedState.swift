@@ -1,8 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
 /// The state of a user as a probe returned it: a document, nothing, or an unreadable response.
 package enum ObservedState: Hashable, Sendable {
     case document(JSONValue)

@@ -2,8 +2,6 @@ package import Contracts
 internal import Grammar
 package import Values
 
-
-
 /// The JSON paths that occur in the responses of each probe.
 ///
 /// When the profile maps a field to a path that no response contained, the case is inconclusive;

@@ -1,8 +1,6 @@
 package import Contracts
 package import Values
 
-
-
 extension RunRecord {
     /// Returns the attempts at the delivery of that name, in the order in which they were sent.
     package func attempts(of delivery: String) -> [Exchange] {

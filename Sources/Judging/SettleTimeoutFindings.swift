@@ -1,8 +1,6 @@
 package import Contracts
 internal import Values
 
-
-
 /// Adjustments of the findings when the settle timeout (the longest wait for the backend) ended too
 /// early.
 extension Judge {

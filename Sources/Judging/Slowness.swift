@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// Detects a backend whose responses are all slow, which makes the whole run long but fails no
 /// case.
 ///

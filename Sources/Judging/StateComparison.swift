@@ -1,8 +1,6 @@
 package import Contracts
 internal import Values
 
-
-
 /// Compares the probe responses of a run with those of its baseline runs (the same case without
 /// faults).
 package struct StateComparison: Sendable {

@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 extension CaseEvidence {
     /// Descriptions of the parts of the case that no probe can observe, each with the profile entry
     /// that would make it observable.

@@ -2,9 +2,6 @@ package import Contracts
 internal import Grammar
 package import Values
 
-
-
-
 /// A scripted app with user accounts, as a value.
 ///
 /// It supports anonymous use, email and Google sign-in, purchases, restore, logout, forgotten

@@ -2,9 +2,6 @@ package import Contracts
 internal import Grammar
 package import Values
 
-
-
-
 /// A model of a correct app backend: registration, login and access checks.
 ///
 /// A contract can plan other responses.

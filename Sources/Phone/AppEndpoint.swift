@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 extension Profile {
     /// Returns the endpoint for one of the routes in `AppBackendPlan.routes`; nil if the profile
     /// does not define it.

@@ -2,9 +2,6 @@ package import Contracts
 package import Judging
 package import Values
 
-
-
-
 /// The environment of an app on a phone, and the journal of its traffic.
 ///
 /// It is either a model in virtual time, or the fakes and the tested backend of a run.

@@ -2,9 +2,6 @@ package import Contracts
 package import Judging
 package import Values
 
-
-
-
 /// A component that carries out the phone steps of a contract, either with the scripted app or with
 /// a page in a real browser.
 ///

@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// Runs contracts that only contain phone steps with the scripted app, in virtual time and with a
 /// model of a correct backend.
 package enum Simulation {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 #if canImport(Glibc)
 internal import Glibc
 #else

@@ -3,9 +3,6 @@ internal import Grammar
 package import Redaction
 package import Values
 
-
-
-
 /// An external service that backends use and that Assay imitates with a fake.
 ///
 /// The provider's type contains all information about the service that the rest of the program

@@ -2,9 +2,6 @@ internal import Contracts
 package import Redaction
 package import Values
 
-
-
-
 /// The entry of a provider in `ProviderTable`.
 ///
 /// It exposes the members of `Provider` as closures, so that code can use all providers without

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The table of all providers that a program knows.
 ///
 /// The table is a value, so that a test can add a provider that exists only in the test.

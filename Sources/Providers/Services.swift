@@ -2,9 +2,6 @@ package import Contracts
 package import Redaction
 package import Values
 
-
-
-
 /// The state of all fakes in one namespace, as one value.
 ///
 /// A copy is a snapshot, and two copies share no state.

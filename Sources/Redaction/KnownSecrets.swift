@@ -1,7 +1,5 @@
 internal import Values
 
-
-
 /// A set of known secret values that are masked in any position, each with the mark that replaces
 /// it.
 ///

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The body of a message without its secrets, in the format that was detected in the body.
 package enum RedactedBody {
     case unchangedJSON(JSONValue)

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 extension Redaction {
     /// Returns an exchange with all secrets in its request and its outcome masked.
     package func exchange(_ exchange: Exchange) -> Exchange {

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The rules by which secrets are removed from messages before they leave the process; all output
 /// is redacted.
 ///

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// The secrets that a profile, a provider or a running fake declares in addition to the built-in
 /// tables.
 package struct SecretDeclaration: Hashable, Sendable {

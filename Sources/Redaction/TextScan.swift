@@ -1,7 +1,5 @@
 internal import Values
 
-
-
 /// A scan of free text, byte by byte, for secrets.
 ///
 /// The scan finds words with the format of a secret, credentials after an authorization scheme,

@@ -2,9 +2,6 @@ package import Judging
 package import Redaction
 internal import Values
 
-
-
-
 /// Renders the JSON of a status badge for a README, in the format of shields.io: a label, a message
 /// and a color.
 ///

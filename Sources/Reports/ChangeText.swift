@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 /// Renders the differences between two versions of a contract for the terminal, so that a user can
 /// decide whether each change was intended.
 ///

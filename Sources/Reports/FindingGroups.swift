@@ -2,9 +2,6 @@ internal import Contracts
 internal import Judging
 internal import Redaction
 
-
-
-
 /// A group of cases that need attention and have the same finding code and verdict.
 struct FindingGroup {
     let code: FindingCode

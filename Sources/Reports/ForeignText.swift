@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// Escapes text that does not come from Assay: log lines, message bodies, headers, URLs, and names
 /// from contracts and files.
 ///

@@ -3,9 +3,6 @@ package import Judging
 package import Redaction
 internal import Values
 
-
-
-
 /// Renders a run as workflow commands, which GitHub Actions and compatible CI services show as
 /// annotations of files in the repository.
 package enum GitHubReport {

@@ -3,9 +3,6 @@ package import Judging
 package import Redaction
 internal import Values
 
-
-
-
 /// Renders a run as the JSON report, on whose format scripts rely (architecture page, section 6).
 package enum JSONReport {
     /// Renders the JSON report of a run.

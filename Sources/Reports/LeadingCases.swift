@@ -2,9 +2,6 @@ internal import Contracts
 internal import Judging
 internal import Redaction
 
-
-
-
 /// Finds the shortest of several cases that fail with the same finding, as the case to look at
 /// first.
 ///

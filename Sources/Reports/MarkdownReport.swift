@@ -2,9 +2,6 @@ internal import Contracts
 package import Judging
 package import Redaction
 
-
-
-
 /// Renders the summary of a run that a CI service shows on the page of a job, such as GitHub's step
 /// summary.
 ///

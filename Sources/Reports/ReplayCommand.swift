@@ -1,8 +1,5 @@
 package import Redaction
 
-
-
-
 /// The shell command that repeats a run or one of its cases.
 package struct ReplayCommand: Hashable, Redactable {
     /// The command without the arguments that select cases.

@@ -1,9 +1,6 @@
 internal import Judging
 internal import Redaction
 
-
-
-
 /// A cause that several cases share, so that the terminal report shows only the first of these
 /// cases in full.
 ///

@@ -3,9 +3,6 @@ package import Judging
 package import Redaction
 package import Values
 
-
-
-
 /// The timeline of a case: its exchanges (requests with their responses), one per line, with
 /// virtual times.
 package struct Timeline: Sendable {

@@ -1,9 +1,6 @@
 import Contracts
 import Values
 
-
-
-
 /// Values made up from a seed, for properties that hold for all of them.
 struct ArbitraryValues {
     var random: SeededGenerator

@@ -2,7 +2,6 @@ import Testing
 import Values
 @testable import Contracts
 
-
 /// The journal's storage does what an array does, across the bounds of its blocks.
 struct EntryBlocksTests {
     private static func entry(_ number: Int) -> PackedExchange {

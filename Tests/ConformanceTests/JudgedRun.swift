@@ -1,8 +1,5 @@
 import Judging
 
-
-
-
 extension CaseResult {
     /// What is judged from the evidence, which it keeps.
     init(judging evidence: CaseEvidence) {

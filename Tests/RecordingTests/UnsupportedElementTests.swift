@@ -55,7 +55,9 @@ struct RefusalTests {
         var authorization: String? = right
         var proof: SenderProof?
         var accepted: SenderProof?
-        var expected: (SenderProof.Authorization, SenderProof.Signature)? = (.configured, .configured)
+        var expected: (SenderProof.Authorization, SenderProof.Signature)? = (
+            .configured, .configured
+        )
         var needs: [Feature] = []
     }
 

@@ -2,9 +2,6 @@ import Contracts
 import Judging
 import Values
 
-
-
-
 /// Reports made by hand, so that a renderer is tested without a run.
 enum ReportFixtures {
     static let base = Instant(milliseconds: 1_790_000_000_000)

@@ -33,34 +33,59 @@ struct LayoutTests {
     @Test(
         "a module imports what the architecture allows",
         arguments: [
-            ("Conformance", []),
+            ("Values", ["NIOConcurrencyHelpers"]),
+            ("Grammar", ["Values"]),
+            ("Redaction", ["Values"]),
+            ("Contracts", ["Grammar", "Redaction", "Values"]),
+            ("Judging", ["Contracts", "Grammar", "Redaction", "Values"]),
             (
                 "Providers",
                 [
-                    "Conformance", "Crypto", "CryptoExtras", "DequeModule", "Foundation",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Crypto",
+                    "CryptoExtras", "DequeModule", "Foundation",
                     "HashTreeCollections", "SwiftASN1", "Synchronization", "X509",
                 ]
             ),
-            ("ContractFiles", ["Conformance", "Yams", "Dispatch", "Foundation"]),
-            ("Reports", ["Conformance"]),
-            ("Exploration", ["Conformance", "Providers"]),
+            (
+                "ContractFiles",
+                [
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Yams", "Dispatch",
+                    "Foundation",
+                ]
+            ),
+            ("Reports", ["Contracts", "Grammar", "Judging", "Redaction", "Values"]),
+            (
+                "Exploration",
+                ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]
+            ),
             (
                 "FakeServers",
                 [
-                    "Conformance", "Providers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                    "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
                     "NIOTLS", "NIOConcurrencyHelpers", "Synchronization", "Glibc", "Darwin",
                 ]
             ),
-            ("Phone", ["Conformance", "Providers"]),
-            ("Programs", ["Conformance", "Foundation", "Glibc", "Darwin", "Synchronization"]),
+            ("Phone", ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]),
+            (
+                "Programs",
+                [
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Foundation", "Glibc",
+                    "Darwin", "Synchronization",
+                ]
+            ),
             (
                 "Browser",
-                ["Conformance", "Programs", "Foundation", "Synchronization", "Glibc", "Darwin"]
+                [
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs",
+                    "Foundation", "Synchronization", "Glibc", "Darwin",
+                ]
             ),
             (
                 "Replay",
                 [
-                    "Conformance", "Providers", "Exploration", "FakeServers", "AsyncHTTPClient",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                    "Exploration", "FakeServers", "AsyncHTTPClient",
                     "NIOCore", "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin",
                     "NIOEmbedded",
                     "NIOHTTPCompression", "NIOSSL", "Phone", "Browser", "Programs",
@@ -69,7 +94,8 @@ struct LayoutTests {
             (
                 "Recording",
                 [
-                    "Conformance", "ContractFiles", "Providers", "FakeServers", "Programs",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
+                    "Providers", "FakeServers", "Programs",
                     "Replay",
                     "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOEmbedded", "NIOWebSocket",
                     "Dispatch",

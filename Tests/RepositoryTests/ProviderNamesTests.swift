@@ -40,8 +40,8 @@ struct ProviderNamesTests {
             ["revenuecat": 8, "onesignal": 4, "firebase": 3, "purchasely": 2, "despia": 0]
         ),
         NamingArea(
-            "Sources/Conformance/",
-            "contracts name the service whose event, fault or clause they are about; facts cite it; a grade asks for no absent one",
+            "Sources/Contracts/",
+            "contracts name the service whose event, fault or clause they are about",
             ["revenuecat": 8, "onesignal": 9, "firebase": 8, "purchasely": 5, "despia": 6]
         ),
         NamingArea(

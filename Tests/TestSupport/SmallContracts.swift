@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// Contracts as a session leaves them, no larger than a test of what they say needs.
 package enum SmallContracts {
     /// Where each of their lines is said to stand.

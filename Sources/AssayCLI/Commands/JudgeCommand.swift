@@ -1,6 +1,7 @@
 internal import ArgumentParser
+internal import Contracts
 internal import Foundation
-package import Judging
+internal import Judging
 internal import Providers
 internal import Reports
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import ContractFiles
+internal import Contracts
 internal import Reports
 internal import Values
 

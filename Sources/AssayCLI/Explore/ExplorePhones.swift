@@ -4,6 +4,7 @@ internal import Exploration
 internal import Foundation
 internal import Replay
 internal import Reports
+internal import Values
 
 extension ExploreCommand {
     /// Runs a campaign of generated histories against an app on a simulated phone.

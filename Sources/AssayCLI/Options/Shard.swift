@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// One part of a suite that is split over several machines.
 ///
 /// The IDs of the contracts determine the parts, so that every machine computes the same split.

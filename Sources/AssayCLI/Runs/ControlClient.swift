@@ -1,4 +1,5 @@
 internal import Grammar
+internal import Redaction
 internal import Replay
 internal import Values
 

@@ -2,6 +2,7 @@ internal import Contracts
 internal import Foundation
 internal import Grammar
 internal import Providers
+internal import Redaction
 internal import Replay
 internal import Reports
 internal import Values

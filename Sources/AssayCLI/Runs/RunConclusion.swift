@@ -9,6 +9,7 @@ internal import Recording
 internal import Redaction
 internal import Replay
 internal import Reports
+internal import Values
 
 /// The last stage of a run: prints the report, writes the files, and updates the known failures.
 struct RunConclusion: Sendable {

@@ -1,5 +1,7 @@
+internal import Contracts
 internal import FakeServers
 internal import Foundation
+internal import Judging
 internal import Replay
 internal import Reports
 internal import Values

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// One test case from a contract file (YAML): its initial steps, tested steps and expected outcome.
 ///
 /// A contract file with the key `variants` yields several test cases.

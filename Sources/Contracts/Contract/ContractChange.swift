@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 /// One difference between two versions of a contract.
 ///
 /// The comparison uses the YAML form of both versions, so that it covers every key of the contract

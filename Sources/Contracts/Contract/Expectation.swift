@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The expected outcome of a test case.
 ///
 /// Values that a protocol defines are fixed. All other values are compared with a baseline run,

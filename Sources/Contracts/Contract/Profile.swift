@@ -1,8 +1,6 @@
 package import Redaction
 package import Values
 
-
-
 /// A parsed `assay.yaml`: the settings to reach one backend and to observe its state.
 package struct Profile: Hashable, Sendable {
     package struct Endpoint: Hashable, Codable, Sendable {

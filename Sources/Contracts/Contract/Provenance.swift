@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The origin of a golden contract, which is generated from a recorded session: the date of the
 /// recording, and the age at which to record again.
 package struct Provenance: Hashable, Codable, Sendable {

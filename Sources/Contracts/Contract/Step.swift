@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// One step of a test case: something that happens to the backend or in its environment.
 package enum Step: Hashable, Codable, Sendable {
     /// The app registers this user at the backend, with the request that the profile defines.

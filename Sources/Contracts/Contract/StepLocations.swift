@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The locations of a contract's steps in the contract file: first the `given` steps, then the
 /// `steps`.
 ///

@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 extension Contract {
     /// The grammar of a contract file.
     ///

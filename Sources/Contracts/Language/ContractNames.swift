@@ -1,7 +1,5 @@
 internal import Grammar
 
-
-
 /// The names of users, accounts, deliveries and calls that a contract file defines.
 ///
 /// They are collected before the values of the contract's `variants` replace templates such as

@@ -1,7 +1,5 @@
 package import Grammar
 
-
-
 /// The two YAML file formats of Assay: contracts and profiles.
 package enum FileFormat: String, CaseIterable, Sendable {
     case contract, profile

@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 /// Values that one part of a contract or profile leaves for a later part of the same file.
 extension NodeReader {
     private enum CrashesByDelivery: ReaderNote {

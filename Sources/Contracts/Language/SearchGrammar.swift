@@ -1,8 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
 extension Search {
     /// The values of the contract's key `vary`, collected while the file is parsed.
     struct GeneratedSearch: Hashable, Sendable {

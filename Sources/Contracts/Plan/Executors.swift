@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The executors of a case: the components that run its backend, its apps and its store purchases.
 package struct Executors: Hashable, Sendable {
     /// An element of a contract that no executor of the case supports.

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The plan of one run: its steps, and the users whose state is read by probes at its end.
 ///
 /// Plans are compared by value, so that cases with equal plans for their baseline run (without

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The record of one run: its plan, its exchanges and everything else that a rule of judgment may
 /// use.
 package struct RunRecord: Hashable, Codable, Sendable {

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The plans of the runs for a contract with a search. A search tries many variations of the
 /// contract's steps.
 extension CasePlan {

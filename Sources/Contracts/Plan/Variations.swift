@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 /// Generates random edits of an event that a tolerant receiver ignores, such as unknown fields, and
 /// shrinks sets of edits that fail.
 ///

@@ -1,8 +1,6 @@
 package import Redaction
 internal import Values
 
-
-
 extension Profile: Redactable {
     /// Returns the profile without secrets, for a saved run.
     ///

@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// A generated customer history: a few users, their operations, and the faults of the event
 /// deliveries.
 ///

@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// The situations that generated histories have covered, with the number of histories for each
 /// situation.
 package struct HistoryCoverage: Hashable, Sendable {

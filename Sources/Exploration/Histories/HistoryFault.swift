@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 /// A fault in the delivery of a webhook event.
 ///
 /// A correct backend reaches the same final state as without the fault.

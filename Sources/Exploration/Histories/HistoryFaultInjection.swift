@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// Adds faults to the deliveries of a generated history.
 extension HistoryGenerator {
     func addFaults(

@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 /// One operation of a generated customer history: an action of a user, a store or a developer, or
 /// the passing of time.
 package struct HistoryOperation: Hashable, Sendable {

@@ -2,9 +2,6 @@ package import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// A generated customer history as a contract, with the initial state, the webhook deliveries and
 /// the expected results.
 package struct HistoryScript: Sendable {

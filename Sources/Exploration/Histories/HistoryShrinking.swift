@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 extension CustomerHistory {
     /// Smaller variants of a failed history, the smallest first: without the last steps, without
     /// one user or product, or without single faults and operations.

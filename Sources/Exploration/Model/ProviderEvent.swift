@@ -1,9 +1,6 @@
 package import Contracts
 internal import Values
 
-
-
-
 /// A webhook event that RevenueCat or Purchasely sends in a generated history.
 package enum ProviderEvent: Hashable, Sendable {
     case event(EventSpec)

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// A model of the Purchasely subscriptions in a generated customer history.
 ///
 /// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change

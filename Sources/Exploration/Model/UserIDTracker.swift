@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// The kind of ID by which the backend knows each user in a generated history.
 ///
 /// Source: RevenueCat fact sheet 5.4 and trap 9: a user who buys before the registration has an

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// One expectation about the state after a phone's history, in the form that contracts use.
 struct PhoneExpectation {
     let clause: String

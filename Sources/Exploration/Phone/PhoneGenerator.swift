@@ -1,9 +1,6 @@
 package import Contracts
 internal import Values
 
-
-
-
 /// Generates histories of an app on a phone, with a preference for situations that few earlier
 /// histories covered.
 ///

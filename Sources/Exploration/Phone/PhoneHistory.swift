@@ -1,8 +1,5 @@
 package import Contracts
 
-
-
-
 /// A generated history of an app on a phone, starting before the first launch of the app.
 ///
 /// The steps have the same form as in contracts. `PhoneModel` derives the user that the phone must

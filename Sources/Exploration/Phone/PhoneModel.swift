@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// A model of a correct app on a phone.
 ///
 /// It predicts the app's user after each step and the content of its page, where the identity rules

@@ -1,9 +1,6 @@
 package import Contracts
 internal import Values
 
-
-
-
 /// A sequence of user actions in an app on a phone, written as contracts: one contract with all
 /// expectations, and one for each single expectation.
 package struct PhoneScript: Sendable {

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// The spelling of a planned response of a fake in the JSON of the control API.
 ///
 /// A status is a number; everything else is spelled as in contracts

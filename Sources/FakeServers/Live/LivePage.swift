@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// The live page on the control port: shows the exchanges and the subscribers, and has a form for
 /// every operation of the control API, generated from its OpenAPI document.
 ///

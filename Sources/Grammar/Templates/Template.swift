@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// A parsed string with `{{name}}` placeholders, which can be filled with values many times.
 ///
 /// All places in contracts and profiles use this type. The places differ in the available names

@@ -70,7 +70,12 @@ package struct TemplateWord: Hashable, Sendable {
         .text,
         "the anonymous ID of the user before a login"
     )
-    package static let device = TemplateWord("device", .user, .text, "the install ID of the user's phone")
+    package static let device = TemplateWord(
+        "device",
+        .user,
+        .text,
+        "the install ID of the user's phone"
+    )
     package static let eventID = TemplateWord(
         "event-id",
         .delivery,
@@ -78,7 +83,12 @@ package struct TemplateWord: Hashable, Sendable {
         "the ID of the delivery's event"
     )
     package static let account = TemplateWord("account", .account, .text, "the name of the account")
-    package static let password = TemplateWord("password", .account, .text, "the password of the account")
+    package static let password = TemplateWord(
+        "password",
+        .account,
+        .text,
+        "the password of the account"
+    )
     package static let now = TemplateWord(
         "now",
         .timeOffset,
@@ -129,7 +139,8 @@ package struct TemplateWord: Hashable, Sendable {
     )
 
     /// Template words that match any value of a kind in a response, such as `any.number`.
-    package static let matchers = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"].map {
+    package static let matchers = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"].map
+    {
         TemplateWord($0, .exactWord, .anyKind, "any value of this kind, also inside a string")
     }
 

@@ -1,8 +1,6 @@
 package import Contracts
 package import Values
 
-
-
 /// The observations of one device scenario (a contract for an app on a simulated phone) in order:
 /// the app's commands, its calls, and user actions.
 ///

@@ -2,8 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
 /// The evidence of one device scenario (a contract for an app on a simulated phone), with a
 /// function that judges each invariant.
 struct DeviceScenarioJudge {

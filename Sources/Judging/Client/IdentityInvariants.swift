@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,
 /// C-07 to C-11, C-26 to C-28, C-30, C-34).
 extension DeviceScenarioJudge {

@@ -1,7 +1,5 @@
 internal import Values
 
-
-
 /// Invariants of an app's registrations at its backend (clauses C-12 to C-15).
 extension DeviceScenarioJudge {
     func checkRetriesFailedRegistrations(at location: SourceLocation) -> [Finding] {

@@ -1,8 +1,6 @@
 package import Contracts
 package import Values
 
-
-
 /// The result of one case (one execution of a contract), with the evidence for its verdict.
 package struct CaseResult: Hashable, Sendable {
     @IndirectlyStored package var contract: Contract

@@ -1,7 +1,5 @@
 package import Contracts
 
-
-
 /// The probable cause and the remedy of a finding, taken from the violated clause or from the
 /// finding code.
 package struct Diagnosis: Hashable, Sendable {

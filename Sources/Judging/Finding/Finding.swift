@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// One violation of a clause by the backend or app, or one reason why a case is inconclusive.
 package struct Finding: Hashable, Codable, Sendable {
     package let code: FindingCode

@@ -3,8 +3,6 @@ internal import Grammar
 internal import Redaction
 package import Values
 
-
-
 /// The list of failures that a team has accepted for now, each with its case, finding code and
 /// reason.
 ///

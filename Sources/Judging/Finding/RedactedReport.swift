@@ -2,8 +2,6 @@ internal import Contracts
 package import Redaction
 internal import Values
 
-
-
 extension RunReport: Redactable {
     package func redacted(by redaction: Redaction) -> RunReport {
         var copy = self

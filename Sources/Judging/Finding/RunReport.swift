@@ -2,8 +2,6 @@ internal import Contracts
 package import Redaction
 package import Values
 
-
-
 /// The result of a whole run, from which every report is generated.
 package struct RunReport: Hashable, Sendable {
     package var version: String

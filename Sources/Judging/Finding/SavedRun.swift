@@ -1,8 +1,6 @@
 package import Contracts
 package import Values
 
-
-
 /// A complete record of a run, so that the run can be judged again without the backend.
 ///
 /// Each line of the file is a JSON value. The first line is the head; every other line contains one

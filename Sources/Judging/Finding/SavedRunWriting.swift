@@ -3,8 +3,6 @@ internal import Grammar
 internal import Redaction
 internal import Values
 
-
-
 extension SavedRun {
     /// Returns the lines of a saved run without its secrets; judging the lines again gives the same
     /// verdicts.

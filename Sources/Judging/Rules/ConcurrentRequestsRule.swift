@@ -1,8 +1,6 @@
 package import Contracts
 internal import Values
 
-
-
 /// Judges that the requests of a case that should race were really in flight at the same time.
 package struct ConcurrentRequestsRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {

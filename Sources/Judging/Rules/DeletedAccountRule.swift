@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Judges that no probe response contains personal data of a deleted account: its email address or
 /// the install IDs of its phones.
 package struct DeletedAccountRule: Rule {

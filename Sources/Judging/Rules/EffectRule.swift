@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Judges the number of effects at the providers, such as pushes, and the idempotency keys of the
 /// attempts at them.
 package struct EffectRule: Rule {

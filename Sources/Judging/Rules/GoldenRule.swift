@@ -3,8 +3,6 @@ internal import Grammar
 internal import Redaction
 internal import Values
 
-
-
 /// Judges a golden contract, which replays a recording: every response matches its recorded
 /// pattern, and the providers get the same messages.
 ///

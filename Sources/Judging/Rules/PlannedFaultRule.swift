@@ -1,8 +1,6 @@
 package import Contracts
 package import Values
 
-
-
 /// Judges whether the faults that a case planned took effect.
 ///
 /// A case proves nothing when, for example, the backend never called the provider whose response

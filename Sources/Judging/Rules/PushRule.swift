@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Judges the recipients of pushes, their content for different events, and the number and timing
 /// of retries.
 ///

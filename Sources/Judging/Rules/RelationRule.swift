@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Judges that a run ends in the same state and with the same effects as its baseline run, as the
 /// contract's `like` requires.
 ///

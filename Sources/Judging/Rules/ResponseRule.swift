@@ -1,8 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
 /// Judges the backend's response to each delivery, request and call: it must come in time, be
 /// complete and have the expected status.
 ///

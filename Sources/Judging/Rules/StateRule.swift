@@ -2,8 +2,6 @@ package import Contracts
 internal import Grammar
 package import Values
 
-
-
 /// Judges that the fields of users, such as `active`, have the values that the contract expects.
 ///
 /// The profile maps each field to a path in a probe's response.
@@ -421,7 +419,9 @@ package struct StateRule: Rule {
     }
 
     private static func text(_ value: JSONValue, field: String) -> String {
-        guard field == "expires", let parsedTime = Instant(timeValue: value) else { return value.text }
+        guard field == "expires", let parsedTime = Instant(timeValue: value) else {
+            return value.text
+        }
         return "\(parsedTime)"
     }
 }

@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// A function that replaces one of the scripted app's decisions with the wrong decision of a
 /// defect.
 typealias ClientDeviation = @Sendable (inout ScriptedApp.Policy) -> Void

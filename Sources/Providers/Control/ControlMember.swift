@@ -1,9 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
-
 /// A member of a JSON request body in Assay's control API (`/assay/v1`): its name, the kind of its
 /// value, and its description.
 ///

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 package import Values
 
-
-
-
 /// An operation on the fake of one provider in the control API (`/assay/v1`).
 ///
 /// A user, a test or the command line calls it.

@@ -1,9 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
-
 /// A group of a fake's switches (settings).
 ///
 /// The control API shows and changes them by name, without knowing their Swift type.

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// The control API's operations on the simulated phones of the fake Despia runtime.
 extension DespiaState {
     package static let controls = [

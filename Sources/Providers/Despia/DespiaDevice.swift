@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// The switches of the fake Despia runtime.
 ///
 /// The defaults are those of the Despia fact sheet, sections 4 to 7.2.

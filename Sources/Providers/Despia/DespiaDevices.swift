@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Operations with which users and tests read and change simulated phones: `GET`, `PATCH` and
 /// `POST /device/…`.
 extension DespiaState {

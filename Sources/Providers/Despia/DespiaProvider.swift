@@ -1,9 +1,6 @@
 package import Redaction
 package import Values
 
-
-
-
 extension DespiaState: Provider {
     package static let party = Exchange.Party.despia
     package static let title = "Despia"

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Paywalls and purchases on a simulated phone, and the RevenueCat session to which they belong
 /// (Despia fact sheet, sections 4 and 6).
 extension DespiaState {

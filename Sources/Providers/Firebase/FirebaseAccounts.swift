@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Operations of the fake Firebase that read, change and delete accounts, one or many (Firebase
 /// fact sheet, sections 4.8 to 4.12).
 extension FirebaseState {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Operations that send an email with a code: password reset, verification, sign-in link, and
 /// change of address (Firebase fact sheet, sections 4.5 and 4.6).
 extension FirebaseState {

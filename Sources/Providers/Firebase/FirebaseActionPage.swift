@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// The page of the Firebase emulator that a link in an email opens, `GET /emulator/action`
 /// (Firebase fact sheet, section 7).
 extension FirebaseState {

@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// The endpoints that only the Firebase emulator has, the published keys, and the configuration of
 /// a project (Firebase fact sheet, sections 4.15, 7.2 and 8).
 extension FirebaseState {

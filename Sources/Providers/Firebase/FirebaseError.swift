@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// An error response of the fake Firebase, in the format of Google's APIs (Firebase fact sheet,
 /// sections 2.4 and 5).
 package struct FirebaseError: Error, Hashable, Sendable {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The fields of a request to the fake Firebase.
 ///
 /// Keys are in camelCase whatever the caller sent, and values have the types that the API defines

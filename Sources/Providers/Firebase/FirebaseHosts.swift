@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The host names of Firebase Auth, and the requests to them that do not concern the accounts of a
 /// project.
 extension FirebaseState {

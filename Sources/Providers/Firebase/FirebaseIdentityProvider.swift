@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Sign-in with an identity provider such as Google, and linking of its account to a user (Firebase
 /// fact sheet, section 4.3).
 extension FirebaseState {

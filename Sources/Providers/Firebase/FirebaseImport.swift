@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The operation of the fake Firebase that imports many accounts in one call (Firebase fact sheet,
 /// section 4.12).
 extension FirebaseState {

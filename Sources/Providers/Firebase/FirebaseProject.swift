@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The accounts of one Firebase project or of one of its tenants, with the indexes that lookups
 /// need.
 package struct FirebaseProject: Hashable, Sendable {

@@ -1,9 +1,6 @@
 package import Redaction
 package import Values
 
-
-
-
 extension FirebaseState: Provider {
     package static let party = Exchange.Party.firebase
     package static var hints: ProviderHints {

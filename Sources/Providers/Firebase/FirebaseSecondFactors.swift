@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Operations that enroll second factors and sign in with them (Identity Platform's reference, v2
 /// *accounts*).
 ///

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Operations with which users sign up and sign in (Firebase fact sheet, sections 4.1, 4.2, 4.4 and
 /// 4.7).
 extension FirebaseState {

@@ -2,9 +2,6 @@ package import Contracts
 internal import Grammar
 package import Values
 
-
-
-
 /// The fake Firebase Authentication: Identity Toolkit v1 and v3, the secure token service, the
 /// published keys, and the endpoints of the Firebase emulator.
 ///

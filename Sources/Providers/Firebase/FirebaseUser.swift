@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The record of a user in the fake Firebase (Firebase fact sheet, section 3).
 package struct FirebaseUser: Hashable, Codable, Sendable {
     /// A user's account at an identity provider, which is linked to the Firebase user.

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// Operations on live activities and custom events, and reports from devices (OneSignal's API
 /// description).
 ///

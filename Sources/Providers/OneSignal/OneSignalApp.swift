@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The users and devices of one OneSignal app.
 package struct OneSignalApp: Hashable, Sendable {
     /// A OneSignal user with aliases, properties and subscribed devices (OneSignal fact sheet,

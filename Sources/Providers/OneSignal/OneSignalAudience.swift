@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Functions that find the intended recipients of a message and the devices that it reaches
 /// (OneSignal fact sheet, sections 3 and 4).
 extension OneSignalState {

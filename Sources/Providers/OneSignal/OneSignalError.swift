@@ -1,9 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
-
 /// An error response of OneSignal, in one of the service's four formats (OneSignal fact sheet,
 /// section 2).
 package struct OneSignalError: Error, Hashable, Sendable {

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// Operations that report about messages and users: history, exports and outcomes (OneSignal's API
 /// description).
 extension OneSignalState {

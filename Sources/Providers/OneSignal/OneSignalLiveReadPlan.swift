@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 extension OneSignalState {
     package static var liveReadPlan: LiveReadPlan? {
         let appQuery = "?app_id={app_id}"

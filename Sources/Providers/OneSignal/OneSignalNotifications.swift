@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// Operations that create, show and cancel notifications (OneSignal fact sheet, sections 3 to 6).
 extension OneSignalState {
     // MARK: Create

@@ -1,9 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
-
 /// The old OneSignal API, in which a device is a player.
 ///
 /// A player corresponds to a subscription (OneSignal fact sheet, section 10).

@@ -2,9 +2,6 @@ internal import Contracts
 package import Redaction
 package import Values
 
-
-
-
 extension OneSignalState: Provider {
     package static let party = Exchange.Party.oneSignal
     package static let hosts = [ServiceHost("api.onesignal.com"), ServiceHost("onesignal.com")]

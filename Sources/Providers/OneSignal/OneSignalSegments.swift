@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Operations on segments, which are named audiences (OneSignal's API description, *Segments*).
 extension OneSignalState {
     /// Returns the segments that every app has from the start (OneSignal fact sheet, section 3).

@@ -2,9 +2,6 @@ package import Contracts
 package import Redaction
 package import Values
 
-
-
-
 /// The fake OneSignal: notifications, users, subscriptions, and the old players API.
 ///
 /// Every path works at `/` and below `/api/v1`, as on the legacy host. Source: OneSignal fact

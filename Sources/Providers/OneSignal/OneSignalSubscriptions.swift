@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Operations on subscriptions, through which messages reach users (OneSignal fact sheet, section
 /// 7).
 extension OneSignalState {

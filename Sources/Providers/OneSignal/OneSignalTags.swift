@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Operations on tags and other properties of users, in the current and in the old API (OneSignal
 /// fact sheet, section 8).
 extension OneSignalState {

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// Operations on templates of messages (OneSignal's API description, *Templates*).
 extension OneSignalState {
     private static let templateMembers = [

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Operations on users and their aliases (OneSignal fact sheet, section 7).
 extension OneSignalState {
     func json(_ status: Int, _ object: JSONObject) -> HTTPMessage.Response {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// A parser for the dates that the member `send_after` of a message accepts (OneSignal fact sheet,
 /// section 3).
 ///

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The fake Purchasely's operations for actions of users and stores (Purchasely fact sheet, section
 /// 4).
 extension PurchaselyState {

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Redaction
 internal import Values
 
-
-
-
 /// The control API's operations on the fake Purchasely.
 extension PurchaselyState {
     package static let controls = [

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The facts of a Purchasely event, before they are encoded.
 ///
 /// An event in a contract and a change of a subscription in the fake both become this value. Only

@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// A factory for the Purchasely events that a contract describes.
 ///
 /// `PurchaselyEventWriter` encodes them.

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// An encoder for events in version 3 of Purchasely's webhook format: flat, with every date twice,
 /// and without members that do not apply.
 ///

@@ -1,9 +1,6 @@
 internal import Redaction
 package import Values
 
-
-
-
 extension PurchaselySender {
     /// The largest age of a signature that a receiver accepts, in seconds.
     ///

@@ -2,9 +2,6 @@ package import Contracts
 package import Redaction
 package import Values
 
-
-
-
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely
     package static let hosts = [

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The fake Purchasely's operations that create purchases and transfer them to another owner
 /// (Purchasely fact sheet, section 7).
 extension PurchaselyState {

@@ -2,9 +2,6 @@ internal import Grammar
 package import Redaction
 package import Values
 
-
-
-
 /// The sender of Purchasely's webhooks.
 ///
 /// It creates the request that delivers an event.

@@ -1,8 +1,5 @@
 package import Redaction
 
-
-
-
 /// The switches of the fake Purchasely.
 package struct PurchaselySettings: Hashable, Codable, Sendable {
     package enum TransferOrder: String, Hashable, Codable, Sendable {

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The fake Purchasely: the subscriptions of anonymous and signed-in users, and the events about
 /// these subscriptions.
 ///

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Functions that create the events about the fake Purchasely's subscriptions.
 ///
 /// `PurchaselyEventWriter` encodes the events.

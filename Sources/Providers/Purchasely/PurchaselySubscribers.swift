@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 extension PurchaselyState {
     package func subscribers(at now: Instant) -> [SubscriberSummary] {
         Dictionary(grouping: subscriptions.allSubscriptions, by: \.holder).map {

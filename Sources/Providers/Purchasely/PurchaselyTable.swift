@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// A table of all subscriptions in the fake Purchasely, by subscription ID.
 ///
 /// Its indexes find the next subscription that is due, and the subscriptions of a user.

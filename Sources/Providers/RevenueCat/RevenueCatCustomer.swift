@@ -1,9 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
-
 /// RevenueCat's record of a purchase: the latest state of one product of a customer.
 package struct Purchase: Hashable, Codable, Sendable {
     package var productID: String

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 package import Values
 
-
-
-
 /// RevenueCat's OneSignal integration, which writes tags of a OneSignal user after each event.
 ///
 /// The URLs and the body of the user-centric API are *inferred*. Source: RevenueCat fact sheet,

@@ -3,9 +3,6 @@ internal import Grammar
 package import Redaction
 package import Values
 
-
-
-
 extension RevenueCatState: Provider {
     package static let party = Exchange.Party.revenueCat
     package static let hosts = [ServiceHost("api.revenuecat.com")]

@@ -2,9 +2,6 @@ internal import Contracts
 package import Redaction
 package import Values
 
-
-
-
 /// The switches of the fake RevenueCat.
 ///
 /// They select behavior that the RevenueCat fact sheet marks as unverified, as inferred, or as

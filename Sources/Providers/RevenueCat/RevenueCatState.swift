@@ -1,9 +1,6 @@
 package import Redaction
 package import Values
 
-
-
-
 /// The fake RevenueCat: customers with their IDs and purchases, the store model, and the REST API.
 ///
 /// Every event is applied to this state, so that REST responses agree with the events (section 4 of

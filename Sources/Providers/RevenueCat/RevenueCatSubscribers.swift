@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 extension RevenueCatState {
     package func subscribers(at now: Instant) -> [SubscriberSummary] {
         customers.all.map { customer in

@@ -1,9 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
-
 /// An action of a customer, a store or a developer at the fake RevenueCat.
 ///
 /// The control API and the command line request such actions.

@@ -1,9 +1,6 @@
 internal import Redaction
 package import Values
 
-
-
-
 extension WebhookSender {
     /// The largest age of a signature that a receiver accepts, in seconds.
     ///
@@ -21,7 +18,8 @@ extension WebhookSender {
         )
     }
 
-    private func authorizationVariant(of request: HTTPMessage.Request) -> SenderProof.Authorization {
+    private func authorizationVariant(of request: HTTPMessage.Request) -> SenderProof.Authorization
+    {
         let receivedProof = request[field: "authorization"]
         return SenderProof.Authorization.allCases.first { authorizationValue($0) == receivedProof }
             ?? .wrong

@@ -2,9 +2,6 @@ package import Contracts
 package import Redaction
 package import Values
 
-
-
-
 /// The values that a backend under test needs to call the fakes and to receive their webhook
 /// events.
 package struct BackendSetup: Sendable {

@@ -1,8 +1,5 @@
 internal import Contracts
 
-
-
-
 /// A seeded generator of the IDs that a fake issues.
 ///
 /// Two runs with the same seed get exactly the same IDs.

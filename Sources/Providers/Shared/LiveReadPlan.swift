@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// Instructions for reading a live service without changing it.
 ///
 /// Assay compares the live responses with the responses of the fake.

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The switches for web pages that send requests to the fakes.
 package struct PageSettings: Hashable, Codable, Sendable {
     /// Whether web pages of other origins may administer the fakes, for example delete all

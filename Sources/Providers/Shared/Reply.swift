@@ -1,9 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
-
 /// The result of one request to a fake: the response, the manner in which it is sent, and the
 /// effects of the request.
 package struct Reply: Hashable, Sendable {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// A date in a request to a fake, limited to the range from 1970-01-01 to 2100-01-01.
 ///
 /// A date outside this range is a mistake of units: seconds or microseconds in place of

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 extension HTTPMessage.Request {
     /// The name–value pairs of the query string in their order, decoded.
     ///

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// A host of a real service, and the place of that host's paths at the fake.
 package struct ServiceHost: Hashable, Sendable {
     /// The name of the host, in lower case.

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// A customer of a service, in a common form for display that does not depend on the service.
 package struct SubscriberSummary: Hashable, Sendable {
     /// A purchase of the customer in its latest state.

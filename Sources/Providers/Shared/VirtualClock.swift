@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The clock of the fakes in one namespace.
 ///
 /// It shows real time plus an offset, or it is frozen.

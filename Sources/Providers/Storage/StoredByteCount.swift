@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 extension JSONValue {
     /// The estimated memory of this JSON value in bytes: its strings, plus a fixed cost for each
     /// node.

@@ -1,8 +1,5 @@
 package import Contracts
-package import Values
-
-
-
+internal import Values
 
 /// Removes every part of a golden contract, such as a step or an expected value, that does not
 /// affect its verdicts.

@@ -1,7 +1,4 @@
-package import Contracts
-
-
-
+internal import Contracts
 
 extension Contract {
     /// The title of a golden contract, such as "A request and 2 events of ada have the recorded

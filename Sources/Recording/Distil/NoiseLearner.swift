@@ -3,9 +3,6 @@ internal import Grammar
 package import Judging
 internal import Values
 
-
-
-
 /// Compares several runs of a new golden contract, the draft, to find values that vary from run to
 /// run, such as times.
 ///

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The content of a request: its times, and the values that an earlier response may have provided.
 struct RequestTexts: Sendable {
     /// The times in the request body: numbers of milliseconds, and dates with a fraction of a

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Converts the times in a session's requests to relative times of a golden contract, such as
 /// `{{now+30d}}`.
 ///

@@ -3,9 +3,6 @@ internal import Grammar
 internal import Redaction
 internal import Values
 
-
-
-
 /// Replaces the recorded values of one session with templates, such as `{{user.ada}}`, and
 /// matchers, such as `{{any.uuid}}`.
 ///

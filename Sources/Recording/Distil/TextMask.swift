@@ -2,9 +2,6 @@ internal import Contracts
 internal import Grammar
 internal import Values
 
-
-
-
 /// Masks a string that varies between runs: the constant parts stay, and the varying parts become
 /// matchers such as `{{any.number}}`.
 enum TextMask {
@@ -63,7 +60,9 @@ enum TextMask {
     /// Returns nil when the strings are of any other kind, or of different kinds.
     private static func matcherForAll(_ texts: [String]) -> String? {
         if texts.allSatisfy(TemplateValues.isUUID) { return "{{any.uuid}}" }
-        if texts.allSatisfy({ Instant(timeValue: .string($0)) != nil }) { return "{{any.timestamp}}" }
+        if texts.allSatisfy({ Instant(timeValue: .string($0)) != nil }) {
+            return "{{any.timestamp}}"
+        }
         return nil
     }
 

@@ -1,7 +1,4 @@
-package import Values
-
-
-
+internal import Values
 
 /// Determines why the backend refused webhook deliveries in a recorded session, so that a golden
 /// contract makes it refuse them again.

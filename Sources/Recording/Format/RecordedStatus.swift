@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// The status code of a response in a recording: three digits (RFC 9110, section 15).
 ///
 /// The reader of recordings and every importer of other formats use this type. So no importer

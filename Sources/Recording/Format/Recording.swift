@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// A recorded session: the HTTP exchanges between the app, the backend and the providers, in the
 /// order in which they began.
 ///

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The first line of a recording file: the version of Assay that wrote the file, the recorded
 /// backend and the redaction rules.
 package struct RecordingHeader: Hashable, Sendable {

@@ -1,8 +1,9 @@
 package import FakeServers
 internal import Foundation
-package import Grammar
+internal import Grammar
 internal import Programs
 internal import Providers
+internal import Redaction
 internal import Replay
 package import Values
 

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Reads `curl` command lines that were typed or copied from a browser.
 extension ImportReader {
     mutating func curl(_ bytes: [UInt8]) throws(RecordingError) {

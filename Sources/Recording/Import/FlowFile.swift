@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// Reads the flows that mitmproxy saves (`mitmdump -w`): a sequence of values in its binary format.
 extension ImportReader {
     mutating func readFlows(_ bytes: [UInt8]) throws(RecordingError) {

@@ -1,6 +1,6 @@
 internal import ContractFiles
-package import Grammar
-package import Values
+internal import Grammar
+internal import Values
 
 /// Reads the examples of an OpenAPI 3 document: one exchange for each operation with examples of
 /// its request and its response.

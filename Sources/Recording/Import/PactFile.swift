@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// Reads a Pact file of specification 3 or 4, which lists the responses that a client expects from
 /// the backend.
 extension ImportReader {

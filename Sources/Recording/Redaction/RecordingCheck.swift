@@ -1,9 +1,6 @@
 internal import Grammar
-package import Judging
+internal import Judging
 internal import Values
-
-
-
 
 /// Finds values in a recording that look like secrets, by the same rules that redact a recording
 /// (`Redaction`).

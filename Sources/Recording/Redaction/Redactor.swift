@@ -1,5 +1,5 @@
 internal import FakeServers
-package import Grammar
+internal import Grammar
 internal import Providers
 package import Redaction
 package import Values

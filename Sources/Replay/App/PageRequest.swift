@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// A request of a page that the browser holds until Assay decides its outcome.
 struct PageRequest {
     let number: String

@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// A connection to the backend under test: HTTP in production, a simulated network in tests.
 package protocol Transport: Sendable {
     /// The base URL of the backend, also as text for the user.

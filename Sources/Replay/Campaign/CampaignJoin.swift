@@ -1,9 +1,6 @@
 internal import Contracts
 package import Judging
 
-
-
-
 /// Joins the parts of one campaign (`assay explore`) that ran on several machines.
 extension Campaign {
     /// The name of the suite in the report of a campaign.

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Grammar
 
-
-
-
 /// Makes the backend's database fail and repairs it, with the commands or requests that the profile
 /// defines.
 extension CaseExecution {

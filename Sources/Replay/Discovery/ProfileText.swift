@@ -2,9 +2,6 @@ internal import Contracts
 internal import Redaction
 internal import Values
 
-
-
-
 extension BackendDiscovery {
     /// Returns the profile as the text of a YAML file, with unresolved questions as comments.
     ///

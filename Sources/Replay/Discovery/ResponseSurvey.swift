@@ -2,9 +2,6 @@ internal import Contracts
 internal import Judging
 internal import Values
 
-
-
-
 /// Finds the fields of a probe's response that show the subscription of a user.
 ///
 /// It compares the responses before and after a purchase. A JSON path is mapped because of its

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// The shape of a JSON response: the path and the kind (string, number, …) of each value, without
 /// the values.
 package struct ResponseShape: Hashable, Sendable {

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Judging
 
-
-
-
 /// Checks whether a case can run against the backend of a profile.
 struct SkipReason {
     let profile: Profile

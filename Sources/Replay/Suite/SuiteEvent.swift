@@ -1,9 +1,6 @@
 package import Contracts
 package import Judging
 
-
-
-
 /// A progress event of a suite that is worth a line on stderr.
 package enum SuiteEvent: Sendable {
     case calibrated(RunRecord.Observability)

@@ -1,9 +1,6 @@
 package import Contracts
 package import Judging
 
-
-
-
 /// The options of a suite run.
 package struct SuiteRunOptions: Sendable {
     package var seed: UInt64

@@ -1,9 +1,6 @@
 package import Contracts
 package import Judging
 
-
-
-
 /// Runs the selected cases, concurrently or exclusively, and reports the result of each case.
 ///
 /// Every suite uses this runner, whether it tests a backend or an app on simulated phones. The

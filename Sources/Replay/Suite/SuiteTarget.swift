@@ -1,9 +1,6 @@
 package import Contracts
 package import Judging
 
-
-
-
 /// The target of a suite: a backend under test, or an app on simulated phones.
 ///
 /// A target runs and judges single cases. `SuiteRunner` decides which cases run concurrently, and

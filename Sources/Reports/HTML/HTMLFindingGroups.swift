@@ -2,9 +2,6 @@ internal import Contracts
 internal import Judging
 internal import Redaction
 
-
-
-
 /// The table of finding codes in the HTML report of a run, with links to the cases.
 enum HTMLFindingGroups {
     private static let linkCountMax = 8

@@ -3,9 +3,6 @@ package import Judging
 package import Redaction
 internal import Values
 
-
-
-
 /// Renders a run as one self-contained HTML page with the counts, the clauses and every case.
 package enum HTMLReport {
     /// The maximum number of cases that are shown with message bodies, because a page with the

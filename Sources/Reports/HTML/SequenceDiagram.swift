@@ -2,9 +2,6 @@ internal import Judging
 internal import Redaction
 internal import Values
 
-
-
-
 /// The exchanges (requests with their responses) of a case as an HTML sequence diagram.
 ///
 /// Each party, such as the backend, is a column, and time runs downward. Each message is an arrow

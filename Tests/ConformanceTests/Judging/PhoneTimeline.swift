@@ -3,9 +3,6 @@ import Grammar
 import Judging
 import Values
 
-
-
-
 /// What happened around phones, line by line, in milliseconds: the evidence of a device scenario.
 ///
 /// Lines are put in the order of their times, so that a story is told first and then changed: one

@@ -1,7 +1,6 @@
 import Testing
 @testable import Contracts
 
-
 /// What can be told of a selector without a browser.
 @Suite("CSS selectors")
 struct CSSSelectorTests {

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The expected behavior of the app on a simulated phone.
 package struct AppExpectation: Hashable, Codable, Sendable {
     /// A command that the web app must, or must not, send over the bridge to the native side.

@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 extension AppExpectation {
     package static let grammar = Construct<AppExpectation>(
         "app-expectation",

@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 /// The exact recipients that a push message must have: all of the listed recipients, and no others.
 ///
 /// Source: section 3 of the OneSignal fact sheet: aliases, segments and filters select the

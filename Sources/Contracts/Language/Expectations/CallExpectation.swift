@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 /// The expected user ID in the response to a call, at the location that the profile defines.
 package struct CallExpectation: Hashable, Codable, Sendable {
     package var call: String

@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 /// An effect on a provider, such as a push message, that the backend must, or must not, cause.
 package struct EffectExpectation: Hashable, Codable, Sendable {
     package var kind: String

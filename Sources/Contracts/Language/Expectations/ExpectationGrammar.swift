@@ -1,7 +1,5 @@
 package import Grammar
 
-
-
 extension Expectation {
     package static let grammar = Construct<Expectation>(
         "expect",

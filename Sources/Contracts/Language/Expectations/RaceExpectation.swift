@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 /// Competing calls, of which only a fixed number may succeed.
 package struct RaceExpectation: Hashable, Codable, Sendable {
     package var calls: [String]

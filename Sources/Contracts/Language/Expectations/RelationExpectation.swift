@@ -1,7 +1,5 @@
 internal import Grammar
 
-
-
 /// The keys `like` and `compare`, by which a run is compared with a baseline run of the same
 /// backend.
 extension Field where Owner == Expectation {

@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 /// The pattern of an expected response: its status, and the relevant parts of its headers and body.
 ///
 /// A JSON object in the response may have members that the pattern does not contain. A JSON array

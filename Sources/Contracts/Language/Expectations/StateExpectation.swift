@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 /// The expected state of a user, as shown by the probes.
 package struct StateExpectation: Hashable, Codable, Sendable {
     package struct Field: Hashable, Codable, Sendable {

@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 extension Profile.App {
     package static let grammar = Construct<Profile.App>(
         "app",

@@ -1,7 +1,5 @@
 internal import Grammar
 
-
-
 /// Finds mistakes in a CSS selector without a browser.
 ///
 /// A browser finds all other mistakes before the first test of the app.

@@ -2,8 +2,6 @@ internal import Grammar
 internal import Redaction
 internal import Values
 
-
-
 extension Profile.Credentials {
     /// Returns the fields for the credentials of a request or a probe: the keys `headers: {…}` and
     /// `as: …`.

@@ -1,7 +1,5 @@
 internal import Grammar
 
-
-
 extension Profile.Endpoint {
     private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
 

@@ -1,7 +1,5 @@
 internal import Grammar
 
-
-
 extension Profile.Fault {
     /// The grammar of the profile's key `fault: {break: …, heal: …}`; each value is a request or a
     /// command.

@@ -1,8 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
 extension Profile.Probe {
     /// The values of a probe except its name, collected while the file is parsed.
     private struct Draft: Sendable {

@@ -2,8 +2,6 @@ package import Grammar
 internal import Redaction
 internal import Values
 
-
-
 /// The grammar of `assay.yaml`.
 ///
 /// This grammar is used only for reading: a profile's secrets come from the environment and must

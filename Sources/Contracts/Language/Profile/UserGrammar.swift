@@ -1,8 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
 extension Profile {
     /// The values of the profile's key `users`, collected while the file is parsed.
     struct Users: Sendable {

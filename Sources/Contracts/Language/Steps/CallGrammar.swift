@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 extension Call {
     package static let grammar = Construct<Call>(
         "call",

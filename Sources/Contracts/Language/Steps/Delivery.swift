@@ -2,8 +2,6 @@ internal import Grammar
 package import Redaction
 package import Values
 
-
-
 /// A webhook event that is sent to the backend, once or several times, with or without faults.
 package struct Delivery: Hashable, Codable, Sendable {
     package enum Subject: Hashable, Codable, Sendable {

@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 extension Delivery {
     package static let grammar = Construct<Delivery>(
         "delivery",

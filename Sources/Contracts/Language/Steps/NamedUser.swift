@@ -1,7 +1,5 @@
 internal import Grammar
 
-
-
 /// The step `name`, which gives a user a fixed ID.
 extension StepForm {
     /// The YAML form of the step `name`: a mapping from the name of one user to the user's ID.

@@ -1,8 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
 /// The key `concurrent-with`, for a delivery that is sent at the same time as the next step's
 /// delivery or calls.
 ///

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// The planned responses of a provider's fake to the next calls that the backend makes in this
 /// case.
 ///

@@ -1,8 +1,6 @@
 internal import Grammar
 package import Values
 
-
-
 extension ProviderPlan {
     /// The providers for whose fakes a contract can plan responses.
     package static let providers: [Exchange.Party] = [.oneSignal, .revenueCat, .firebase]

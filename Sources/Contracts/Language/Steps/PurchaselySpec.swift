@@ -1,7 +1,5 @@
 package import Grammar
 
-
-
 /// A short description of a Purchasely event, from which the provider's event factory generates a
 /// realistic request body.
 ///

@@ -1,8 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
 /// A restart of the backend: a signal stops it, and it is started again on the same data.
 package struct Restart: Hashable, Codable, Sendable {
     package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {

@@ -1,7 +1,5 @@
 internal import Values
 
-
-
 /// The type of a RevenueCat webhook event: a documented type, or any other word, because RevenueCat
 /// may add types at any time.
 package enum RevenueCatEventType: Hashable, Codable, Sendable, RawRepresentable {

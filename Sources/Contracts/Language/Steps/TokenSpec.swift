@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 /// A Firebase ID token as an app sends it, or a forged token.
 ///
 /// Source: sections 6 and 7 of the Firebase fact sheet.

@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 extension Profile {
     /// Returns the location of each template in the request body of an endpoint, by the template's
     /// name.

@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 /// Finds all unknown templates in a contract or profile.
 ///
 /// A contract is checked before the values of its `variants` (axes) replace their templates, so

@@ -1,7 +1,5 @@
 package import Grammar
 
-
-
 extension TemplateScope {
     /// Creates the scope of a place in a contract.
     package init(_ slot: ContractSlot, names: TemplateNames) {

@@ -2,8 +2,6 @@ package import Grammar
 internal import Redaction
 package import Values
 
-
-
 /// The values of the templates in one run of a contract, including values learned from responses.
 ///
 /// `TemplateWord` lists the templates. The runner and the judge replace templates and learn values

@@ -1,8 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
 /// A pattern for strings with matchers inside, such as
 /// `http://127.0.0.1:{{any.number}}/orders/{{some.order1}}`.
 ///

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// Functions that issue and read the tokens of users (Firebase fact sheet, sections 4 and 6).
 extension FirebaseState {
     static let tokenLifetimeSeconds: Int64 = 3600

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// A JSON web token in compact form, signed or unsigned (RFC 7519).
 package struct WebToken: Hashable, Sendable {
     package let header: JSONObject

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// The control API's operations on the products that the stores sell through the fake RevenueCat.
 extension RevenueCatState {
     static let productControls = [

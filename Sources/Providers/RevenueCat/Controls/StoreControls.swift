@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// The control API's operations for actions of customers, stores and developers at the fake
 /// RevenueCat.
 extension RevenueCatState {

@@ -2,9 +2,6 @@ internal import Contracts
 internal import Redaction
 internal import Values
 
-
-
-
 /// The control API's operations on the webhook configurations of RevenueCat's dashboard.
 extension RevenueCatState {
     static let webhookControls = [

@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// A factory for the RevenueCat events that a contract describes.
 ///
 /// `RevenueCatEventWriter` encodes them.

@@ -1,9 +1,6 @@
 package import Contracts
 package import Values
 
-
-
-
 /// The facts of a RevenueCat webhook event, before they are encoded.
 ///
 /// An event in a contract and a purchase in the store model both become this value. Only

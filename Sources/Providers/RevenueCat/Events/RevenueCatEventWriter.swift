@@ -1,9 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
-
 /// An encoder for RevenueCat's webhook events.
 ///
 /// It writes the keys of each type and store, and null where RevenueCat sends null.

@@ -1,9 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
-
 /// Functions that apply events from outside the store model to the model, so that REST responses
 /// agree with these events.
 extension RevenueCatState {

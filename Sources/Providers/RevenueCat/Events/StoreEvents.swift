@@ -1,9 +1,6 @@
 internal import Contracts
 package import Values
 
-
-
-
 /// Functions that create the events about changes in the fake RevenueCat's store model.
 ///
 /// `RevenueCatEventWriter` encodes the events.

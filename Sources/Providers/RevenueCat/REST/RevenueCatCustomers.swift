@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The operations of REST v1 on customers: reading, identifying, attributes and offerings.
 extension RevenueCatState {
     private static let platforms: Set<String> = [

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// An error response of RevenueCat's REST v1 or v2 (RevenueCat fact sheet, sections 4.3 and 4.4).
 struct RevenueCatError: Error, Hashable, Sendable {
     let response: HTTPMessage.Response

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The operations of REST v1 with which developers change purchases: promotional grants, and
 /// operations for Google Play purchases.
 extension RevenueCatState {

@@ -3,9 +3,6 @@ internal import Grammar
 internal import Redaction
 package import Values
 
-
-
-
 /// The fake's implementation of RevenueCat's REST v1 (RevenueCat fact sheet, sections 4.1 to 4.3).
 extension RevenueCatState {
     enum APIKeyKind { case secret, publicKey, any }

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The operation of REST v1 with which an app reports a purchase by its receipt.
 extension RevenueCatState {
     mutating func receipt(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// An operation of RevenueCat's REST v1 that the fake supports (API description of REST v1;
 /// RevenueCat fact sheet, sections 4.1 to 4.3).
 struct V1Operation: Sendable {

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Actions of the store model on failed payments, and on payments that succeed after a failure
 /// (RevenueCat fact sheet, section 3, rows 7, 8 and 8b).
 extension RevenueCatState {

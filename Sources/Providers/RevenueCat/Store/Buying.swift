@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Actions of the store model that buy a product (RevenueCat fact sheet, section 3, rows 1, 5, 14
 /// to 16, 18 and 19).
 extension RevenueCatState {

@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// A table of all customers in the fake RevenueCat, by number.
 ///
 /// Its indexes find the next automatic change, and the customer who owns a transaction or a

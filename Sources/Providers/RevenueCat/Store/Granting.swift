@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Actions of the store model that grant access without a purchase: promotional grants, and
 /// temporary grants during a store outage.
 ///

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Actions of the store model that change the owner of a purchase: login, restoring, transfers,
 /// family sharing and redeemed web purchases.
 ///

@@ -1,8 +1,5 @@
 package import Values
 
-
-
-
 /// Changes in the store model that happen automatically as time passes, such as renewals.
 extension RevenueCatState {
     /// The time of the next automatic change of a subscription; nil when there is none.

@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Actions of the store model that refund purchases and reverse refunds (RevenueCat fact sheet,
 /// section 3, rows 13 to 13c and 18).
 extension RevenueCatState {

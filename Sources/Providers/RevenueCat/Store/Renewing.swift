@@ -1,9 +1,6 @@
 internal import Contracts
 internal import Values
 
-
-
-
 /// Actions of the store model that renew, cancel, pause and end subscriptions (RevenueCat fact
 /// sheet, section 3, rows 2 to 4, 9, 14 and 16).
 extension RevenueCatState {

@@ -1,7 +1,5 @@
 package import Values
 
-
-
 /// A user action in the app under test, as in the flows A1 to A9 of the identity rules.
 package struct AppAction: Hashable, Codable, Sendable {
     package enum Name: String, Hashable, Codable, Sendable, CaseIterable {

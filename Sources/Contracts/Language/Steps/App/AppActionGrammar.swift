@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 extension AppAction {
     package static let grammar = Construct<AppAction>(
         "app",

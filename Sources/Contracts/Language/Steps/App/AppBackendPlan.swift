@@ -1,8 +1,6 @@
 package import Grammar
 internal import Values
 
-
-
 /// The planned responses of the app's own backend to the app's next calls.
 ///
 /// After the planned responses, the backend responds correctly.

@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 /// A literal HTTP request of the app, with the expected response.
 ///
 /// Golden contracts, which are generated (distilled) from a recorded session, consist of such

@@ -1,8 +1,6 @@
 package import Grammar
 package import Values
 
-
-
 /// The settings and faults of the native side of the bridge, which replies to the web app's
 /// commands.
 ///

@@ -1,7 +1,5 @@
 package import Grammar
 
-
-
 /// An action of the store that happens without the app, such as a renewal, by its name in the fake
 /// store.
 package struct FakeStoreAction: Hashable, Codable, Sendable {

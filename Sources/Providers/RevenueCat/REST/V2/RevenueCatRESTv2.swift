@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// The fake's implementation of RevenueCat's REST v2 (RevenueCat fact sheet, section 4.4; API
 /// description of REST v2).
 ///

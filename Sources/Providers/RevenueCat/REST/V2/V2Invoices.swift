@@ -1,9 +1,6 @@
 internal import Grammar
 internal import Values
 
-
-
-
 /// The operations of REST v2 on invoices.
 ///
 /// The fake has invoices only for purchases in Web Billing, because the other stores issue their

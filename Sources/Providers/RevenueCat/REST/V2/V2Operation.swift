@@ -1,8 +1,5 @@
 internal import Values
 
-
-
-
 /// An operation of RevenueCat's REST v2 that the fake supports.
 ///
 /// The table lists all operations of the API description.
