@@ -1,4 +1,5 @@
 import Contracts
+import Judging
 import Redaction
 import Reports
 import Testing

@@ -131,34 +131,49 @@ package struct ContractMinimiser: Sendable {
     /// - Returns: Whether any piece was removed.
     private mutating func removeFirst(of partGroups: [[ContractPart]]) async -> Bool {
         var hasRemovedPart = false
+        var shrinker = Shrinker(batchSize: jobs)
         // The search goes from the last part to the first, because later parts may depend on
         // earlier ones.
-        var groupIndex = partGroups.count - 1
-        while groupIndex >= 0, !Task.isCancelled {
-            var candidateBatch: [(index: Int, removedParts: Set<ContractPart>)] = []
-            while groupIndex >= 0, candidateBatch.count < jobs {
-                let nextRemovedParts = removedParts.union(
-                    partGroups[groupIndex].filter { !isRemoved($0, removedParts) }
-                )
-                // Skips pieces that are already removed, and removals that would leave no step in
-                // the contract.
-                if nextRemovedParts != removedParts, isValidRemoval(nextRemovedParts) {
-                    candidateBatch.append((groupIndex, nextRemovedParts))
-                }
-                groupIndex -= 1
-            }
-            let keepsVerdictsByCandidate = await evaluate(candidateBatch.map(\.removedParts))
-            guard let first = zip(candidateBatch, keepsVerdictsByCandidate).first(where: \.1)?.0
-            else {
-                continue
-            }
-            progress.removedPartCount += first.removedParts.count - removedParts.count
-            removedParts = first.removedParts
+        var remainingGroups = partGroups[...]
+        while let removal = await shrinker.first(
+            of: removals(of: remainingGroups),
+            test: { await withoutVerdictChange($0) }
+        ) {
+            progress.removedPartCount += removal.removedParts.count - removedParts.count
+            removedParts = removal.removedParts
             report(progress)
             hasRemovedPart = true
-            groupIndex = first.index - 1
+            remainingGroups = remainingGroups[..<removal.groupIndex]
         }
         return hasRemovedPart
+    }
+
+    /// The removal of one more group of parts.
+    private struct Removal {
+        let groupIndex: Int
+        let removedParts: Set<ContractPart>
+    }
+
+    /// Returns the removal of each group of parts, the last group first.
+    ///
+    /// Groups that are removed already are left out, and so are removals that would leave no step
+    /// in the contract.
+    private func removals(of partGroups: ArraySlice<[ContractPart]>) -> some Sequence<Removal> {
+        partGroups.indices.reversed().lazy.compactMap { index in
+            let nextRemovedParts = removedParts.union(
+                partGroups[index].filter { !isRemoved($0, removedParts) }
+            )
+            guard nextRemovedParts != removedParts, isValidRemoval(nextRemovedParts) else {
+                return nil
+            }
+            return Removal(groupIndex: index, removedParts: nextRemovedParts)
+        }
+    }
+
+    /// Returns the removals after which the contract keeps its verdicts.
+    private mutating func withoutVerdictChange(_ removals: [Removal]) async -> [Removal] {
+        let keepsVerdicts = await evaluate(removals.map(\.removedParts))
+        return zip(removals, keepsVerdicts).filter(\.1).map(\.0)
     }
 
     /// Returns whether the contract keeps its verdicts without each of several sets of parts.

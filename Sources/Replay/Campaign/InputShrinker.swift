@@ -110,36 +110,21 @@ struct InputShrinker<InputExecutor: InputReplaying> {
     }
 
     private mutating func shrink() async {
-        var hasShrunk = true
-        while hasShrunk {
-            hasShrunk = await tryCandidates(smallestFailure.input.shorterVariants)
-            if !hasShrunk { hasShrunk = await tryCandidates(smallestFailure.input.simplerVariants) }
+        let isOver = { [clock, shrinkDeadline] in clock.now >= shrinkDeadline || Task.isCancelled }
+        var shrinker = Shrinker(batchSize: jobs, isOver: isOver)
+        (smallestFailure, isMinimal) = await shrinker.shrunk(smallestFailure) { failure in
+            [failure.input.shorterVariants, failure.input.simplerVariants].map { variants in
+                variants.filter { $0 != failure.input && $0.size > 0 }
+            }
+        } test: { inputs in
+            await execute(inputs).filter { hasSameSignature($0.result) }
         }
-        isMinimal = !isOver
     }
 
     /// Whether the time for shrinking is over, or the task is canceled.
     ///
     /// A failure that was found before is kept.
     private var isOver: Bool { clock.now >= shrinkDeadline || Task.isCancelled }
-
-    /// Runs smaller histories until one fails with the same signature, and continues with that one.
-    ///
-    /// Returns whether a smaller history failed.
-    private mutating func tryCandidates(_ candidates: [CampaignInput]) async -> Bool {
-        var remainingCandidates = candidates.filter { $0 != smallestFailure.input && $0.size > 0 }[
-            ...
-        ]
-        while !remainingCandidates.isEmpty, !isOver {
-            let batch = Array(remainingCandidates.prefix(jobs))
-            remainingCandidates = remainingCandidates.dropFirst(jobs)
-            if let smaller = await execute(batch).first(where: { hasSameSignature($0.result) }) {
-                smallestFailure = smaller
-                return true
-            }
-        }
-        return false
-    }
 
     private mutating func execute(_ inputs: [CampaignInput]) async -> [ReplayedInput] {
         runCount += inputs.count

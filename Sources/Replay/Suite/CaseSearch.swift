@@ -145,33 +145,29 @@ struct CaseSearch {
         _ edits: [Delivery.Edit],
         _ shufflesKeys: Bool
     ) async -> CaseResult {
-        var smallestResult = first
-        var smallestEdits = edits
-        var runCount = first.runCount ?? 1
-        let runCountMax = runCount + Self.shrinkCountMax
-        var hasShrunk = true
-        while hasShrunk, !Task.isCancelled {
-            hasShrunk = false
-            for candidate in VariationGenerator.shrunkEdits(smallestEdits)
-            where runCount < runCountMax {
-                runCount += 1
+        var seconds = first.seconds
+        var shrinker = Shrinker(testCountMax: Self.shrinkCountMax)
+        let (smallest, _) = await shrinker.shrunk((result: first, edits: edits)) { failure in
+            [VariationGenerator.shrunkEdits(failure.edits)]
+        } test: { candidates in
+            var failures: [(result: CaseResult, edits: [Delivery.Edit])] = []
+            for edits in candidates {
                 let result = await caseRunner.runOnce(
-                    plan.applyingEdits(candidate, shufflesKeys: shufflesKeys)
+                    plan.applyingEdits(edits, shufflesKeys: shufflesKeys)
                 )
-                smallestResult.seconds += result.seconds
-                guard result.verdict == .failed,
-                    result.findings.first?.code == smallestResult.findings.first?.code
-                else { continue }
-                let seconds = smallestResult.seconds
-                smallestResult = result
-                smallestResult.seconds = seconds
-                smallestEdits = candidate
-                hasShrunk = true
-                break
+                seconds += result.seconds
+                if result.verdict == .failed,
+                    result.findings.first?.code == first.findings.first?.code
+                {
+                    failures.append((result, edits))
+                }
             }
+            return failures
         }
-        smallestResult.runCount = runCount
-        return Self.withSmallestEvent(smallestResult, plan, smallestEdits, shufflesKeys)
+        var result = smallest.result
+        result.seconds = seconds
+        result.runCount = (first.runCount ?? 1) + shrinker.testCount
+        return Self.withSmallestEvent(result, plan, smallest.edits, shufflesKeys)
     }
 
     /// Adds the smallest failing event to the result, as a separate contract.
