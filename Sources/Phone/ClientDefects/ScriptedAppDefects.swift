@@ -1,9 +1,5 @@
 package import Conformance
 
-/// A function that replaces one of the scripted app's decisions with the wrong decision of a
-/// defect.
-typealias ClientDeviation = @Sendable (inout ScriptedApp.Policy) -> Void
-
 extension ScriptedApp {
     /// Opens a page of the app with the given defects, or of the correct app when there are none.
     ///
@@ -23,10 +19,8 @@ extension ScriptedApp {
         seed: UInt64
     ) {
         var policy = Policy()
-        // The defects are applied in a fixed order, because one defect can change the effect of
-        // another.
         for defect in ClientDefect.allCases where defects.contains(defect) {
-            ClientDefect.deviations[defect]?(&policy)
+            defect.changePolicy(&policy)
         }
         self.init(
             globals: globals,
@@ -36,13 +30,5 @@ extension ScriptedApp {
             policy: policy,
             seed: seed
         )
-    }
-}
-
-extension ClientDefect {
-    static let deviations = [start, identityDeviations, sellingDeviations].reduce(into: [:]) {
-        all,
-        some in
-        all.merge(some) { $1 }
     }
 }
