@@ -134,36 +134,28 @@ struct StorageTests {
     // MARK: Who went
 
     @Test func `accounts that went take no place in a page`() {
-        var project = FirebaseProject(
-            projectID: "p",
-            tenantID: nil,
-            settings: FirebaseSettings()
-        )
+        var users = FirebaseUserDirectory()
         let now = Instant(milliseconds: 0)
-        for id in ["a", "b", "c", "d"] { project.save(FirebaseUser(localID: id, created: now)) }
-        project.remove("b")
-        project.remove("b")
-        #expect(project.users(2, after: nil).map(\.localID) == ["a", "c"])
-        #expect(project.users(2, after: "b").map(\.localID) == ["c", "d"])
+        for id in ["a", "b", "c", "d"] { users.save(FirebaseUser(localID: id, created: now)) }
+        users.remove("b")
+        users.remove("b")
+        #expect(users.page(2, after: nil).map(\.localID) == ["a", "c"])
+        #expect(users.page(2, after: "b").map(\.localID) == ["c", "d"])
     }
 
     @Test func `a replaced email address finds the user only as the initial address`() {
-        var project = FirebaseProject(
-            projectID: "p",
-            tenantID: nil,
-            settings: FirebaseSettings()
-        )
+        var users = FirebaseUserDirectory()
         var user = FirebaseUser(localID: "a", created: Instant(milliseconds: 0))
         user.email = "old@example.com"
         user.initialEmail = "old@example.com"
-        project.save(user)
+        users.save(user)
         user.email = "new@example.com"
-        project.save(user)
-        #expect(project.users(mentioning: "old@example.com").isEmpty)
-        #expect(project.users(mentioning: "NEW@example.com").map(\.localID) == ["a"])
-        #expect(project.user(withInitialEmail: "old@example.com")?.localID == "a")
-        project.remove("a")
-        #expect(project.user(withInitialEmail: "old@example.com") == nil)
+        users.save(user)
+        #expect(users.mentioning("old@example.com").isEmpty)
+        #expect(users.mentioning("NEW@example.com").map(\.localID) == ["a"])
+        #expect(users.initialOwner(of: "old@example.com")?.localID == "a")
+        users.remove("a")
+        #expect(users.initialOwner(of: "old@example.com") == nil)
     }
 
     @Test(
@@ -241,8 +233,8 @@ struct StorageTests {
         #expect(app.reachable == ["ios": 5])
         #expect(app.subscriptions(2, from: 1).count == 2)
         let project = try #require(read.firebase.projects.values.first)
-        #expect(project.users(mentioning: "user-3@example.com").count == 1)
-        #expect(project.allUsers.count == 5)
+        #expect(project.users.mentioning("user-3@example.com").count == 1)
+        #expect(project.users.all.count == 5)
         read.queue.recoverUnderwayDeliveries()
         #expect(read.queue.take(by: now).count == 7, "those that were underway are due again")
     }

@@ -60,13 +60,10 @@ struct MutantsCommand: AsyncParsableCommand {
         /// A defect of the built-in app. The app runs with a correct backend and all fakes.
         case liveApp(ClientDefect)
 
-        static let all =
+        static let all: [Mutant] =
             Defect.allCases.map(Self.backend) + AccountApp.Defect.allCases.map(Self.accounts)
             + ClientDefect.allCases.map(Self.app)
-            + [
-                .treatsFailedRegistrationAsSuccess, .ignoresLostVaultWrite,
-                .neverRequestsAccessAfterPurchase,
-            ].map(Self.liveApp)
+            + ClientDefect.defectsToRunWithBackend.map(Self.liveApp)
 
         var name: String {
             switch self {

@@ -3,18 +3,37 @@ internal import Judging
 internal import Providers
 internal import Values
 
-/// Defects of the scripted app in its start, its bridge commands and its registrations.
+/// Defects of the scripted app in its start and in its bridge commands.
 extension ClientDefect {
-    static let start: [ClientDefect: ClientDeviation] = [
-        .commandsInBrowser: {
+    static let start: [ClientDefect] = [
+        ClientDefect(
+            "commands-in-browser",
+            "a browser is treated as a phone with a bridge",
+            breaks: "C-01",
+            guideID: "X-56"
+        ) {
             $0.isNativeApp = { _ in true }
             let originalBehavior = $0.mayOpenPaywall
             $0.mayOpenPaywall = { app in app.globals["uuid"] == nil || originalBehavior(app) }
         },
-        .readsHistoryDespiteVault: { $0.needsHistory = { _ in true } },
-        .readsHistoryBeforeVault: { $0.start.swapAt(1, 2) },
-        .neverReadsHistory: { $0.needsHistory = { _ in false } },
-        .acceptsAnyVaultValue: {
+        ClientDefect(
+            "asks-everything",
+            "the purchase history is read although the vault has the user ID",
+            breaks: "C-02"
+        ) { $0.needsHistory = { _ in true } },
+        ClientDefect(
+            "history-first",
+            "the purchase history is read before the vault",
+            breaks: "C-02"
+        ) { $0.start.swapAt(1, 2) },
+        ClientDefect("history-ignored", "the purchase history is never read", breaks: "C-02") {
+            $0.needsHistory = { _ in false }
+        },
+        ClientDefect(
+            "believes-vault",
+            "any value in the vault is accepted as a user ID",
+            breaks: "C-03"
+        ) {
             let originalBehavior = $0.recordVaultID
             $0.recordVaultID = { app, flow, value in
                 if let text = value?.string {
@@ -24,7 +43,11 @@ extension ClientDefect {
                 originalBehavior(&app, &flow, value)
             }
         },
-        .throwsOnNull: {
+        ClientDefect(
+            "throws-on-null",
+            "a null value from the bridge aborts the start of the app",
+            breaks: "C-04"
+        ) {
             let originalBehavior = $0.recordVaultID
             $0.recordVaultID = { app, flow, value in
                 guard value == .null else { return originalBehavior(&app, &flow, value) }
@@ -33,25 +56,56 @@ extension ClientDefect {
                 flow.actions = [.readVault]
             }
         },
-        .waitsForBridgeTimeout: {
+        ClientDefect(
+            "waits-for-bridge",
+            "reads from the vault wait for the bridge's timeout of 30 seconds",
+            breaks: "C-05",
+            guideID: "X-41"
+        ) {
             $0.vaultReadTimeoutMilliseconds = 30_000
             $0.installIDTimeoutMilliseconds = 30_000
         },
-        .selectsFirstHistoryEntry: { $0.sortedEntries = { entries, _ in entries } },
-        .restoreSelectsFirstEntry: {
+        ClientDefect(
+            "first-entry",
+            "the first purchase selects the user, even if it is inactive",
+            breaks: "C-06"
+        ) { $0.sortedEntries = { entries, _ in entries } },
+        ClientDefect(
+            "restore-first-entry",
+            "the restore button and the start select the user differently",
+            breaks: "C-06",
+            guideID: "X-49"
+        ) {
             let originalBehavior = $0.sortedEntries
             $0.sortedEntries = { entries, isRestoreAction in
                 isRestoreAction ? entries : originalBehavior(entries, isRestoreAction)
             }
         },
-        .adoptsAnonymousID: { $0.entryNamesUser = { _, _ in true } },
-        .adoptsSandboxUser: { $0.isProductionEntry = { _ in true } },
-        .neverLocksHistoryID: { $0.mustLockID = { _ in false } },
-        .locksAfterRegistration: {
+        ClientDefect(
+            "adopts-anonymous",
+            "an anonymous ID in the purchase history becomes the user ID",
+            breaks: "C-06",
+            guideID: "X-51"
+        ) { $0.entryNamesUser = { _, _ in true } },
+        ClientDefect("adopts-sandbox", "a sandbox purchase selects the user", breaks: "C-06") {
+            $0.isProductionEntry = { _ in true }
+        },
+        ClientDefect("no-lock", "a user ID from the purchase history is not locked", breaks: "C-07")
+        { $0.mustLockID = { _ in false } },
+        ClientDefect(
+            "lock-after-register",
+            "the lock of a user ID is written only after the registration",
+            breaks: "C-07"
+        ) {
             $0.start.removeAll { $0 == .lock }
             $0.start.insert(.lock, at: $0.start.count - 1)
         },
-        .registersBeforeVaultWrite: {
+        ClientDefect(
+            "register-before-write",
+            "the backend gets a new user ID before the phone has stored it",
+            breaks: "C-08",
+            guideID: "X-45"
+        ) {
             $0.start = [
                 .readInstallID, .readVault, .readPurchaseHistory, .chooseID, .lock, .register,
                 .write,
@@ -59,29 +113,66 @@ extension ClientDefect {
                 .finishStart,
             ]
         },
-        .ignoresLostVaultWrite: { $0.isIDStoredInVault = { _ in true } },
-        .sendsAliasOnlyAtLaunch: {
+        ClientDefect(
+            "write-unconfirmed",
+            "a lost write to the vault is never noticed",
+            breaks: "C-09",
+            guideID: "X-46"
+        ) { $0.isIDStoredInVault = { _ in true } },
+        ClientDefect(
+            "alias-at-launch-only",
+            "OneSignal gets the user ID only when the app starts",
+            breaks: "C-10"
+        ) {
             let originalBehavior = $0.sendAlias
             $0.sendAlias = { app, flow, now in
                 if !app.hasFinishedStart { originalBehavior(&app, flow, now) }
             }
         },
-        .sendsPreviousAlias: {
+        ClientDefect("alias-of-before", "OneSignal gets the previous user ID", breaks: "C-10") {
             $0.sendAlias = { app, flow, now in app.sendAlias(app.id ?? flow.id, at: now) }
         },
-        .webStorageOverridesVault: {
+        ClientDefect(
+            "unencoded",
+            "user IDs in bridge commands are not percent-encoded",
+            breaks: "C-21",
+            guideID: "X-44"
+        ) { $0.encoded = { $0 } },
+        ClientDefect(
+            "encoded-twice",
+            "user IDs in bridge commands are percent-encoded twice",
+            breaks: "C-21"
+        ) { $0.encoded = { $0.percentEncoded.percentEncoded } },
+        ClientDefect("reads-raw", "values from the vault are not percent-decoded", breaks: "C-22") {
+            $0.decoded = { $0 }
+        },
+        ClientDefect(
+            "page-over-vault",
+            "the user ID in the page's web storage overrides the vault",
+            breaks: "C-28"
+        ) {
             let originalBehavior = $0.recordVaultID
             $0.recordVaultID = { app, flow, value in
                 originalBehavior(&app, &flow, value)
                 flow.id = app.storage.currentID ?? flow.id
             }
         },
-        .revertsToInstallIDAfterLogout: {
+        ClientDefect(
+            "install-after-logout",
+            "the install ID becomes the user ID again when the vault entry is lost",
+            breaks: "C-31",
+            guideID: "X-42"
+        ) {
             $0.storedID = { _ in nil }
             $0.newID = { $0.installID() }
         },
-        .eachPageCreatesOwnID: { $0.newID = { $0.idSource.uuid() } },
-        .reloadBlocksLaterStarts: {
+        ClientDefect("each-page-its-own", "each open page creates its own user ID", breaks: "C-33")
+        { $0.newID = { $0.idSource.uuid() } },
+        ClientDefect(
+            "stuck-after-reload",
+            "a reload during the start of the app prevents all later starts",
+            breaks: "C-33"
+        ) {
             let (mayStartPage, finishStart) = ($0.mayStartPage, $0.finishStart)
             $0.mayStartPage = { app, now in
                 app.storage.behaviorFlags.insert("starting").inserted && mayStartPage(&app, now)
@@ -91,7 +182,27 @@ extension ClientDefect {
                 finishStart(&app, flow)
             }
         },
-        .readsVaultKeyConcurrently: {
+        ClientDefect(
+            "late-reply-adopted",
+            "the value in a late vault reply becomes the user ID",
+            breaks: "C-34"
+        ) {
+            $0.handleUnexpectedValue = { app, name, value, now in
+                guard name == app.key(.id), let text = value.string,
+                    ClientTimeline.isUsable(text), app.hasFinishedStart, text != app.id,
+                    !app.isFlowWaiting(for: name)
+                else { return }
+                var flow = ScriptedApp.Flow([.write, .sendAlias, .register, .adoptID], at: now)
+                flow.id = text
+                flow.source = "vault"
+                app.flows.append(flow)
+            }
+        },
+        ClientDefect(
+            "reads-at-once",
+            "two reads of the same vault key are concurrent",
+            breaks: "C-34"
+        ) {
             let originalBehavior = $0.mayStartPage
             $0.mayStartPage = { app, now in
                 let readVaultCommand = app.readVaultCommand(.id)
@@ -104,25 +215,15 @@ extension ClientDefect {
                 return originalBehavior(&app, now)
             }
         },
-        .adoptsLateVaultReply: {
-            $0.handleUnexpectedValue = { app, name, value, now in
-                guard name == app.key(.id), let text = value.string,
-                    ClientTimeline.isUsable(text), app.hasFinishedStart, text != app.id,
-                    !app.isFlowWaiting(for: name)
-                else { return }
-                var flow = ScriptedApp.Flow([.write, .sendAlias, .register, .adoptID], at: now)
-                flow.id = text
-                flow.source = "vault"
-                app.flows.append(flow)
-            }
-        },
-        .usesWindowPropertyAsVaultKey: {
+        ClientDefect(
+            "key-of-window",
+            "a vault key is the name of a window property",
+            breaks: "C-35"
+        ) {
             let originalBehavior = $0.key
             $0.key = { role, keys in role == .lock ? "status" : originalBehavior(role, keys) }
         },
-        .selectsUserWithoutUsableID: { $0.isUsableOwnerID = { _ in true } },
-        .waitsForeverForInstallID: { $0.installIDReadsMax = .max },
-        .runsStartTwice: {
+        ClientDefect("resolves-twice", "a page runs its start sequence twice", breaks: "C-33") {
             let originalBehavior = $0.mayStartPage
             $0.mayStartPage = { app, now in
                 guard originalBehavior(&app, now) else { return false }
@@ -130,78 +231,22 @@ extension ClientDefect {
                 return true
             }
         },
-        .adoptsUnflaggedAnonymousID: {
+        ClientDefect(
+            "adopts-unflagged",
+            "an anonymous ID without the anonymous flag becomes the user ID",
+            breaks: "C-06"
+        ) {
             $0.entryNamesUser = { entry, _ in entry["isAnonymous"] != true }
         },
-        .retriesForLoggedOutUser: { $0.isCurrentUserID = { _, _ in true } },
-        .continuesRetryDuringLogin: { $0.isCurrentUserID = { $1 == ($0.id ?? $1) } },
-        .losesRegistrationDuringRetry: { $0.hasNextPendingRegistration = { _ in false } },
-        .retriesWithoutBackoff: { $0.retryPause = { _ in 300 } },
-        .unencoded: { $0.encoded = { $0 } },
-        .encodesIDsTwice: { $0.encoded = { $0.percentEncoded.percentEncoded } },
-        .skipsVaultDecoding: { $0.decoded = { $0 } },
-        .waitsWithoutTimeout: { $0.callTimeoutMilliseconds = 1 << 40 },
-        .sendsUndefinedInstallID: { $0.hasInstallID = { _ in true } },
-        .skipsRegistrationOnLogin: { $0.skipRegistration(of: "login") },
-        .skipsRegistrationOnRestore: { $0.skipRegistration(of: "restore_button") },
-        .registersOnlyNewIDs: {
-            $0.needsRegistration = { app, flow in app.storage.currentID != flow.id }
-        },
-        .ignoresRegistrationStatus: {
-            let originalBehavior = $0.isConfirmed
-            $0.isConfirmed = { status, responseID, id in
-                status != nil || originalBehavior(status, responseID, id)
-            }
-        },
-        .ignoresRegistrationResponseID: {
-            $0.isConfirmed = { status, _, _ in (200..<300).contains(status ?? 0) }
-        },
-        .treatsFailedRegistrationAsSuccess: { $0.isConfirmed = { _, _, _ in true } },
-        .neverRetriesRegistration: { $0.scheduleRetry = { _, _ in } },
-        .retriesForPreviousUsers: {
-            $0.addPendingRegistration = { app, id in app.storage.pendingRegistrationIDs.append(id) }
-            $0.needsRetry = { _, _ in true }
-            let originalBehavior = $0.recordRetryResult
-            $0.recordRetryResult = { app, number, id, now in
-                let pendingCount = app.storage.pendingRegistrationIDs.count
-                originalBehavior(&app, number, id, now)
-                guard app.registeredID == id else { return }
-                for _ in 0..<pendingCount {
-                    let values = app.policy.registrationValues(app, id, "retry")
-                    _ = app.call("register", values, at: now)
-                }
-            }
-        },
-        .omitsPlatform: {
-            $0.changeRegistration { values, _ in
-                guard ["restore_button", "logout"].contains(values["source"]) else { return }
-                values["platform"] = nil
-            }
-        },
-        .reportsUnknownPlatformAsIOS: {
-            let originalBehavior = $0.platform
-            $0.platform = { originalBehavior($0) == "android" ? "android" : "ios" }
-        },
-        .createsDeviceIDPerLaunch: {
-            $0.changeRegistration { values, app in values["device"] = "device-\(app.callCount)" }
-        },
+        ClientDefect(
+            "owned-by-nobody",
+            "a purchase without a usable user ID selects the user",
+            breaks: "C-06"
+        ) { $0.isUsableOwnerID = { _ in true } },
+        ClientDefect(
+            "waits-for-install",
+            "the start of the app waits forever for an install ID",
+            breaks: "C-20"
+        ) { $0.installIDReadsMax = .max },
     ]
-}
-
-extension ScriptedApp.Policy {
-    fileprivate mutating func skipRegistration(of source: String) {
-        let originalBehavior = needsRegistration
-        needsRegistration = { app, flow in flow.source != source && originalBehavior(app, flow) }
-    }
-
-    fileprivate mutating func changeRegistration(
-        _ change: @escaping @Sendable (inout [String: String], ScriptedApp) -> Void
-    ) {
-        let originalBehavior = registrationValues
-        registrationValues = { app, id, source in
-            var values = originalBehavior(app, id, source)
-            change(&values, app)
-            return values
-        }
-    }
 }

@@ -10,6 +10,7 @@ extension FirebaseState: Provider {
             keyURLVariables: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
         )
     }
+    package static let hosts = FirebaseHosts.all
     package static let title = "Firebase Auth"
     package static let defaultPort = 9099
     package static var operations: [ServiceOperation] { FirebaseOperation.table.operations }
@@ -29,8 +30,8 @@ extension FirebaseState: Provider {
             "/firebase/rotate-keys",
             "Signs tokens with a new key; the previous key stays published."
         ) { services, _, now in
-            services.firebase.rotateKeys(at: now)
-            return ["keys": .strings(services.firebase.keyIDs)]
+            services.firebase.keys.rotate(at: now)
+            return ["keys": .strings(services.firebase.keys.tokenKeyIDs)]
         }
     ]
 
@@ -40,7 +41,7 @@ extension FirebaseState: Provider {
     /// token come from the backend. Other requests come from the app.
     package static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
         request.method != "GET" && request[field: "authorization"] == nil
-            && !request.path.hasPrefix(accessTokenHostPrefix) ? .app : .backend
+            && !request.path.hasPrefix(FirebaseHosts.accessTokenHostPrefix) ? .app : .backend
     }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
@@ -62,6 +63,14 @@ extension FirebaseState: Provider {
     /// A caller sends the API key of the Firebase project or a user's token.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)
+    }
+
+    package mutating func respond(
+        to request: HTTPMessage.Request,
+        at now: Instant,
+        plannedResponse _: ProviderPlan.PlannedResponse
+    ) -> Reply {
+        FirebaseRouter.reply(to: request, &self, at: now)
     }
 
     package func failureResponse(_ status: Int, of _: HTTPMessage.Request) -> HTTPMessage.Response {

@@ -37,48 +37,12 @@ package enum Distiller {
         _ options: Options
     ) -> (contracts: [Contract], notes: [String]) {
         let users = SessionUsers(recording.exchanges)
-        var notes: [String] = []
-        var groups: [UserGroup] = []
-        var groupIndexByKey: [String: Int] = [:]
-        var unattributedCallIndices: [Int] = []
         let refusals = WebhookRefusals(recording.exchanges)
-        for (exchangeIndex, exchange) in recording.exchanges.enumerated() {
-            let isWebhook = Services.provider(exchange.from)?.webhookEndpoint != nil
-            guard exchange.to == .backend, exchange.from == .app || isWebhook else { continue }
-            if let note = omissionReason(exchange, refusals) {
-                notes.append(note)
-                continue
-            }
-            guard let key = users.group(of: exchange) else {
-                unattributedCallIndices.append(exchangeIndex)
-                continue
-            }
-            if let groupIndex = groupIndexByKey[key] {
-                groups[groupIndex].requestIndices.append(exchangeIndex)
-            } else {
-                groupIndexByKey[key] = groups.count
-                groups.append(UserGroup(key: key, requestIndices: [exchangeIndex]))
-            }
-        }
-        if groups.count == 1 {
-            groups[0].requestIndices = (groups[0].requestIndices + unattributedCallIndices).sorted()
-        } else if !unattributedCallIndices.isEmpty {
-            groups.append(UserGroup(key: "", requestIndices: unattributedCallIndices))
-        }
-        let hasSingleGroup = groups.count == 1
+        let grouping = UserGrouping(recording.exchanges, users, refusals)
         let session = recording.session
         let expectsNoOtherMessages = recording.hasMessages
-        for (exchangeIndex, exchange) in recording.exchanges.enumerated()
-        where exchange.from == .backend {
-            let key = hasSingleGroup ? groups[0].key : users.group(of: exchange) ?? ""
-            // The last group may have an empty key, because its requests name no user.
-            let groupIndex =
-                hasSingleGroup ? 0 : groupIndexByKey[key] ?? (key.isEmpty ? groups.count - 1 : nil)
-            guard let groupIndex, groups.indices.contains(groupIndex), groups[groupIndex].key == key
-            else { continue }
-            groups[groupIndex].calls.append(exchangeIndex)
-        }
-        let groupResults = Array(groups.enumerated()).concurrentMap(chunkMin: 2) { index, group in
+        let groups = Array(grouping.groups.enumerated())
+        let groupResults = groups.concurrentMap(chunkMin: 2) { index, group in
             let groupExchanges = (group.requestIndices + group.calls).lazy.map {
                 recording.exchanges[$0]
             }
@@ -90,12 +54,13 @@ package enum Distiller {
                 expectsNoOtherMessages: expectsNoOtherMessages,
                 options: options
             )
-            if !hasSingleGroup {
+            if groups.count > 1 {
                 builder.suffix = "-" + (group.key.isEmpty ? "general" : SessionUsers.name(index))
             }
             let contract = builder.contract(group.requestIndices, calls: group.calls)
             return (contract: contract, notes: builder.notes)
         }
+        var notes = grouping.notes
         var distinctNotes: Set<String> = []
         for note in groupResults.flatMap(\.notes) where distinctNotes.insert(note).inserted {
             notes.append(note)
@@ -105,33 +70,6 @@ package enum Distiller {
             notes.append("the backend sent no push in this session, so pushes are not checked")
         }
         return (contracts, notes)
-    }
-
-    /// The indices of the exchanges of a group of related users: requests to the backend, and calls
-    /// that the backend made because of these requests.
-    private struct UserGroup: Sendable {
-        let key: String
-        var requestIndices: [Int]
-        var calls: [Int] = []
-    }
-
-    /// Returns the reason why a golden contract cannot send a recorded request again; nil when it
-    /// can.
-    private static func omissionReason(_ exchange: Exchange, _ refusals: WebhookRefusals) -> String?
-    {
-        let request = "\(exchange.request.method) \(exchange.request.path)"
-        guard let response = exchange.response else {
-            return "\(request) had no response and is left out"
-        }
-        if response.status == 101 {
-            return "\(request) became a WebSocket and is left out; the recording contains its "
-                + "messages"
-        }
-        guard exchange.from == .app || refusals.interpretation(of: exchange) != .unknown else {
-            return "\(request) was refused (401) and is left out: its credentials match 'secrets' "
-                + "in the profile, or the profile has no secrets to compare them with"
-        }
-        return nil
     }
 
     /// Updates a golden contract with the responses and messages of a run, where the run differed
@@ -152,7 +90,6 @@ package enum Distiller {
         codes: Set<FindingCode>,
         redactor: Redactor
     ) -> Contract {
-        let namesOfDifferingSteps = GoldenRule.namesOfDifferingSteps(of: record)
         var lastSequenceByPurpose: [Exchange.Purpose: Int] = [:]
         for exchange in record.exchanges {
             lastSequenceByPurpose[exchange.purpose] = exchange.sequence
@@ -186,28 +123,39 @@ package enum Distiller {
             return contract
         }
         var updatedContract = contract
-        // The responses are updated only if the run has all steps of the contract. Otherwise a
-        // response could be assigned to the wrong step.
-        let hasSameStepCount = contract.steps.count == contractOfRun.steps.count
-        for (index, pair) in zip(contract.steps, contractOfRun.steps).enumerated()
-        where hasSameStepCount {
-            switch pair {
-            case (.request(var oldStep), .request(let newStep))
-            where namesOfDifferingSteps.contains(oldStep.name):
-                oldStep.answer = newStep.answer
-                updatedContract.steps[index] = .request(oldStep)
-            case (.deliver(var oldStep), .deliver(let newStep))
-            where namesOfDifferingSteps.contains(oldStep.name):
-                oldStep.responsePattern = newStep.responsePattern
-                oldStep.responses = newStep.responses
-                updatedContract.steps[index] = .deliver(oldStep)
-            default: continue
-            }
-        }
+        updateResponses(
+            of: &updatedContract,
+            from: contractOfRun,
+            ofSteps: GoldenRule.namesOfDifferingSteps(of: record)
+        )
         let messageCodes: Set<FindingCode> = [.effectContentDiffers, .wrongEffectCount]
         if !messageCodes.isDisjoint(with: codes) {
             updatedContract.expectation.effects = contractOfRun.expectation.effects
         }
         return updatedContract
+    }
+
+    /// Copies the responses of the named steps from the contract of a run.
+    ///
+    /// The responses are updated only if the run has all steps of the contract. Otherwise a
+    /// response could be assigned to the wrong step.
+    private static func updateResponses(
+        of contract: inout Contract,
+        from contractOfRun: Contract,
+        ofSteps names: Set<String>
+    ) {
+        guard contract.steps.count == contractOfRun.steps.count else { return }
+        for (index, pair) in zip(contract.steps, contractOfRun.steps).enumerated() {
+            switch pair {
+            case (.request(var oldStep), .request(let newStep)) where names.contains(oldStep.name):
+                oldStep.answer = newStep.answer
+                contract.steps[index] = .request(oldStep)
+            case (.deliver(var oldStep), .deliver(let newStep)) where names.contains(oldStep.name):
+                oldStep.responsePattern = newStep.responsePattern
+                oldStep.responses = newStep.responses
+                contract.steps[index] = .deliver(oldStep)
+            default: continue
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ struct CurlCommand {
     private var removedHeaders: Set<String> = []
     private var data: [UInt8]?
     private var sendsJSON = false
-    private var form: [[UInt8]] = []
+    private var form = CurlForm()
     private var query: [String] = []
     private var target: String?
     private var upload: (name: String, bytes: [UInt8])?
@@ -54,92 +54,6 @@ struct CurlCommand {
 
     // MARK: Flags
 
-    private enum Flag {
-        /// A flag with a value that does not affect the request.
-        case ignored
-        /// A flag without a value that does not affect the request.
-        case ignoredWithoutValue
-        /// A flag with which the request cannot be determined, and the reason.
-        case refused(String)
-        case method, header, data, rawData, binaryData, encodedData, json, form, literalForm, user
-        case literalURLs, bearer, cookie, query, head, url, urlQuery, upload, userAgent, referer,
-            range,
-            target, next
-    }
-
-    private static let shortFlags: [Character: Flag] = {
-        var flags: [Character: Flag] = [
-            "X": .method, "H": .header, "d": .data, "F": .form, "u": .user, "b": .cookie,
-            "G": .query, "I": .head, "T": .upload, "A": .userAgent, "e": .referer, "r": .range,
-            "g": .literalURLs, ":": .next, "C": .refused("depends on an earlier response"),
-            "K": .refused("is read from a file"),
-            "n": .refused("takes its password from a file"),
-            "z": .refused("depends on a date"), "Q": .refused("does not use HTTP"),
-        ]
-        for letter in "ocDmwxUEyYPt" { flags[letter] = .ignored }
-        for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .ignoredWithoutValue }
-        return flags
-    }()
-
-    private static let longFlags: [String: Flag] = {
-        var flags: [String: Flag] = [
-            "request": .method, "header": .header, "data": .data, "data-ascii": .data,
-            "data-raw": .rawData, "data-binary": .binaryData, "data-urlencode": .encodedData,
-            "json": .json, "form": .form, "form-string": .literalForm, "user": .user,
-            "oauth2-bearer": .bearer, "cookie": .cookie, "get": .query, "head": .head, "url": .url,
-            "url-query": .urlQuery, "upload-file": .upload, "user-agent": .userAgent,
-            "referer": .referer, "range": .range, "request-target": .target, "next": .next,
-            "globoff": .literalURLs,
-            "config": .refused("is read from a file"),
-            "netrc": .refused("takes its password from a file"),
-            "netrc-file": .refused("takes its password from a file"),
-            "netrc-optional": .refused("takes its password from a file"),
-            "variable": .refused("has variables"), "expand-url": .refused("has variables"),
-            "time-cond": .refused("depends on a date"),
-            "etag-compare": .refused("depends on an earlier response"),
-            "continue-at": .refused("depends on an earlier response"),
-        ]
-        let unsupportedAuthOptions = [
-            "digest", "ntlm", "negotiate", "anyauth", "aws-sigv4", "proxy-anyauth",
-        ]
-        for name in unsupportedAuthOptions {
-            flags[name] = .refused("needs several requests or a new signature")
-        }
-        let ignored = [
-            "output", "output-dir", "max-time", "connect-timeout", "write-out", "retry",
-            "retry-delay", "retry-max-time", "max-redirs", "proxy", "proxy-user", "cacert",
-            "capath",
-            "cert", "cert-type", "key", "key-type", "pass", "ciphers", "tls13-ciphers", "curves",
-            "resolve", "connect-to", "interface", "cookie-jar", "dump-header", "limit-rate",
-            "speed-limit", "speed-time", "stderr", "trace", "trace-ascii", "keepalive-time",
-            "dns-servers", "unix-socket", "abstract-unix-socket", "max-filesize", "tls-max",
-            "noproxy", "local-port", "expect100-timeout", "parallel-max", "rate",
-            "happy-eyeballs-timeout-ms", "create-file-mode", "etag-save", "proxy-header",
-            "proto", "proto-default", "proto-redir", "socks4", "socks4a", "socks5",
-            "socks5-hostname", "doh-url", "pinnedpubkey", "service-name",
-        ]
-        for name in ignored { flags[name] = .ignored }
-        let ignoredWithoutValue = [
-            "silent", "show-error", "insecure", "verbose", "include", "show-headers", "location",
-            "location-trusted", "fail", "fail-with-body", "fail-early", "disable",
-            "no-buffer", "progress-bar", "no-progress-meter", "basic", "compressed",
-            "compressed-ssh", "http0.9", "http1.0", "http1.1", "http2", "http2-prior-knowledge",
-            "http3", "http3-only", "ipv4", "ipv6", "tlsv1", "tlsv1.0", "tlsv1.1", "tlsv1.2",
-            "tlsv1.3", "ssl", "ssl-reqd", "ssl-no-revoke", "ssl-allow-beast", "sslv2", "sslv3",
-            "tcp-nodelay", "tcp-fastopen", "keepalive", "parallel", "parallel-immediate",
-            "path-as-is", "post301", "post302", "post303", "raw", "remote-name",
-            "remote-name-all", "remote-header-name", "remote-time", "create-dirs", "clobber",
-            "junk-session-cookies", "list-only", "manual", "trace-time", "trace-ids",
-            "styled-output",
-            "suppress-connect-headers", "tr-encoding", "xattr", "retry-all-errors",
-            "retry-connrefused", "alpn", "npn", "sessionid", "cert-status", "ca-native",
-            "proxytunnel",
-            "skip-existing", "remove-on-error", "haproxy-protocol", "disallow-username-in-url",
-        ]
-        for name in ignoredWithoutValue { flags[name] = .ignoredWithoutValue }
-        return flags
-    }()
-
     private mutating func parseArgument(_ word: String) throws(Problem) {
         guard word.hasPrefix("-"), word != "-" else {
             urls.append(word)
@@ -149,21 +63,21 @@ struct CurlCommand {
             let name = String(word.dropFirst(2))
             // A negated flag, such as `--no-silent`, has no effect if the flag itself has none.
             if name.hasPrefix("no-"),
-                case .ignoredWithoutValue? = Self.longFlags[String(name.dropFirst(3))]
+                case .ignoredWithoutValue? = CurlFlag.byName[String(name.dropFirst(3))]
             {
                 return
             }
-            guard let flag = Self.longFlags[name] else { throw unknownOptionProblem(word) }
+            guard let flag = CurlFlag.byName[name] else { throw unknownOptionProblem(word) }
             return try parseArgument(flag, word, attachedValue: nil)
         }
         // `-sSXPOST` is three flags; the rest of the word is the value of the last one.
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
-            guard let flag = Self.shortFlags[letter] else {
+            guard let flag = CurlFlag.byLetter[letter] else {
                 throw unknownOptionProblem("-\(letter)")
             }
             let attachedValue = letters.isEmpty ? nil : String(letters)
-            if Self.takesValue(flag) {
+            if flag.takesValue {
                 return try parseArgument(flag, "-\(letter)", attachedValue: attachedValue)
             }
             try parseArgument(flag, "-\(letter)", attachedValue: nil)
@@ -177,23 +91,13 @@ struct CurlCommand {
         )
     }
 
-    private static func takesValue(_ flag: Flag) -> Bool {
-        switch flag {
-        case .ignoredWithoutValue, .refused, .query, .head, .next, .literalURLs: false
-        case .ignored, .method, .header, .data, .rawData, .binaryData, .encodedData, .json, .form,
-            .literalForm, .user, .bearer, .cookie, .url, .urlQuery, .upload, .userAgent, .referer,
-            .range, .target:
-            true
-        }
-    }
-
     private mutating func parseArgument(
-        _ flag: Flag,
+        _ flag: CurlFlag,
         _ word: String,
         attachedValue: String?
     ) throws(Problem) {
         var value = ""
-        if Self.takesValue(flag) {
+        if flag.takesValue {
             guard let text = attachedValue ?? arguments.popFirst() else {
                 throw Problem("'\(word)' has no value")
             }
@@ -215,26 +119,11 @@ struct CurlCommand {
         case .json:
             sendsJSON = true
             try add(value, "", readsFiles: true, keepsLines: true)
-        case .form: form.append(try formPart(value))
-        case .literalForm: form.append(try formPart(value, isLiteral: true))
-        case .user:
-            guard value.contains(":") else {
-                throw Problem(
-                    "'\(word) \(value)' has no password",
-                    "Write '\(word) NAME:PASSWORD'."
-                )
-            }
-            set("authorization", "Basic " + Base64.text(Array(value.utf8)))
+        case .form: try addFormPart(value, isLiteral: false)
+        case .literalForm: try addFormPart(value, isLiteral: true)
+        case .user: try setUser(value, word)
         case .bearer: set("authorization", "Bearer " + value)
-        case .cookie:
-            guard value.contains("=") else {
-                throw Problem(
-                    "the cookies are in the file '\(value)', which is not imported",
-                    "Write the cookies as -b 'NAME=VALUE; NAME=VALUE'."
-                )
-            }
-            let earlierCookies = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
-            set("cookie", earlierCookies + value)
+        case .cookie: try setCookies(value)
         case .literalURLs: usesLiteralURLs = true
         case .query: sendsDataAsQuery = true
         case .head: isHeadRequest = true
@@ -248,6 +137,29 @@ struct CurlCommand {
         case .target: target = value
         case .next: try finishRequest()
         }
+    }
+
+    /// Sets the header `Authorization` from `NAME:PASSWORD`.
+    private mutating func setUser(_ value: String, _ word: String) throws(Problem) {
+        guard value.contains(":") else {
+            throw Problem(
+                "'\(word) \(value)' has no password",
+                "Write '\(word) NAME:PASSWORD'."
+            )
+        }
+        set("authorization", "Basic " + Base64.text(Array(value.utf8)))
+    }
+
+    /// Adds cookies to the header `Cookie`.
+    private mutating func setCookies(_ value: String) throws(Problem) {
+        guard value.contains("=") else {
+            throw Problem(
+                "the cookies are in the file '\(value)', which is not imported",
+                "Write the cookies as -b 'NAME=VALUE; NAME=VALUE'."
+            )
+        }
+        let earlierCookies = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
+        set("cookie", earlierCookies + value)
     }
 
     private mutating func set(_ name: String, _ value: String) {
@@ -282,6 +194,14 @@ struct CurlCommand {
     // MARK: Bodies
 
     private func file(_ path: String, _ flag: String) throws(Problem) -> [UInt8] {
+        try Self.file(path, flag, files)
+    }
+
+    private static func file(
+        _ path: String,
+        _ flag: String,
+        _ files: FileReader
+    ) throws(Problem) -> [UInt8] {
         guard path != "-", path != "." else {
             throw Problem(
                 "'\(flag)' reads from standard input",
@@ -341,69 +261,14 @@ struct CurlCommand {
         }.joined()
     }
 
-    /// Returns the encoded part of a multipart body for one form argument of `curl`: `name=value`,
-    /// `name=@file` or `name=<file`, with optional `;type=` and `;filename=`.
-    ///
-    /// In a literal argument (`--form-string`), `@`, `<` and `;` have no special meaning.
-    private func formPart(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
-        guard let (name, rest) = text.cut(at: "="), !name.isEmpty else {
-            throw Problem("'\(text)' is not a form field", "Write the field as -F 'NAME=VALUE'.")
+    private mutating func addFormPart(_ text: String, isLiteral: Bool) throws(Problem) {
+        let files = files
+        try form.add(text, isLiteral: isLiteral) { path throws(Problem) in
+            try Self.file(path, "-F", files)
         }
-        var value = String(rest)
-        var (type, filename): (String?, String?) = (nil, nil)
-        if !isLiteral {
-            let formPieces =
-                Self.isQuoted(value)
-                ? [value[...]] : value.split(separator: ";", omittingEmptySubsequences: false)
-            value = formPieces.first.map(String.init) ?? ""
-            for piece in formPieces.dropFirst() {
-                if piece.hasPrefix("type=") {
-                    type = String(piece.dropFirst(5))
-                } else if piece.hasPrefix("filename=") {
-                    filename = piece.dropFirst(9).filter { $0 != "\"" }
-                } else if type != nil, piece.contains("=") {
-                    type = (type ?? "") + ";" + piece
-                }
-                // Other attributes are ignored, as curl does. A quoted value has no attributes.
-            }
-        }
-        var bytes = Array(value.utf8)
-        if !isLiteral, let sign = value.first, sign == "@" || sign == "<" {
-            let path = String(value.dropFirst())
-            bytes = try file(path, "-F")
-            if sign == "@" {
-                filename = filename ?? path.split(separator: "/").last.map(String.init)
-                type = type ?? Self.mediaType(of: filename ?? path)
-            }
-        }
-        if !isLiteral, Self.isQuoted(value) {
-            bytes = Array(value.dropFirst().dropLast().utf8)
-        }
-        var head = "Content-Disposition: form-data; name=\"\(name)\""
-        if let filename { head += "; filename=\"\(filename)\"" }
-        if let type { head += "\r\nContent-Type: \(type)" }
-        return Array((head + "\r\n\r\n").utf8) + bytes
-    }
-
-    private static func isQuoted(_ value: String) -> Bool {
-        value.count > 1 && value.hasPrefix("\"") && value.hasSuffix("\"")
-    }
-
-    /// Returns the media type that curl derives from the extension of a file name.
-    private static func mediaType(of name: String) -> String {
-        let mediaTypeByExtension = [
-            ".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
-            ".svg": "image/svg+xml", ".txt": "text/plain", ".htm": "text/html",
-            ".html": "text/html", ".pdf": "application/pdf", ".xml": "application/xml",
-        ]
-        let lowercasedName = name.lowercased()
-        return mediaTypeByExtension.first { lowercasedName.hasSuffix($0.key) }?.value
-            ?? "application/octet-stream"
     }
 
     // MARK: Requests
-
-    private static let boundary = "------------------------assayimportedform"
 
     /// Creates one request for each URL of the command, according to the flags so far.
     private mutating func finishRequest() throws(Problem) {
@@ -413,11 +278,12 @@ struct CurlCommand {
         }
         for url in urls { requests.append(try request(url)) }
         (method, urls, fields, removedHeaders, data, sendsJSON) = (nil, [], [], [], nil, false)
-        (form, query, target, upload) = ([], [], nil, nil)
+        (form, query, target, upload) = (CurlForm(), [], nil, nil)
         (sendsDataAsQuery, isHeadRequest, usesLiteralURLs) = (false, false, false)
     }
 
-    private func request(_ url: String) throws(Problem) -> HTTPMessage.Request {
+    /// Returns the path and the query of a URL.
+    private func path(of url: String) throws(Problem) -> String {
         // The brackets around an IPv6 address are not a curl pattern for several URLs.
         let rest = url.contains("://[") ? url.replacing("://[", with: "") : url
         guard usesLiteralURLs || !rest.contains(where: { "{[".contains($0) }) else {
@@ -426,9 +292,14 @@ struct CurlCommand {
                 "Write one command for each request, or add -g if the brackets are literal."
             )
         }
-        guard var path = ImportReader.target(url.contains("://") ? url : "http://" + url) else {
+        guard let path = ImportReader.target(url.contains("://") ? url : "http://" + url) else {
             throw Problem("'\(url)' is not a URL")
         }
+        return path
+    }
+
+    private func request(_ url: String) throws(Problem) -> HTTPMessage.Request {
+        var path = try path(of: url)
         var (body, fields) = (data ?? [], self.fields)
         var defaultMethod = data == nil ? "GET" : "POST"
         var type = "application/x-www-form-urlencoded"
@@ -448,9 +319,7 @@ struct CurlCommand {
         }
         if !form.isEmpty {
             defaultMethod = "POST"
-            type = "multipart/form-data; boundary=" + Self.boundary
-            body = form.flatMap { Array("--\(Self.boundary)\r\n".utf8) + $0 + [13, 10] }
-            body += Array("--\(Self.boundary)--\r\n".utf8)
+            (type, body) = (CurlForm.contentType, form.body)
         }
         if let upload {
             (defaultMethod, body) = ("PUT", upload.bytes)

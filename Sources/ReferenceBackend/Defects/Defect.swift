@@ -34,9 +34,9 @@ extension Defect: Hashable, CaseIterable {
     ///
     /// A later defect sees the effect of an earlier defect.
     package static let allCases =
-        authenticity + delivery + tolerance + identity + entitlement + reconciliationDefects
-        + notification
-        + accounts + tokens + purchasely
+        authenticity + delivery + tolerance + identity + entitlement + entitlementPeriods
+        + reconciliationDefects + notification + registrations + logins + accounts + tokens
+        + purchasely
 
     package init?(rawValue: String) {
         guard let knownDefect = Self.allCases.first(where: { $0.rawValue == rawValue }) else {

@@ -201,7 +201,7 @@ struct CaseExecution: Sendable {
             await sendAppCalls(calls)
         case .request(let request): await sendAppCalls(request)
         case .rotateKeys:
-            fakes.edit("") { services, now in services.firebase.rotateKeys(at: now) }
+            fakes.edit("") { services, now in services.firebase.keys.rotate(at: now) }
         case .account(let user, let change): self.change(user, change)
         case .phone(let step): await carryOut(step)
         case .killAtCall:
@@ -227,8 +227,7 @@ struct CaseExecution: Sendable {
         fakes.edit(namespace.name) { services, now in
             services.firebase.seed(
                 FirebaseUser(localID: uid, created: now),
-                project: profile.firebaseProject,
-                at: now
+                project: profile.firebaseProject
             )
         }
     }

@@ -117,7 +117,7 @@ package struct TokenForge: Sendable {
             )
             claims = [
                 "iss": serviceAccount, "sub": serviceAccount,
-                "aud": .string(FirebaseState.customTokenAudience), "uid": .string(user),
+                "aud": .string(FirebaseCustomTokenSignIn.customTokenAudience), "uid": .string(user),
                 "iat": .integer(issuedAtSeconds), "exp": .integer(issuedAtSeconds + 3600),
             ]
         case .namesakeProject:
@@ -128,44 +128,5 @@ package struct TokenForge: Sendable {
             claims["aud"] = "a55a4.apps.googleusercontent.com"
         }
         return claims
-    }
-}
-
-extension FirebaseState {
-    /// Returns the current keys for ID tokens and for session cookies, and the latest withdrawn
-    /// key.
-    ///
-    /// The current keys are nil when tokens are unsigned.
-    package mutating func currentKeys(
-        at now: Instant
-    ) -> (token: SigningKey?, cookie: SigningKey?, withdrawnKey: SigningKey?) {
-        (signingKey(at: now), cookieKey(at: now), withdrawnKey)
-    }
-
-    /// Adds a user to a Firebase project, so that lookups find the user.
-    ///
-    /// An existing user with the same ID stays unchanged.
-    package mutating func seed(_ user: FirebaseUser, project: String, at now: Instant) {
-        var projectState =
-            projects[project]
-            ?? FirebaseProject(projectID: project, tenantID: nil, settings: settings)
-        projectState.save(projectState.users[user.localID] ?? user)
-        projects[project] = projectState
-    }
-
-    /// Disables the user with this ID, or revokes the tokens that were issued to the user before
-    /// the second of `now`.
-    package mutating func change(
-        _ id: String,
-        _ change: Step.AccountChange,
-        project: String,
-        at now: Instant
-    ) {
-        guard var user = projects[project]?.users[id] else { return }
-        switch change {
-        case .revoke: user.validSince = now.seconds
-        case .disable: user.isDisabled = true
-        }
-        projects[project]?.save(user)
     }
 }
