@@ -4,21 +4,22 @@ internal import Conformance
 ///
 /// The fake has invoices only for purchases in Web Billing, because the other stores issue their
 /// own invoices.
-extension RevenueCatState {
-    mutating func listCustomerInvoices(
-        _ call: CallV2
+enum V2Invoices {
+    static func list(
+        _ state: inout RevenueCatState,
+        _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let path = call.customerPath + "/invoices"
-        let purchases = try billedPurchases(call)
-        let items = purchases.map { purchase -> (id: String, value: JSONValue) in
-            let invoice = Self.invoiceID(purchase)
-            let days = catalog.product(purchase.productID).days
+        let purchases = try billedPurchases(&state, call)
+        let items = purchases.map { purchase -> V2List.Item in
+            let invoice = V2ResourceID.invoice(purchase)
+            let days = state.catalog.product(purchase.productID).days
             let time = purchase.purchased.milliseconds
             return (
                 invoice,
                 [
                     "object": "invoice", "id": .string(invoice),
-                    "total_amount": Self.revenueJSON(purchase), "issued_at": .integer(time),
+                    "total_amount": purchase.revenueJSON, "issued_at": .integer(time),
                     "paid_at": .integer(time), "invoice_url": .string("\(path)/\(invoice)/file"),
                     "line_items": [
                         [
@@ -26,19 +27,22 @@ extension RevenueCatState {
                             "product_identifier": .string(purchase.productID),
                             "product_display_name": .string(purchase.productID),
                             "product_duration": days.map { .string("P\($0)D") } ?? .null,
-                            "unit_amount": Self.revenueJSON(purchase),
+                            "unit_amount": purchase.revenueJSON,
                         ]
                     ],
                 ]
             )
         }
-        return try pageResponse(items, path, call)
+        return try V2List.response(items, path, call)
     }
 
-    mutating func getInvoice(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
+    static func get(
+        _ state: inout RevenueCatState,
+        _ call: V2Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
         let wantedID = call.named("invoice_id")
-        let purchases = try billedPurchases(call)
-        guard purchases.contains(where: { Self.invoiceID($0) == wantedID }) else {
+        let purchases = try billedPurchases(&state, call)
+        guard purchases.contains(where: { V2ResourceID.invoice($0) == wantedID }) else {
             throw .missingResource("invoice")
         }
         return HTTPMessage.Response(
@@ -50,11 +54,12 @@ extension RevenueCatState {
         )
     }
 
-    private mutating func billedPurchases(_ call: CallV2) throws(RevenueCatError) -> [Purchase] {
-        try existingCustomer(call.customerID, call).purchases.filter { $0.store == "RC_BILLING" }
-    }
-
-    private static func invoiceID(_ purchase: Purchase) -> String {
-        objectID("rcbin", purchase.transactionID)
+    private static func billedPurchases(
+        _ state: inout RevenueCatState,
+        _ call: V2Call
+    ) throws(RevenueCatError) -> [Purchase] {
+        try state.customers.requiredCustomer(call.customerID, call).purchases.filter {
+            $0.store == "RC_BILLING"
+        }
     }
 }

@@ -1,117 +1,75 @@
 internal import Conformance
 
-/// The operations of REST v1 with which developers change purchases: promotional grants, and
-/// operations for Google Play purchases.
-extension RevenueCatState {
-    mutating func grantPromotionalEntitlement(
-        _ call: CallV1
+/// The operations of REST v1 with which developers change purchases in Google Play, or extend
+/// subscriptions in the App Store.
+enum V1Purchases {
+    static func deferSubscription(
+        _ state: inout RevenueCatState,
+        _ call: V1Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try requireKey(.secret, call)
-        saveLaggedState(at: call.now)
-        let id = call.appUserID
-        var action = StoreAction(.grant, user: id)
-        action.entitlement = call.named("entitlement_identifier")
-        action.duration = call.body["duration"]?.string
-        do throws(StoreAction.Refusal) {
-            let end = try Self.requestedTime("end_time_ms", call)
-            guard action.duration != nil || end != nil else {
-                throw StoreAction.Refusal("duration or end_time_ms is required.")
-            }
-            if let end, end <= call.now {
-                throw StoreAction.Refusal("end_time_ms must lie in the future.")
-            }
-            let start = try Self.requestedTime("start_time_ms", call)
-            try grant(action, from: start, until: end, call.now)
-        } catch {
-            throw RevenueCatError(400, 7226, error.description)
-        }
-        return customerInfo(customerByID[id] ?? 0, 201, call)
-    }
-
-    mutating func revokePromotionalEntitlements(
-        _ call: CallV1
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try requireKey(.secret, call)
-        saveLaggedState(at: call.now)
-        let id = call.appUserID
-        let customerNumber = recordActivity(id, call.now)
-        do throws(StoreAction.Refusal) {
-            try revoke(id, call.named("entitlement_identifier"), call.now)
-        } catch {
-            throw RevenueCatError(400, 7226, error.description)
-        }
-        return customerInfo(customerNumber, 200, call)
-    }
-
-    /// Returns a date from a member of the request body that contains milliseconds; nil when the
-    /// member is missing.
-    private static func requestedTime(
-        _ name: String,
-        _ call: CallV1
-    ) throws(StoreAction.Refusal) -> Instant? {
-        guard let milliseconds = call.body[name]?.int64 else { return nil }
-        guard let requestedTime = RequestDate(milliseconds: milliseconds) else {
-            throw StoreAction.Refusal("\(name) must lie within \(RequestDate.acceptedRangeText).")
-        }
-        return requestedTime.instant
-    }
-
-    // MARK: Single purchases
-
-    mutating func deferPlaySubscription(
-        _ call: CallV1
-    ) throws(RevenueCatError) -> HTTPMessage.Response {
-        let (purchase, customerNumber) = try playPurchase(call.named("product_identifier"), call)
+        let (purchase, customerNumber) = try playPurchase(
+            state,
+            call.named("product_identifier"),
+            call
+        )
         var action = StoreAction(.extend, user: call.appUserID)
         action.product = purchase.productID
-        action.by = try Self.deferral(of: purchase, call)
-        return try carryOut(action, on: customerNumber, call)
+        action.by = try deferral(of: purchase, call)
+        return try carryOut(&state, action, on: customerNumber, call)
     }
 
-    mutating func revokePlaySubscription(
-        _ call: CallV1
+    static func revoke(
+        _ state: inout RevenueCatState,
+        _ call: V1Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        let (purchase, customerNumber) = try playPurchase(call.named("product_identifier"), call)
+        let (purchase, customerNumber) = try playPurchase(
+            state,
+            call.named("product_identifier"),
+            call
+        )
         var action = StoreAction(.refund, user: call.appUserID)
         action.product = purchase.productID
-        return try carryOut(action, on: customerNumber, call)
+        return try carryOut(&state, action, on: customerNumber, call)
     }
 
     /// Cancels a subscription in Google Play.
     ///
     /// In the path `…/subscriptions/{product}/{transaction}/cancel`, the transaction follows the
     /// product.
-    mutating func cancelPlaySubscription(
-        _ call: CallV1
+    static func cancel(
+        _ state: inout RevenueCatState,
+        _ call: V1Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let transactionID = call.values["store_transaction_identifier"] ?? call.named("transaction")
-        let (purchase, customerNumber) = try playPurchase(transactionID, call)
+        let (purchase, customerNumber) = try playPurchase(state, transactionID, call)
         var action = StoreAction(.cancel, user: call.appUserID)
         action.product = purchase.productID
-        return try carryOut(action, on: customerNumber, call)
+        return try carryOut(&state, action, on: customerNumber, call)
     }
 
-    mutating func refundPlayTransaction(
-        _ call: CallV1
+    static func refundTransaction(
+        _ state: inout RevenueCatState,
+        _ call: V1Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let transactionID = call.named("store_transaction_identifier")
-        let (purchase, customerNumber) = try playPurchase(transactionID, call)
+        let (purchase, customerNumber) = try playPurchase(state, transactionID, call)
         // A refund of an earlier period sends no event and revokes nothing (RevenueCat fact sheet,
         // section 3, row 13b).
         guard transactionID == purchase.transactionID || transactionID == purchase.productID else {
-            return customerInfo(customerNumber, 200, call)
+            return V1Customers.response(&state, customerNumber, 200, call)
         }
         var action = StoreAction(.refund, user: call.appUserID)
         action.product = purchase.productID
-        return try carryOut(action, on: customerNumber, call)
+        return try carryOut(&state, action, on: customerNumber, call)
     }
 
     /// Extends a subscription in the App Store, by at most 90 days (API description of REST v1).
-    mutating func extendSubscription(
-        _ call: CallV1
+    static func extend(
+        _ state: inout RevenueCatState,
+        _ call: V1Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let transactionID = call.named("store_transaction_identifier")
-        let (purchase, customerNumber) = try requestedPurchase(transactionID, call)
+        let (purchase, customerNumber) = try requestedPurchase(state, transactionID, call)
         guard ["APP_STORE", "MAC_APP_STORE"].contains(purchase.store) else {
             throw RevenueCatError(400, 7226, "Only App Store subscriptions can be extended.")
         }
@@ -124,22 +82,23 @@ extension RevenueCatState {
         var action = StoreAction(.extend, user: call.appUserID)
         action.product = purchase.productID
         action.by = .days(days)
-        return try carryOut(action, on: customerNumber, call)
+        return try carryOut(&state, action, on: customerNumber, call)
     }
 
     /// Returns the customer's purchase that a request names by the ID of its product or of a
     /// transaction, with the customer's number.
     ///
     /// - Throws: 401 for a caller without a secret key, 404 for an unknown customer or purchase.
-    private func requestedPurchase(
+    private static func requestedPurchase(
+        _ state: RevenueCatState,
         _ transactionOrProductID: String,
-        _ call: CallV1
+        _ call: V1Call
     ) throws(RevenueCatError) -> (purchase: Purchase, customerNumber: Int) {
-        try requireKey(.secret, call)
-        guard let customerNumber = customerByID[call.appUserID] else {
+        try call.requireKey(.secret)
+        guard let customerNumber = state.customers.number(of: call.appUserID) else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
-        let purchase = customers[customerNumber]?.purchases.first {
+        let purchase = state.customers[customerNumber]?.purchases.first {
             $0.productID == transactionOrProductID.split(separator: ":").first.map(String.init)
                 || $0.transactionID == transactionOrProductID
                 || $0.originalTransactionID == transactionOrProductID
@@ -150,38 +109,40 @@ extension RevenueCatState {
     }
 
     /// Returns the requested purchase; throws 400 when it is not from Google Play.
-    private func playPurchase(
+    private static func playPurchase(
+        _ state: RevenueCatState,
         _ transactionOrProductID: String,
-        _ call: CallV1
+        _ call: V1Call
     ) throws(RevenueCatError) -> (purchase: Purchase, customerNumber: Int) {
-        let requestedPurchase = try requestedPurchase(transactionOrProductID, call)
+        let requestedPurchase = try requestedPurchase(state, transactionOrProductID, call)
         guard requestedPurchase.purchase.store == "PLAY_STORE" else {
             throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
         }
         return requestedPurchase
     }
 
-    private mutating func carryOut(
+    private static func carryOut(
+        _ state: inout RevenueCatState,
         _ action: StoreAction,
         on customerNumber: Int,
-        _ call: CallV1
+        _ call: V1Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         do throws(StoreAction.Refusal) {
-            try carryOut(action, at: call.now)
+            try state.carryOut(action, at: call.now)
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
-        return customerInfo(customerNumber, 200, call)
+        return V1Customers.response(&state, customerNumber, 200, call)
     }
 
     /// Returns the time by which a request defers the end of a subscription.
     private static func deferral(
         of purchase: Purchase,
-        _ call: CallV1
+        _ call: V1Call
     ) throws(RevenueCatError) -> Duration {
         let time: Instant?
         do throws(StoreAction.Refusal) {
-            time = try requestedTime("expiry_time_ms", call)
+            time = try call.time("expiry_time_ms")
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }

@@ -5,7 +5,7 @@ internal import Conformance
 struct V1Operation: Sendable {
     typealias Row = OperationTable<V1Operation>.Row
     typealias Handler =
-        @Sendable (inout RevenueCatState, RevenueCatState.CallV1) throws(RevenueCatError)
+        @Sendable (inout RevenueCatState, V1Call) throws(RevenueCatError)
         -> HTTPMessage.Response
 
     /// The function that changes the state and returns the response to a call.
@@ -27,104 +27,130 @@ struct V1Operation: Sendable {
         .undescribed(
             "POST",
             "/subscribers/identify",
-            .init { state, call throws(RevenueCatError) in try state.logIn(call) }
+            .init(V1Customers.logIn)
         ),
         .init(
             "GET",
             "/subscribers/{app_user_id}",
-            .init { state, call in state.readCustomer(call) }
+            .init(V1Customers.read)
         ),
         .init(
             "DELETE",
             "/subscribers/{app_user_id}",
-            .init { state, call throws(RevenueCatError) in try state.deleteCustomer(call) }
+            .init(V1Customers.delete)
         ),
         .init(
             "POST",
             "/receipts",
-            .init { state, call throws(RevenueCatError) in try state.receipt(call) }
+            .init(V1Receipts.post)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/attribution",
-            .init { state, call in state.acceptAttribution(call) },
+            .init(V1Attributes.acceptAttribution),
             deviation: "the data is accepted but not stored, because the fake never reads it"
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/entitlements/{entitlement_identifier}/promotional",
-            .init { state, call throws(RevenueCatError) in
-                try state.grantPromotionalEntitlement(call)
-            }
+            .init(V1Grants.grant)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/entitlements/{entitlement_identifier}/revoke_promotionals",
-            .init { state, call throws(RevenueCatError) in
-                try state.revokePromotionalEntitlements(call)
-            }
+            .init(V1Grants.revoke)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/subscriptions/{product_identifier}/revoke",
-            .init { state, call throws(RevenueCatError) in try state.revokePlaySubscription(call) }
+            .init(V1Purchases.revoke)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/attributes",
-            .init { state, call throws(RevenueCatError) in try state.setAttributes(call) }
+            .init(V1Attributes.set)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/subscriptions/{product_identifier}/defer",
-            .init { state, call throws(RevenueCatError) in try state.deferPlaySubscription(call) }
+            .init(V1Purchases.deferSubscription)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/offerings/{offering_uuid}/override",
-            .init { state, call throws(RevenueCatError) in try state.overrideOffering(call) }
+            .init(V1Offerings.setOverride)
         ),
         .init(
             "DELETE",
             "/subscribers/{app_user_id}/offerings/override",
-            .init { state, call throws(RevenueCatError) in try state.deleteOfferingOverride(call) }
+            .init(V1Offerings.deleteOverride)
         ),
         .init(
             "GET",
             "/subscribers/{app_user_id}/offerings",
-            .init { state, call throws(RevenueCatError) in try state.offerings(call) }
+            .init(V1Offerings.list)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/transactions/{store_transaction_identifier}/refund",
-            .init { state, call throws(RevenueCatError) in try state.refundPlayTransaction(call) }
+            .init(V1Purchases.refundTransaction)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/cancel",
-            .init { state, call throws(RevenueCatError) in try state.cancelPlaySubscription(call) }
+            .init(V1Purchases.cancel)
         ),
         .init(
             "POST",
             "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/extend",
-            .init { state, call throws(RevenueCatError) in try state.extendSubscription(call) }
+            .init(V1Purchases.extend)
         ),
         // In RevenueCat's guide about cancellations, the path contains the product before the
         // transaction.
         .undescribed(
             "POST",
             "/subscribers/{app_user_id}/subscriptions/{product}/{transaction}/cancel",
-            .init { state, call throws(RevenueCatError) in try state.cancelPlaySubscription(call) }
+            .init(V1Purchases.cancel)
         ),
         .undescribed(
             "POST",
             "/subscribers/{app_user_id}/restore_behavior",
-            .init { state, call throws(RevenueCatError) in try state.setRestoreBehavior(call) }
+            .init(V1Customers.setRestoreBehavior)
         ),
         .undescribed(
             "GET",
             "/subscribers/{app_user_id}/virtual_currencies",
-            .init { state, call in state.virtualCurrencies(call) }
+            .init(V1Balances.list)
         ),
     ]
+
+    /// Routes a call to the handler of its operation, and returns the response.
+    static func respond(
+        _ state: inout RevenueCatState,
+        to request: HTTPMessage.Request,
+        _ path: [String],
+        at now: Instant,
+        usesSecretKey: Bool
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        var body = JSONObject()
+        if request.method == "POST" {
+            guard let object = request.jsonObject().object else {
+                throw RevenueCatError(400, 7226, "The request body is not a JSON object.")
+            }
+            body = object
+        }
+        guard let (operation, values) = table.findOperation(request.method, path), let operation
+        else { throw .notFound }
+        var appUserID = ""
+        if let id = values["app_user_id"] { appUserID = try V1Call.validAppUserID(id) }
+        let call = V1Call(
+            request: request,
+            values: values,
+            appUserID: appUserID,
+            body: body,
+            now: now,
+            usesSecretKey: usesSecretKey
+        )
+        return try operation.handle(&state, call)
+    }
 }

@@ -1,26 +1,29 @@
 internal import Conformance
 
 /// The operation of REST v1 with which an app reports a purchase by its receipt.
-extension RevenueCatState {
-    mutating func receipt(_ call: CallV1) throws(RevenueCatError) -> HTTPMessage.Response {
-        try requireKey(.publicKey, call)
-        try requirePlatform(call)
+enum V1Receipts {
+    static func post(
+        _ state: inout RevenueCatState,
+        _ call: V1Call
+    ) throws(RevenueCatError) -> HTTPMessage.Response {
+        try call.requireKey(.publicKey)
+        try call.requirePlatform()
         let body = call.body
-        let user = try Self.validAppUserID(body["app_user_id"]?.string ?? "")
+        let user = try V1Call.validAppUserID(body["app_user_id"]?.string ?? "")
         guard let token = body["fetch_token"]?.string, !token.isEmpty,
             !token.hasPrefix("invalid")
         else { throw RevenueCatError(400, 7103, "The receipt is not valid.") }
-        let store = Self.store(call.platform ?? "ios")
+        let store = store(call.platform ?? "ios")
         guard store != "PLAY_STORE" || body["product_id"]?.string != nil else {
             throw RevenueCatError(400, 7106, "product_id is required for Google purchases.")
         }
         guard (body["price"] == nil) == (body["currency"] == nil) else {
             throw RevenueCatError(400, 7226, "price and currency go together.")
         }
-        saveLaggedState(at: call.now)
-        if body["attributes"]?.object != nil { _ = try setAttributes(of: user, call) }
+        state.saveLaggedState(at: call.now)
+        if body["attributes"]?.object != nil { _ = try V1Attributes.set(&state, of: user, call) }
         do throws(StoreAction.Refusal) {
-            try applyReceipt(token, of: user, from: store, call)
+            try applyReceipt(&state, token, of: user, from: store, call)
         } catch {
             guard error.description.hasPrefix("7102") else {
                 throw RevenueCatError(400, 7772, error.description)
@@ -31,14 +34,19 @@ extension RevenueCatState {
                 "The receipt is already in use by another subscriber."
             )
         }
-        let customerNumber = recordActivity(user, call.now, platform: call.platform)
+        let customerNumber = state.customers.recordActivity(
+            of: user,
+            at: call.now,
+            platform: call.platform
+        )
         var purchasedItems = JSONObject()
-        for purchase in customers[customerNumber]?.purchases ?? [] {
+        for purchase in state.customers[customerNumber]?.purchases ?? [] {
             purchasedItems[purchase.productID] = [
                 "should_consume": .bool(purchase.isOneTime && purchase.entitlements.isEmpty)
             ]
         }
-        return customerInfo(
+        return V1Customers.response(
+            &state,
             customerNumber,
             200,
             call,
@@ -49,16 +57,23 @@ extension RevenueCatState {
     /// Restores the purchases of a known receipt.
     ///
     /// A new receipt is treated as a purchase.
-    private mutating func applyReceipt(
+    private static func applyReceipt(
+        _ state: inout RevenueCatState,
         _ token: String,
         of user: String,
         from store: String,
-        _ call: CallV1
+        _ call: V1Call
     ) throws(StoreAction.Refusal) {
         let body = call.body
-        if let owner = customers.owners(of: .receipt(token)).first?.customer {
+        if let owner = state.customers.owners(of: .receipt(token)).first?.customer {
             let isPurchase = body["is_restore"]?.bool != true
-            try restore(receiptOf: owner.originalID, by: user, isPurchase: isPurchase, call.now)
+            try Ownership.restore(
+                &state,
+                receiptOf: owner.originalID,
+                by: user,
+                isPurchase: isPurchase,
+                call.now
+            )
             return
         }
         let product: String
@@ -67,12 +82,12 @@ extension RevenueCatState {
         } else if body["is_restore"]?.bool == true {
             // The restored receipt belongs to no purchase, so only the time of the customer's
             // activity is recorded.
-            _ = recordActivity(user, call.now, platform: call.platform)
+            _ = state.customers.recordActivity(of: user, at: call.now, platform: call.platform)
             return
         } else {
             // The real service reads the product from the receipt or asks the store. The fake uses
             // the first product on sale.
-            product = catalog.first
+            product = state.catalog.first
         }
         var action = StoreAction(.purchase, user: user)
         action.product = product
@@ -83,29 +98,34 @@ extension RevenueCatState {
         if call.request[field: "x-is-sandbox"]?.lowercased() == "true" {
             action.environment = "SANDBOX"
         }
-        let eventsBeforePurchase = takeEvents()
+        let eventsBeforePurchase = state.takeEvents()
         // Puts the earlier pending events back before the new ones, even if the purchase was
         // refused.
-        defer { for event in eventsBeforePurchase.reversed() { emitBeforeQueuedEvents(event) } }
-        try carryOut(action, at: call.now)
-        attachReceiptToken(token, user, product)
-        if body["create_events"]?.bool == false { _ = takeEvents() }
+        defer { state.outbox.putBack(eventsBeforePurchase) }
+        try state.carryOut(action, at: call.now)
+        attachReceiptToken(&state, token, user, product)
+        if body["create_events"]?.bool == false { _ = state.takeEvents() }
     }
 
     /// Saves the receipt's token with the purchase.
     ///
     /// The event about the purchase does not contain the token, so the purchase has no token until
     /// this call.
-    private mutating func attachReceiptToken(_ token: String, _ user: String, _ product: String) {
-        guard let customerNumber = customerByID[user] else { return }
+    private static func attachReceiptToken(
+        _ state: inout RevenueCatState,
+        _ token: String,
+        _ user: String,
+        _ product: String
+    ) {
+        guard let customerNumber = state.customers.number(of: user) else { return }
         let id = product.split(separator: ":").first.map(String.init) ?? product
-        if var purchase = customers[customerNumber]?.subscriptions[id] {
+        if var purchase = state.customers[customerNumber]?.subscriptions[id] {
             purchase.receiptToken = token
-            customers[customerNumber]?.putPurchase(purchase)
-        } else if var purchase = customers[customerNumber]?.oneTime[id]?.last {
-            customers[customerNumber]?.remove(purchase)
+            state.customers[customerNumber]?.putPurchase(purchase)
+        } else if var purchase = state.customers[customerNumber]?.oneTime[id]?.last {
+            state.customers[customerNumber]?.remove(purchase)
             purchase.receiptToken = token
-            customers[customerNumber]?.putPurchase(purchase)
+            state.customers[customerNumber]?.putPurchase(purchase)
         }
     }
 
