@@ -5,14 +5,14 @@ package import Conformance
 /// Every event is applied to this state, so that REST responses agree with the events (section 4 of
 /// the architecture document). Source: RevenueCat fact sheet, sections 2 to 6.
 ///
-/// The state is composed of values. Each one holds the data of one subject, keeps the invariants of
-/// this data, and encodes it as JSON.
+/// The state is composed of values. Each value holds the data of one subject and keeps the
+/// invariants of this data. A value that responses contain also encodes itself as JSON.
 ///
 /// The operations are static functions of small enumerations, one for each subject. They take the
 /// state as their first argument, check the preconditions, change the values, and create the
-/// events. Actions of customers and stores are in the folder `Store` (`StoreModel` selects the
-/// function of an action), events in `Events`, and the handlers of REST calls in `REST`. The rows
-/// of `V1Operation` and `V2Operation` name the handler of each call.
+/// events. The folder `Store` contains the actions of customers and stores, `Events` the events,
+/// and `REST` the handlers of calls. `StoreModel` selects the function of an action. The rows of
+/// `V1Operation` and `V2Operation` name the handler of each call.
 package struct RevenueCatState: Hashable, Sendable {
     package var settings: RevenueCatSettings
     package var catalog = Catalog()

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import DequeModule
 
-/// A table of the responses to calls with an idempotency key.
+/// A table of the responses to calls with an idempotency key (API description of REST v2).
 ///
 /// A repeated call gets the stored response and changes nothing.
 struct IdempotentResults: Hashable, Codable, Sendable {

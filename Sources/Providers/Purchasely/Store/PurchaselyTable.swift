@@ -4,9 +4,7 @@ package import Conformance
 ///
 /// Its indexes find the next subscription that is due, and the subscriptions of a user.
 package struct PurchaselyTable: Hashable, Sendable {
-    package typealias Subscription = PurchaselyState.Subscription
-
-    private var subscriptions: SharedTable<String, Subscription> = [:]
+    private var subscriptions: SharedTable<String, PurchaselySubscription> = [:]
     private var idsByDueTime = SharedIndex<Instant, String>()
     /// The IDs of subscriptions, by the user ID or the anonymous ID that owns them.
     private var idsByOwner = SharedIndex<String, String>()
@@ -14,11 +12,11 @@ package struct PurchaselyTable: Hashable, Sendable {
     package init() {}
 
     /// All subscriptions, in no particular order.
-    var allSubscriptions: [Subscription] { Array(subscriptions.values) }
+    var allSubscriptions: [PurchaselySubscription] { Array(subscriptions.values) }
 
     package var count: Int { subscriptions.count }
 
-    package subscript(id: String) -> Subscription? {
+    package subscript(id: String) -> PurchaselySubscription? {
         get { subscriptions[id] }
         set {
             if let old = subscriptions[id] { updateIndexes(old, isIndexed: false) }
@@ -34,11 +32,11 @@ package struct PurchaselyTable: Hashable, Sendable {
     }
 
     /// Returns the subscriptions that a user ID or an anonymous ID owns, sorted by subscription ID.
-    package func subscriptionsOwned(by holder: String) -> [Subscription] {
+    package func subscriptionsOwned(by holder: String) -> [PurchaselySubscription] {
         idsByOwner.ids(under: holder).compactMap { subscriptions[$0] }
     }
 
-    private mutating func updateIndexes(_ subscription: Subscription, isIndexed: Bool) {
+    private mutating func updateIndexes(_ subscription: PurchaselySubscription, isIndexed: Bool) {
         if let time = subscription.nextChangeTime {
             if isIndexed {
                 idsByDueTime.insert(subscription.id, under: time)
@@ -53,16 +51,6 @@ package struct PurchaselyTable: Hashable, Sendable {
                 idsByOwner.remove(subscription.id, under: holder)
             }
         }
-    }
-}
-
-extension PurchaselyState.Subscription {
-    /// The next time at which this subscription changes without an action, for example by a
-    /// renewal; nil when there is none.
-    var nextChangeTime: Instant? {
-        guard !isOneTime else { return nil }
-        if status == "PAUSED" { return resume }
-        return isActive ? effectiveEnd : nil
     }
 }
 

@@ -52,7 +52,7 @@ package struct PurchaselyEventFactory: Sendable {
             plan: spec.plan,
             previousPlan: spec.previousPlan,
             product: spec.plan.split(separator: "_").first.map(String.init) ?? spec.plan,
-            storeProduct: PurchaselyState.storeProduct(spec.plan),
+            storeProduct: PurchaselyPlan.storeProduct(of: spec.plan),
             store: spec.store,
             environment: spec.environment,
             purchaseType: spec.purchaseType,

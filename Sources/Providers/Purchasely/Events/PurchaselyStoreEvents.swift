@@ -3,37 +3,41 @@ internal import Conformance
 /// Functions that create the events about the fake Purchasely's subscriptions.
 ///
 /// `PurchaselyEventWriter` encodes the events.
-extension PurchaselyState {
-    mutating func charge(
-        _ subscription: Subscription,
+enum PurchaselyStoreEvents {
+    static func charge(
+        _ state: inout PurchaselyState,
+        _ subscription: PurchaselySubscription,
         _ source: String,
         _ amount: Double,
         at now: Instant
     ) {
-        queueEvent("TRANSACTION_PROCESSED", subscription, at: now) {
+        queueEvent(&state, "TRANSACTION_PROCESSED", subscription, at: now) {
             $0.charge = .init(amount: amount, source: source)
         }
     }
 
     /// Sends an event about a subscription, unless the event is switched off in the console.
-    mutating func queueEvent(
+    static func queueEvent(
+        _ state: inout PurchaselyState,
         _ name: String,
-        _ subscription: Subscription,
+        _ subscription: PurchaselySubscription,
         at now: Instant,
         _ change: (inout PurchaselyEvent) -> Void = { _ in }
     ) {
-        var event = event(name, subscription, at: now)
+        var event = event(&state, name, subscription, at: now)
         change(&event)
-        let isVersion2 = settings.sendsVersion2 == true
+        let isVersion2 = state.settings.sendsVersion2 == true
         let body =
             isVersion2
             ? PurchaselyEventWriter.version2Object(event) : PurchaselyEventWriter.object(event)
         // The format of version 2 has no name for most events of version 3.
         guard let body else { return }
         let eventName = (isVersion2 ? body["name"]?.string : nil) ?? name
-        guard settings.events.isEmpty || settings.events.contains(eventName) else { return }
-        emit(
-            Event(
+        guard state.settings.events.isEmpty || state.settings.events.contains(eventName) else {
+            return
+        }
+        state.outbox.add(
+            PurchaselyWebhookEvent(
                 id: event.id,
                 name: eventName,
                 holders: [subscription.holder] + (event.other.map { [$0.id] } ?? []),
@@ -43,9 +47,10 @@ extension PurchaselyState {
         )
     }
 
-    private mutating func event(
+    private static func event(
+        _ state: inout PurchaselyState,
         _ name: String,
-        _ subscription: Subscription,
+        _ subscription: PurchaselySubscription,
         at now: Instant
     ) -> PurchaselyEvent {
         var dates = PurchaselyEvent.PurchaseDates(
@@ -58,7 +63,7 @@ extension PurchaselyState {
         dates.resume = subscription.resume
         return PurchaselyEvent(
             name: name,
-            id: ids.uuid(),
+            id: state.ids.newEventID(),
             time: now,
             holder: subscription.userID.map { .user($0) }
                 ?? .anonymous(subscription.anonymousID ?? ""),
@@ -78,8 +83,8 @@ extension PurchaselyState {
             status: subscription.status,
             price: subscription.price,
             revenue: subscription.revenue,
-            currency: settings.currency,
-            bundleID: settings.bundleID,
+            currency: state.settings.currency,
+            bundleID: state.settings.bundleID,
             dates: dates
         )
     }
