@@ -332,7 +332,7 @@ struct ControlProviderTests {
     func `every Purchasely action is accepted, and an unknown action gets the list of valid ones`()
         async
     {
-        for action in PurchaselyState.Action.allCases {
+        for action in PurchaselyAction.allCases {
             let fixture = ControlFixture()
             _ = await fixture.call("POST", "/purchasely/purchase", ["user": "ada"])
             let answer = await fixture.call(

@@ -226,7 +226,8 @@ struct NamespaceTests {
         func id(_ seed: UInt64, _ namespace: String) -> String {
             let fakes = FakeRegistry(journalBytesMax: 1 << 16, seed: seed) { ControlFixture.start }
             fakes.assignUserIDs([], namespace: namespace)
-            return fakes.edit(namespace) { services, _ in services.revenueCat.newEventID() } ?? ""
+            return fakes.edit(namespace) { services, _ in services.revenueCat.ids.newEventID() }
+                ?? ""
         }
         #expect(id(1, "red") == id(1, "red"))
         #expect(id(1, "red") != id(1, "blue"))

@@ -9,14 +9,14 @@ struct PurchaselyTests {
 
     private func act(
         _ state: inout PurchaselyState,
-        _ action: PurchaselyState.Action,
+        _ action: PurchaselyAction,
         _ body: JSONObject = ["user": "ada"]
-    ) throws -> [PurchaselyState.Event] {
+    ) throws -> [PurchaselyWebhookEvent] {
         try state.carryOut(action, body, at: Self.now)
         return state.takeEvents()
     }
 
-    private func names(_ events: [PurchaselyState.Event]) -> [String] { events.map(\.name) }
+    private func names(_ events: [PurchaselyWebhookEvent]) -> [String] { events.map(\.name) }
 
     @Test func `a purchase activates access, other events are informational`() throws {
         var state = PurchaselyState()
@@ -34,7 +34,7 @@ struct PurchaselyTests {
     }
 
     @Test func `only ACTIVATE and DEACTIVATE change access, in every flow`() throws {
-        let flows: [(PurchaselyState.Action, JSONObject, [String])] = [
+        let flows: [(PurchaselyAction, JSONObject, [String])] = [
             (.renew, [:], ["ACTIVATE", "SUBSCRIPTION_RENEWED", "TRANSACTION_PROCESSED"]),
             (.disableRenewal, [:], ["RENEWAL_DISABLED"]),
             (.enableRenewal, [:], ["RENEWAL_ENABLED"]),
@@ -162,7 +162,7 @@ struct PurchaselyTests {
     }
 
     @Test func `renewals, expirations and grace periods follow the clock`() throws {
-        func after(_ action: PurchaselyState.Action?, days: Int64) throws -> [String] {
+        func after(_ action: PurchaselyAction?, days: Int64) throws -> [String] {
             var state = PurchaselyState()
             _ = try act(&state, .purchase)
             if let action { _ = try act(&state, action) }
@@ -233,7 +233,7 @@ struct PurchaselyTests {
         if name.contains("one_time") { purchase["type"] = "NON_CONSUMABLE" }
         var state = PurchaselyState()
         var events = try act(&state, .purchase, purchase)
-        var more: [(PurchaselyState.Action, JSONObject)] = []
+        var more: [(PurchaselyAction, JSONObject)] = []
         switch name {
         case "activate_renewal_google", "subscription_renewed": more = [(.renew, [:])]
         case "deactivate_unpaid": more = [(.renew, [:]), (.enterBillingRetry, [:])]

@@ -23,7 +23,7 @@ struct PublishedPurchaselyEvent: Sendable, CustomTestStringConvertible {
     }
 
     private static func after(
-        _ actions: PurchaselyState.Action...,
+        _ actions: PurchaselyAction...,
         by body: JSONObject = ["user": "ada"],
         with more: JSONObject = [:]
     ) -> @Sendable (inout PurchaselyState, Instant) throws -> Void {
@@ -136,7 +136,7 @@ struct PurchaselyEventTests {
         var state = PurchaselyState()
         let first: JSONObject = ["user": "ada", "store": .string(store)]
         try? state.carryOut(.purchase, first, at: now)
-        for (index, action) in PurchaselyState.Action.allCases.enumerated() {
+        for (index, action) in PurchaselyAction.allCases.enumerated() {
             var body: JSONObject = ["user": "ada"]
             if action == .changePlan { body["plan"] = "PLUS_YEARLY" }
             if action == .transfer || action == .logIn {

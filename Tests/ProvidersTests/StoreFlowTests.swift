@@ -528,7 +528,7 @@ struct StoreFlowTests {
 struct OneSignalIntegrationTests {
     private func tags(_ shop: Shop, _ event: JSONObject?) throws -> JSONObject {
         let sent = try #require(event)
-        let call = try #require(shop.services.revenueCat.oneSignalCall(for: sent))
+        let call = try #require(RevenueCatIntegration.call(for: sent, shop.services.revenueCat))
         let body = try JSONValue(parsing: call.body)
         return try #require((body["properties"]?["tags"] ?? body["tags"])?.object)
     }
@@ -554,13 +554,13 @@ struct OneSignalIntegrationTests {
     @Test func `each id has its own call, and without one there is none`() throws {
         let shop = Shop()
         let silent = try #require(shop.act(.purchase, "bob").first)
-        #expect(shop.services.revenueCat.oneSignalCall(for: silent) == nil)
+        #expect(RevenueCatIntegration.call(for: silent, shop.services.revenueCat) == nil)
         _ = try shop.act(.setAttributes) { $0.attributes["$onesignalId"] = "player-1" }
         let bought = try #require(shop.act(.purchase).first)
-        let call = shop.services.revenueCat.oneSignalCall(for: bought)
+        let call = RevenueCatIntegration.call(for: bought, shop.services.revenueCat)
         #expect(call?.method == "PUT" && call?.path == "/api/v1/players/player-1")
         let moved = try #require(shop.act(.transfer, "bob") { $0.from = "ada" }.first)
-        #expect(shop.services.revenueCat.oneSignalCall(for: moved) == nil)
+        #expect(RevenueCatIntegration.call(for: moved, shop.services.revenueCat) == nil)
     }
 }
 

@@ -70,7 +70,7 @@ extension OneSignalState: Provider {
         guard !tags.isEmpty else { return nil }
         return ProviderCall(
             kind: "onesignal.tags",
-            reservedNames: RevenueCatState.integrationTags.intersection(tags).sorted(),
+            reservedNames: RevenueCatIntegration.tagNames.intersection(tags).sorted(),
             refusal: refusal
         )
     }

@@ -3,15 +3,15 @@ internal import Redaction
 internal import Values
 
 /// The control API's operations on the fake Purchasely.
-extension PurchaselyState {
-    package static let controls = [
+enum PurchaselyControls {
+    static let all = [
         ProviderControl(
             "purchaselyAction",
             "POST",
             "/purchasely/{action}",
             "Performs an action of a user or a store at Purchasely.",
             members: members,
-            pathValues: Action.allCases.map { ControlPathValue($0.rawValue, $0.summary) },
+            pathValues: PurchaselyAction.pathValues,
             sendsEvents: true,
             handler: carryOutAction
         ),
@@ -29,7 +29,7 @@ extension PurchaselyState {
     ]
 
     /// The members that the request body of an action may contain.
-    package static let members = [
+    static let members = [
         ControlMember("user", .text, "The ID of the signed-in user."),
         ControlMember("anonymous", .text, "The anonymous ID of the app's installation."),
         ControlMember("from", .text, "log-in, transfer: the ID that loses its purchases."),
@@ -60,9 +60,8 @@ extension PurchaselyState {
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
-        guard let action = Action(rawValue: call.value) else {
-            let pathValues = Action.allCases.map { ControlPathValue($0.rawValue, $0.summary) }
-            throw .unknownName(call.value, "Purchasely", among: pathValues)
+        guard let action = PurchaselyAction(rawValue: call.value) else {
+            throw .unknownName(call.value, "Purchasely", among: PurchaselyAction.pathValues)
         }
         var body = call.body
         body["settle"] = nil
@@ -71,7 +70,7 @@ extension PurchaselyState {
         } catch {
             throw ControlRefusal(409, error.description)
         }
-        return ["events": .array(services.purchasely.peekEvents().map { .object($0.body) })]
+        return ["events": .array(services.purchasely.outbox.events.map { .object($0.body) })]
     }
 
     private static func setWebhook(
@@ -87,4 +86,9 @@ extension PurchaselyState {
             "url": .string(url), "signed": .bool(services.purchasely.webhook?.secret != nil),
         ]
     }
+}
+
+extension PurchaselyAction {
+    /// The names of all actions, with their descriptions for users.
+    fileprivate static let pathValues = allCases.map { ControlPathValue($0.rawValue, $0.summary) }
 }

@@ -36,6 +36,7 @@ extension PurchaselyState: Provider {
         ]
     )
 
+    package static let controls = PurchaselyControls.all
     package static let webhookEndpoint: String? = "purchasely-webhook"
 
     package var enteredSecrets: [(name: String, secret: Secret)] {
@@ -104,6 +105,16 @@ extension PurchaselyState: Provider {
     package mutating func copyConfiguration(from old: PurchaselyState) {
         settings = old.settings
         webhook = old.webhook
+    }
+
+    // MARK: Time
+
+    /// The next time at which a subscription changes without an action; nil when there is no such
+    /// time.
+    package var nextChangeTime: Instant? { subscriptions.nextDueChange?.time }
+
+    package func renewalCount(by time: Instant) -> Int {
+        PurchaselyRenewals.renewalCount(self, by: time)
     }
 
     // MARK: Webhooks

@@ -22,7 +22,7 @@ extension PurchaselyState {
     }
 }
 
-extension PurchaselyState.Subscription {
+extension PurchaselySubscription {
     fileprivate var purchaseSummary: SubscriberSummary.PurchaseSummary {
         SubscriberSummary.PurchaseSummary(
             plan,

@@ -6,22 +6,46 @@ package import Values
 ///
 /// The URLs and the body of the user-centric API are *inferred*. Source: RevenueCat fact sheet,
 /// section 6; OneSignal fact sheet, section 11.
-extension RevenueCatState {
+package enum RevenueCatIntegration {
+    /// Makes the OneSignal integration's call for an event.
+    ///
+    /// Returns nil for an event that the integration does not send.
+    static func send(
+        _ event: JSONObject,
+        _ services: inout Services,
+        at now: Instant
+    ) -> Services.InternalCall? {
+        guard var call = Self.call(for: event, services.revenueCat) else { return nil }
+        if let key = services.oneSignal.key {
+            call.fields.append(HTTPMessage.Field("Authorization", "Key " + key.exposed))
+        }
+        let reply = services.oneSignal.respond(to: call, at: now)
+        return Services.InternalCall(
+            from: RevenueCatState.party,
+            to: OneSignalState.party,
+            request: call,
+            reply: reply
+        )
+    }
+
     /// Returns the call to OneSignal that an event causes.
     ///
     /// Nil for an event that the integration does not send, and for a customer without a OneSignal
     /// ID.
-    package func oneSignalCall(for event: JSONObject) -> HTTPMessage.Request? {
+    package static func call(
+        for event: JSONObject,
+        _ state: RevenueCatState
+    ) -> HTTPMessage.Request? {
         guard let type = RevenueCatEventType(rawValue: event["type"]?.string ?? "").documented,
             let name = type.facts.integrationName,
-            let id = event["app_user_id"]?.string, let customer = customer(id)
+            let id = event["app_user_id"]?.string, let customer = state.customer(id)
         else { return nil }
         func attributeValue(_ name: String) -> String? {
             customer.attributes[name]?["value"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
-        let tags = tags(of: event, type, name)
+        let tags = tags(of: event, type, name, state)
         guard !tags.members.isEmpty else { return nil }
-        let app = settings.oneSignalApp
+        let app = state.settings.oneSignalApp
         let header = [HTTPMessage.Field("content-type", "application/json")]
         if let oneSignalUserID = attributeValue("$onesignalUserId") {
             return HTTPMessage.Request(
@@ -43,16 +67,17 @@ extension RevenueCatState {
     /// The OneSignal tags that the integration maintains.
     ///
     /// Backends must not write these tags (clause O-05 of Assay's contracts).
-    package static let integrationTags: Set<String> = [
+    package static let tagNames: Set<String> = [
         "app_user_id", "period_type", "purchased_at", "expiration_at", "store", "environment",
         "last_event_type", "product_id", "entitlement_ids", "active_subscription",
         "subscription_status", "grace_period_expiration_at",
     ]
 
-    private func tags(
+    private static func tags(
         of event: JSONObject,
         _ type: RevenueCatEventType.Documented,
-        _ name: String
+        _ name: String,
+        _ state: RevenueCatState
     ) -> JSONObject {
         let isTrial = event["period_type"] == "TRIAL"
         var name = name
@@ -76,7 +101,7 @@ extension RevenueCatState {
             ("last_event_at", tagInSeconds("event_timestamp_ms")),
             (
                 "subscription_status",
-                subscriptionStatus(of: event, type, isTrial).map(JSONValue.string)
+                subscriptionStatus(of: event, type, isTrial, state).map(JSONValue.string)
             ),
         ]
         if type == .expiration {
@@ -98,8 +123,8 @@ extension RevenueCatState {
                 tags.append(("active_subscription", "true"))
             }
         }
-        let disabledTags = Set(settings.oneSignalTagsOff)
-        let names = settings.oneSignalTagNames ?? [:]
+        let disabledTags = Set(state.settings.oneSignalTagsOff)
+        let names = state.settings.oneSignalTagNames ?? [:]
         return .present(
             tags.filter { !disabledTags.contains($0.0) }.map { (names[$0.0] ?? $0.0, $0.1) }
         )
@@ -108,9 +133,13 @@ extension RevenueCatState {
     /// Returns the value of `subscription_status` for a subscription in its grace period.
     ///
     /// Nil without a grace period, which leaves the status unchanged.
-    private func graceStatus(of event: JSONObject, _ isTrial: Bool) -> String? {
+    private static func graceStatus(
+        of event: JSONObject,
+        _ isTrial: Bool,
+        _ state: RevenueCatState
+    ) -> String? {
         let product = event["product_id"]?.string?.split(separator: ":").first.map(String.init)
-        guard let id = event["app_user_id"]?.string, let knownCustomer = customer(id),
+        guard let id = event["app_user_id"]?.string, let knownCustomer = state.customer(id),
             knownCustomer.subscriptions[product ?? ""]?.graceEnd != nil
         else { return nil }
         return isTrial ? "grace_period_trial" : "grace_period"
@@ -118,10 +147,11 @@ extension RevenueCatState {
 
     /// Returns the value of the tag `subscription_status` after an event (*inferred* from the
     /// definitions of the values); nil to leave it unchanged.
-    private func subscriptionStatus(
+    private static func subscriptionStatus(
         of event: JSONObject,
         _ type: RevenueCatEventType.Documented,
-        _ isTrial: Bool
+        _ isTrial: Bool,
+        _ state: RevenueCatState
     ) -> String? {
         switch type {
         case .initialPurchase, .renewal, .uncancellation:
@@ -129,10 +159,10 @@ extension RevenueCatState {
         case .cancellation:
             switch event["cancel_reason"]?.string {
             case "CUSTOMER_SUPPORT": return "expired"
-            case "BILLING_ERROR": return graceStatus(of: event, isTrial)
+            case "BILLING_ERROR": return graceStatus(of: event, isTrial, state)
             default: return isTrial ? "cancelled_trial" : "cancelled"
             }
-        case .billingIssue: return graceStatus(of: event, isTrial)
+        case .billingIssue: return graceStatus(of: event, isTrial, state)
         case .productChange: return "active"
         case .subscriptionPaused: return "paused"
         case .expiration:

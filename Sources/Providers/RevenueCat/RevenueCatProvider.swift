@@ -27,7 +27,7 @@ extension RevenueCatState: Provider {
     )
 
     package static let webhookEndpoint: String? = "revenuecat-webhook"
-    package static let controls = webhookControls + productControls + storeControls
+    package static let controls = WebhookControls.all + ProductControls.all + StoreControls.all
 
     package init(seed: UInt64, key: Secret?) {
         self.init(key: key, settings: RevenueCatSettings(), seed: seed)
@@ -41,19 +41,36 @@ extension RevenueCatState: Provider {
 
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }
 
+    package mutating func respond(
+        to request: HTTPMessage.Request,
+        at now: Instant,
+        plannedResponse _: ProviderPlan.PlannedResponse
+    ) -> Reply {
+        do throws(RevenueCatError) {
+            let response = try RevenueCatREST.respond(&self, to: request, at: now)
+            return Reply(response, .documented, of: "revenuecat")
+        } catch {
+            return Reply(error.response, .inferred, of: "revenuecat")
+        }
+    }
+
     package func failureResponse(_ status: Int, of request: HTTPMessage.Request)
         -> HTTPMessage.Response
     {
         status == 429
             ? tooManyRequests(1000, of: request)
-            : failureResponse(status, isV2: request.path.hasPrefix("/v2/"))
+            : RevenueCatREST.failureResponse(status, isV2: request.path.hasPrefix("/v2/"))
     }
 
     package func tooManyRequests(
         _ milliseconds: Int64,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
-        rateLimitedResponse(milliseconds, isV2: request.path.hasPrefix("/v2/"))
+        RevenueCatREST.rateLimitedResponse(
+            milliseconds,
+            isV2: request.path.hasPrefix("/v2/"),
+            settings
+        )
     }
 
     package var enteredSecrets: [(name: String, secret: Secret)] {
@@ -76,6 +93,15 @@ extension RevenueCatState: Provider {
             uniqueKeysWithValues: variableValues.compactMap { name, text in text.map { (name, $0) }
             }
         )
+    }
+
+    // MARK: Time
+
+    /// The time of the next automatic change of a subscription; nil when there is none.
+    package var nextChangeTime: Instant? { PassingOfTime.nextDueChange(self)?.time }
+
+    package func renewalCount(by time: Instant) -> Int {
+        PassingOfTime.renewalCount(self, by: time)
     }
 
     // MARK: Webhooks
@@ -106,7 +132,7 @@ extension RevenueCatState: Provider {
         for event in services.revenueCat.takeEvents() {
             if services.keepsEvents { services.told.append(event) }
             queue(event, &services, at: now)
-            if let call = sendTagsToOneSignal(event, &services, at: now) {
+            if let call = RevenueCatIntegration.send(event, &services, at: now) {
                 internalCalls.append(call)
             }
         }
@@ -114,6 +140,7 @@ extension RevenueCatState: Provider {
     }
 
     private static func queue(_ event: JSONObject, _ services: inout Services, at now: Instant) {
+        let time = event["event_timestamp_ms"]?.int64.map(Instant.init(milliseconds:))
         for webhook in services.revenueCat.webhooks where webhook.accepts(event) {
             services.queue.add(
                 party,
@@ -124,30 +151,9 @@ extension RevenueCatState: Provider {
                 group: event["original_app_user_id"]?.string ?? "",
                 // An event is due at its own time. A time in the future counts as now, so that all
                 // events of one action are sent together.
-                due: min(instantFromMilliseconds(event["event_timestamp_ms"]) ?? now, now)
+                due: min(time ?? now, now)
             )
         }
-    }
-
-    /// Makes the OneSignal integration's call for an event.
-    ///
-    /// Returns nil for an event that the integration does not send.
-    private static func sendTagsToOneSignal(
-        _ event: JSONObject,
-        _ services: inout Services,
-        at now: Instant
-    ) -> Services.InternalCall? {
-        guard var call = services.revenueCat.oneSignalCall(for: event) else { return nil }
-        if let key = services.oneSignal.key {
-            call.fields.append(HTTPMessage.Field("Authorization", "Key " + key.exposed))
-        }
-        let reply = services.oneSignal.respond(to: call, at: now)
-        return Services.InternalCall(
-            from: party,
-            to: OneSignalState.party,
-            request: call,
-            reply: reply
-        )
     }
 
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
@@ -207,6 +213,6 @@ extension RevenueCatState {
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         guard key == nil, !["GET", "HEAD"].contains(request.method) else { return false }
         let credential = request.authorization?.credential ?? ""
-        return !Self.publicKeyPrefixes.contains(where: credential.hasPrefix)
+        return !RevenueCatREST.isPublicKey(credential)
     }
 }

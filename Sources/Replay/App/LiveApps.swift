@@ -78,6 +78,6 @@ extension CaseExecution {
             )
             return []
         }
-        return RevenueCatState.body(liveApps.events.remove(at: index)).bytes
+        return RevenueCatEventWriter.body(liveApps.events.remove(at: index)).bytes
     }
 }

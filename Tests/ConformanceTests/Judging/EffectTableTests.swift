@@ -392,7 +392,7 @@ struct EffectTableTests {
 
     @Test(
         "each tag reserved by RevenueCat is detected",
-        arguments: RevenueCatState.integrationTags.sorted()
+        arguments: RevenueCatIntegration.tagNames.sorted()
     )
     func reserved(tag: String) {
         #expect(tags([tag: "x"]) == [.unexpectedEffect])

@@ -2,8 +2,8 @@ internal import Contracts
 internal import Values
 
 /// The control API's operations on the products that the stores sell through the fake RevenueCat.
-extension RevenueCatState {
-    static let productControls = [
+enum ProductControls {
+    static let all = [
         ProviderControl("products", "GET", "/store/products", "Returns the products on sale.") {
             (services, _, _) throws(ControlRefusal) in
             try catalogJSON(services)

@@ -3,8 +3,8 @@ internal import Values
 
 /// The control API's operations for actions of customers, stores and developers at the fake
 /// RevenueCat.
-extension RevenueCatState {
-    static let storeControls = [
+enum StoreControls {
+    static let all = [
         ProviderControl(
             "storeActions",
             "GET",
@@ -72,7 +72,7 @@ extension RevenueCatState {
         } catch {
             throw ControlRefusal(409, error.description)
         }
-        let events = services.revenueCat.peekEvents().map(JSONValue.object)
+        let events = services.revenueCat.outbox.events.map(JSONValue.object)
         let customerInfo = services.revenueCat.customer(action.user)?.customerInfo(
             at: now,
             showsAttributes: true
@@ -119,13 +119,13 @@ extension RevenueCatState {
             )
         }
         if event["id"] == nil, event["event_id"] == nil {
-            event["id"] = .string(services.revenueCat.newEventID())
+            event["id"] = .string(services.revenueCat.ids.newEventID())
         }
         if event["event_timestamp_ms"] == nil {
             event["event_timestamp_ms"] = .integer(now.milliseconds)
         }
-        services.revenueCat.apply(RevenueCatState.body(event))
-        services.revenueCat.enqueueExternalEvent(event)
+        services.revenueCat.apply(RevenueCatEventWriter.body(event))
+        services.revenueCat.outbox.add(event)
         return ["event": .object(event)]
     }
 }

@@ -3,8 +3,8 @@ internal import Redaction
 internal import Values
 
 /// The control API's operations on the webhook configurations of RevenueCat's dashboard.
-extension RevenueCatState {
-    static let webhookControls = [
+enum WebhookControls {
+    static let all = [
         ProviderControl(
             "webhooks",
             "GET",
@@ -84,24 +84,27 @@ extension RevenueCatState {
         return webhooksJSON(services)
     }
 
-    /// Returns the webhook configurations.
+    private static func webhooksJSON(_ services: Services) -> JSONObject {
+        ["webhooks": .array(services.revenueCat.webhooks.map(\.json))]
+    }
+}
+
+extension WebhookConfiguration {
+    /// The configuration as the control API shows it.
     ///
     /// A secret is not shown, only whether it is set.
-    private static func webhooksJSON(_ services: Services) -> JSONObject {
-        let webhookObjects = services.revenueCat.webhooks.map { webhook in
-            JSONValue.object(
-                .present([
-                    ("id", .string(webhook.id)), ("url", .string(webhook.url)),
-                    ("authorized", .bool(webhook.authorization != nil)),
-                    ("signed", .bool(webhook.signingKey != nil)),
-                    ("environment", webhook.environment.map(JSONValue.string)),
-                    ("app", webhook.app.map(JSONValue.string)),
-                    ("types", .strings(webhook.types)),
-                    ("paywall-events", .bool(webhook.sendsPaywallEvents)),
-                    ("temporary-grants", .bool(webhook.sendsTemporaryGrants)),
-                ])
-            )
-        }
-        return ["webhooks": .array(webhookObjects)]
+    fileprivate var json: JSONValue {
+        .object(
+            .present([
+                ("id", .string(id)), ("url", .string(url)),
+                ("authorized", .bool(authorization != nil)),
+                ("signed", .bool(signingKey != nil)),
+                ("environment", environment.map(JSONValue.string)),
+                ("app", app.map(JSONValue.string)),
+                ("types", .strings(types)),
+                ("paywall-events", .bool(sendsPaywallEvents)),
+                ("temporary-grants", .bool(sendsTemporaryGrants)),
+            ])
+        )
     }
 }

@@ -1,45 +1,47 @@
 internal import Contracts
 package import Values
 
+
 /// Functions that apply events from outside the store model to the model, so that REST responses
 /// agree with these events.
-extension RevenueCatState {
+enum ScriptedEvents {
     /// Applies a RevenueCat event to the store model.
     ///
     /// An event that the model itself created must not be applied again.
-    package mutating func apply(_ body: JSONValue) {
+    static func apply(_ state: inout RevenueCatState, _ body: JSONValue) {
         guard let event = body["event"]?.object,
-            let asOf = Self.instantFromMilliseconds(event["event_timestamp_ms"])
+            let asOf = instant(event["event_timestamp_ms"])
         else { return }
         let type = RevenueCatEventType(rawValue: event["type"]?.string ?? "")
         guard let effect = type.facts?.effect else { return }
         switch effect {
-        case .movesPurchases: applyTransfer(event, asOf)
+        case .movesPurchases: applyTransfer(&state, event, asOf)
         case .paysPeriod, .setsDates, .changesPurchase, .endsPeriod:
-            applyToPurchase(event, type, effect, asOf)
+            applyToPurchase(&state, event, type, effect, asOf)
         case .announcesChange, .noChange: break
         }
     }
 
     /// Applies an event to the purchase that it describes.
-    private mutating func applyToPurchase(
+    private static func applyToPurchase(
+        _ state: inout RevenueCatState,
         _ event: JSONObject,
         _ type: RevenueCatEventType,
         _ effect: RevenueCatEventType.Effect,
         _ asOf: Instant
     ) {
-        guard let customerNumber = customer(of: event, asOf),
+        guard let customerNumber = customer(&state, of: event, asOf),
             let name = event["product_id"]?.string
         else { return }
         let productIDParts = name.split(separator: ":", maxSplits: 1).map(String.init)
         let product = productIDParts.first ?? name
-        if tryRefundOneTimePurchase(event, type, product, of: customerNumber) { return }
-        let previousPurchase = customers[customerNumber]?.subscriptions[product]
+        if tryRefundOneTimePurchase(&state, event, type, product, of: customerNumber) { return }
+        let previousPurchase = state.customers[customerNumber]?.subscriptions[product]
         var purchase = Self.purchase(event, asOf, product, after: previousPurchase)
         purchase.planID = productIDParts.count == 2 ? productIDParts[1] : nil
         if type.documented == .nonRenewingPurchase, purchase.store != "PROMOTIONAL" {
             purchase.isOneTime = true
-            customers[customerNumber]?.putPurchase(purchase)
+            state.customers[customerNumber]?.putPurchase(purchase)
             return
         }
         if let previousPurchase,
@@ -52,13 +54,14 @@ extension RevenueCatState {
             effect == .paysPeriod ? purchase.purchased : previousPurchase?.beganAt
         if purchase.price == 0, let previousPurchase { purchase.price = previousPurchase.price }
         Self.applyTypeSpecificFields(&purchase, type, event, after: previousPurchase)
-        customers[customerNumber]?.putPurchase(purchase)
+        state.customers[customerNumber]?.putPurchase(purchase)
     }
 
     /// Returns whether the event refunds a one-time purchase.
     ///
     /// If so, removes that purchase from REST responses (RevenueCat fact sheet, section 3, row 18).
-    private mutating func tryRefundOneTimePurchase(
+    private static func tryRefundOneTimePurchase(
+        _ state: inout RevenueCatState,
         _ event: JSONObject,
         _ type: RevenueCatEventType,
         _ product: String,
@@ -66,9 +69,9 @@ extension RevenueCatState {
     ) -> Bool {
         guard type.documented == .cancellation,
             event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
-            let refundablePurchase = customers[customerNumber]?.oneTime[product]?.last
+            let refundablePurchase = state.customers[customerNumber]?.oneTime[product]?.last
         else { return false }
-        customers[customerNumber]?.hideRefundedPurchase(refundablePurchase)
+        state.customers[customerNumber]?.hideRefundedPurchase(refundablePurchase)
         return true
     }
 
@@ -84,7 +87,7 @@ extension RevenueCatState {
         than previousPurchase: Purchase
     ) -> Bool {
         guard effect == .endsPeriod, let oldPeriodStart = previousPurchase.beganAt,
-            let purchased = instantFromMilliseconds(event["purchased_at_ms"])
+            let purchased = instant(event["purchased_at_ms"])
         else { return false }
         return purchased < oldPeriodStart
     }
@@ -96,7 +99,7 @@ extension RevenueCatState {
         _ product: String,
         after previousPurchase: Purchase?
     ) -> Purchase {
-        let purchased = instantFromMilliseconds(event["purchased_at_ms"]) ?? asOf
+        let purchased = instant(event["purchased_at_ms"]) ?? asOf
         let transaction = event["transaction_id"]?.string ?? product
         var purchase = Purchase(
             productID: product,
@@ -105,7 +108,7 @@ extension RevenueCatState {
             period: event["period_type"]?.string ?? "NORMAL",
             purchased: purchased,
             originallyPurchased: previousPurchase?.originallyPurchased ?? purchased,
-            expires: instantFromMilliseconds(event["expiration_at_ms"]),
+            expires: instant(event["expiration_at_ms"]),
             transactionID: transaction,
             originalTransactionID: event["original_transaction_id"]?.string ?? transaction,
             priceUSD: event["price"] ?? 0,
@@ -144,7 +147,7 @@ extension RevenueCatState {
             }
         case .billingIssue:
             purchase.billingIssue = asOf
-            purchase.graceEnd = instantFromMilliseconds(event["grace_period_expiration_at_ms"])
+            purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
         case .expiration:
             purchase.unsubscribed = previousPurchase?.unsubscribed ?? asOf
             // A refund ends the period. The expiration event that follows must not undo the refund.
@@ -156,7 +159,7 @@ extension RevenueCatState {
             purchase.expires = min(purchase.expires ?? asOf, asOf)
         case .subscriptionPaused:
             purchase.graceEnd = previousPurchase?.graceEnd
-            purchase.resume = instantFromMilliseconds(event["auto_resume_at_ms"])
+            purchase.resume = instant(event["auto_resume_at_ms"])
         // The dates of these events contain all information.
         case .initialPurchase, .renewal, .uncancellation, .nonRenewingPurchase, .productChange,
             .subscriptionExtended, .refundReversed, .temporaryEntitlementGrant:
@@ -170,26 +173,42 @@ extension RevenueCatState {
         }
     }
 
-    private mutating func applyTransfer(_ event: JSONObject, _ asOf: Instant) {
+    private static func applyTransfer(
+        _ state: inout RevenueCatState,
+        _ event: JSONObject,
+        _ asOf: Instant
+    ) {
         let previousOwners = event["transferred_from"]?.array?.compactMap(\.string) ?? []
         let newOwners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
         guard let newOwner = newOwners.first else { return }
-        let newOwnerNumber = customer(named: newOwners, original: newOwner, asOf)
+        let newOwnerNumber = state.customers.findOrCreate(newOwners, originalID: newOwner, at: asOf)
         for loser in previousOwners {
-            if let loserNumber = customerByID[loser] {
-                movePurchases(from: loserNumber, to: newOwnerNumber)
+            if let loserNumber = state.customers.number(of: loser) {
+                state.customers.movePurchases(from: loserNumber, to: newOwnerNumber)
             }
         }
     }
 
-    private mutating func customer(of event: JSONObject, _ asOf: Instant) -> Int? {
+    private static func customer(
+        _ state: inout RevenueCatState,
+        of event: JSONObject,
+        _ asOf: Instant
+    ) -> Int? {
         guard let id = event["app_user_id"]?.string else { return nil }
         let original = event["original_app_user_id"]?.string ?? id
         let aliases = event["aliases"]?.array?.compactMap(\.string) ?? []
-        let customerNumber = customer(named: [id, original] + aliases, original: original, asOf)
+        let customerNumber = state.customers.findOrCreate(
+            [id, original] + aliases,
+            originalID: original,
+            at: asOf
+        )
         for member in event["subscriber_attributes"]?.object?.members ?? [] {
-            customers[customerNumber]?.attributes[member.key] = member.value
+            state.customers[customerNumber]?.attributes[member.key] = member.value
         }
         return customerNumber
+    }
+
+    private static func instant(_ milliseconds: JSONValue?) -> Instant? {
+        milliseconds?.int64.map(Instant.init(milliseconds:))
     }
 }

@@ -43,3 +43,20 @@ struct RevenueCatError: Error, Hashable, Sendable {
     /// The error for an unknown path of REST v1.
     static let notFound = RevenueCatError(404, 7226, "Not found.")
 }
+
+extension RevenueCatError {
+    /// Returns the 400 error of REST v2 for an invalid parameter.
+    static func invalidParameter(_ text: String, _ name: String) -> RevenueCatError {
+        RevenueCatError(v2: 400, "parameter_error", text, param: name)
+    }
+
+    /// Returns the 404 error of REST v2 for a resource that does not exist.
+    static func missingResource(_ resource: String) -> RevenueCatError {
+        RevenueCatError(v2: 404, "resource_missing", "The \(resource) was not found.")
+    }
+
+    /// Creates the error of REST v2 for an action that the store model refuses.
+    init(v2 refusal: StoreAction.Refusal) {
+        self.init(v2: 422, "unprocessable_entity_error", refusal.description)
+    }
+}

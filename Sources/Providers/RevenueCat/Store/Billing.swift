@@ -3,15 +3,16 @@ internal import Values
 
 /// Actions of the store model on failed payments, and on payments that succeed after a failure
 /// (RevenueCat fact sheet, section 3, rows 7, 8 and 8b).
-extension RevenueCatState {
-    mutating func failBilling(
+enum Billing {
+    static func failBilling(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ action: StoreAction,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireNotEnded(purchase, action)
-        let days = catalog.product(purchase.productID).days ?? 30
+        try StorePreconditions.requireNotEnded(purchase, action)
+        let days = state.catalog.product(purchase.productID).days ?? 30
         purchase.billingIssue = now
         var graceEnd: Instant?
         if purchase.store == "STRIPE" {
@@ -29,8 +30,9 @@ extension RevenueCatState {
         } else {
             purchase.expires = min(purchase.expires ?? now, now)
         }
-        savePurchase(purchase, customerNumber, now)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(
+            &state,
             .billingIssue,
             purchase,
             of: customerNumber,
@@ -39,46 +41,50 @@ extension RevenueCatState {
         )
         purchase.cancelReason = "BILLING_ERROR"
         purchase.unsubscribed = now
-        savePurchase(purchase, customerNumber, now)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(
+            &state,
             .cancellation,
             purchase,
             of: customerNumber,
-            at: now + Self.eventSpacing,
+            at: now + StoreEvents.spacing,
             .cancelled(reason: "BILLING_ERROR")
         )
         guard graceEnd == nil, purchase.store != "STRIPE" else { return }
-        end(
+        Renewing.end(
+            &state,
             &purchase,
             "BILLING_ERROR",
             of: customerNumber,
-            now + Self.eventSpacing + Self.eventSpacing
+            now + StoreEvents.spacing + StoreEvents.spacing
         )
     }
 
-    mutating func recover(
+    static func recover(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         of customerNumber: Int,
         at now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.billingIssue != nil else {
-            throw Refusal("\(purchase.productID) has no failed payment")
+            throw StoreAction.Refusal("\(purchase.productID) has no failed payment")
         }
         guard purchase.store == "STRIPE" else {
             purchase.hasEnded = false
-            renew(&purchase, of: customerNumber, at: now)
+            Renewing.renew(&state, &purchase, of: customerNumber, at: now)
             return
         }
         // The renewal has the same period and number as the failed payment before it.
-        let product = catalog.product(purchase.productID)
+        let product = state.catalog.product(purchase.productID)
         purchase.billingIssue = nil
         purchase.unsubscribed = nil
         purchase.cancelReason = nil
         purchase.willRenew = true
         purchase.priceUSD = .number(JSONNumber(product.price))
         purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
-        savePurchase(purchase, customerNumber, now)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(
+            &state,
             .renewal,
             purchase,
             of: customerNumber,

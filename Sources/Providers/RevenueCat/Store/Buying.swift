@@ -3,18 +3,10 @@ internal import Values
 
 /// Actions of the store model that buy a product (RevenueCat fact sheet, section 3, rows 1, 5, 14
 /// to 16, 18 and 19).
-extension RevenueCatState {
-    mutating func transactionID(_ store: String) -> String {
-        switch store {
-        case "PLAY_STORE":
-            "GPA." + [4, 4, 4, 5].map { ids.digits($0) }.joined(separator: "-")
-        case "STRIPE": "si_" + ids.alphanumerics(14)
-        case "PROMOTIONAL": ids.hex(32)
-        default: "2000000" + ids.digits(9)
-        }
-    }
-
-    mutating func newPurchase(
+enum Buying {
+    /// Creates the purchase that an action describes, without saving it.
+    static func newPurchase(
+        _ state: inout RevenueCatState,
         _ action: StoreAction,
         store: String? = nil,
         _ now: Instant
@@ -22,9 +14,9 @@ extension RevenueCatState {
         let store = store ?? action.store
         let productIDParts = action.product.split(separator: ":", maxSplits: 1).map(String.init)
         let id = productIDParts.first ?? action.product
-        let product = catalog.product(id)
+        let product = state.catalog.product(id)
         let isTrial = action.period == "TRIAL"
-        let newTransactionID = action.transactionID ?? transactionID(store)
+        let newTransactionID = action.transactionID ?? state.ids.transactionID(in: store)
         let days = isTrial ? product.trialDays : product.days
         let exchangeRate = product.exchangeRate
         var purchase = Purchase(
@@ -56,22 +48,33 @@ extension RevenueCatState {
         return purchase
     }
 
-    mutating func buy(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
+    static func buy(_ state: inout RevenueCatState, _ action: StoreAction, _ now: Instant)
+        throws(StoreAction.Refusal)
+    {
         guard action.store != "PROMOTIONAL" else {
-            throw Refusal("a promotional entitlement cannot be bought; use the action grant")
+            throw StoreAction.Refusal(
+                "a promotional entitlement cannot be bought; use the action grant"
+            )
         }
-        let customerNumber = recordActivity(action.user, now)
-        var purchase = newPurchase(action, now)
+        let customerNumber = state.customers.recordActivity(of: action.user, at: now)
+        var purchase = newPurchase(&state, action, now)
         guard !purchase.isOneTime else {
-            customers[customerNumber]?.putPurchase(purchase)
-            emit(.nonRenewingPurchase, purchase, of: customerNumber, at: now, payment: .price)
+            state.customers[customerNumber]?.putPurchase(purchase)
+            StoreEvents.emit(
+                &state,
+                .nonRenewingPurchase,
+                purchase,
+                of: customerNumber,
+                at: now,
+                payment: .price
+            )
             return
         }
-        let previousPurchase = customers[customerNumber]?.subscriptions[purchase.productID]
+        let previousPurchase = state.customers[customerNumber]?.subscriptions[purchase.productID]
         if let previousPurchase, !previousPurchase.hasEnded, previousPurchase.isActive(at: now) {
             // The store would refuse a second subscription to the same product.
             guard previousPurchase.unsubscribed != nil || previousPurchase.isTemporary else {
-                throw Refusal(
+                throw StoreAction.Refusal(
                     "\(action.user) already has an active subscription to \(purchase.productID)"
                 )
             }
@@ -86,10 +89,12 @@ extension RevenueCatState {
             let isInGrace = previousPurchase.graceEnd.map { $0 > now } ?? false
             let isRenewal =
                 isInGrace || !previousPurchase.hasEnded
-                || settings.resubscriptionEvent == .renewal || previousPurchase.period == "TRIAL"
-            customers[customerNumber]?.putPurchase(purchase)
+                || state.settings.resubscriptionEvent == .renewal
+                || previousPurchase.period == "TRIAL"
+            state.customers[customerNumber]?.putPurchase(purchase)
             if isRenewal {
-                emit(
+                StoreEvents.emit(
+                    &state,
                     .renewal,
                     purchase,
                     of: customerNumber,
@@ -100,7 +105,14 @@ extension RevenueCatState {
                 return
             }
         }
-        customers[customerNumber]?.putPurchase(purchase)
-        emit(.initialPurchase, purchase, of: customerNumber, at: now, payment: .price)
+        state.customers[customerNumber]?.putPurchase(purchase)
+        StoreEvents.emit(
+            &state,
+            .initialPurchase,
+            purchase,
+            of: customerNumber,
+            at: now,
+            payment: .price
+        )
     }
 }

@@ -5,10 +5,10 @@ internal import Values
 /// temporary grants during a store outage.
 ///
 /// Source: RevenueCat fact sheet, section 3, rows 20 to 22 and 25.
-extension RevenueCatState {
+enum Granting {
     /// The length in hours of each named duration of a promotional grant (RevenueCat fact sheet,
     /// section 4.1).
-    package static let promotionalDurationInHours: [String: Int64] = [
+    static let promotionalDurationInHours: [String: Int64] = [
         "daily": 24, "three_day": 72, "weekly": 7 * 24, "two_week": 14 * 24,
         "monthly": 31 * 24, "two_month": 61 * 24,
         "three_month": 92 * 24, "six_month": 183 * 24, "yearly": 365 * 24,
@@ -18,27 +18,29 @@ extension RevenueCatState {
     /// Grants a promotional entitlement to a customer.
     ///
     /// - Parameters:
+    ///   - state: The state of the fake.
     ///   - action: The customer, the entitlement, and the name of the duration.
     ///   - start: The time from which the duration counts. Access begins immediately in any case.
     ///   - until: The end of access, in place of the duration.
     ///   - now: The current time.
     /// - Throws: A refusal when the name of the duration is unknown.
-    mutating func grant(
+    static func grant(
+        _ state: inout RevenueCatState,
         _ action: StoreAction,
         from start: Instant? = nil,
         until: Instant? = nil,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        let entitlement = action.entitlement ?? catalog.entitlement
+        let entitlement = action.entitlement ?? state.catalog.entitlement
         let name = action.duration ?? "monthly"
         guard let hours = Self.promotionalDurationInHours[name] else {
-            throw Refusal(
+            throw StoreAction.Refusal(
                 "'duration' is '\(name)', which is not one of "
                     + Self.promotionalDurationInHours.keys.sorted().joined(separator: ", ")
             )
         }
-        let customerNumber = recordActivity(action.user, now)
-        let newTransactionID = transactionID("PROMOTIONAL")
+        let customerNumber = state.customers.recordActivity(of: action.user, at: now)
+        let newTransactionID = state.ids.transactionID(in: "PROMOTIONAL")
         let purchase = Purchase(
             productID: "rc_promo_\(entitlement)_\(until == nil ? name : "custom")",
             store: "PROMOTIONAL",
@@ -55,26 +57,32 @@ extension RevenueCatState {
             entitlements: [entitlement],
             asOf: now
         )
-        customers[customerNumber]?.putPurchase(purchase)
-        emit(.nonRenewingPurchase, purchase, of: customerNumber, at: now)
+        state.customers[customerNumber]?.putPurchase(purchase)
+        StoreEvents.emit(&state, .nonRenewingPurchase, purchase, of: customerNumber, at: now)
     }
 
-    mutating func revoke(_ user: String, _ entitlement: String?, _ now: Instant)
+    static func revoke(
+        _ state: inout RevenueCatState,
+        _ user: String,
+        _ entitlement: String?,
+        _ now: Instant
+    )
         throws(StoreAction.Refusal)
     {
-        guard let customerNumber = customerByID[user] else {
-            throw Refusal("there is no customer '\(user)'")
+        guard let customerNumber = state.customers.number(of: user) else {
+            throw StoreAction.Refusal("there is no customer '\(user)'")
         }
-        let entitlementToRevoke = entitlement ?? catalog.entitlement
-        let grants = (customers[customerNumber]?.purchases ?? []).filter {
+        let entitlementToRevoke = entitlement ?? state.catalog.entitlement
+        let grants = (state.customers[customerNumber]?.purchases ?? []).filter {
             $0.store == "PROMOTIONAL" && $0.entitlements.contains(entitlementToRevoke)
                 && !$0.hasEnded
         }
         for var purchase in grants {
             purchase.expires = now
             purchase.unsubscribed = now
-            savePurchase(purchase, customerNumber, now)
-            emit(
+            state.customers.save(purchase, of: customerNumber, asOf: now)
+            StoreEvents.emit(
+                &state,
                 .cancellation,
                 purchase,
                 of: customerNumber,
@@ -83,24 +91,31 @@ extension RevenueCatState {
             )
             // In a capture, the expiration contains a different reason from that of the
             // cancellation.
-            end(&purchase, "UNSUBSCRIBE", of: customerNumber, now + .milliseconds(100))
+            Renewing.end(
+                &state,
+                &purchase,
+                "UNSUBSCRIBE",
+                of: customerNumber,
+                now + .milliseconds(100)
+            )
         }
     }
 
-    mutating func grantTemporarily(
+    static func grantTemporarily(
+        _ state: inout RevenueCatState,
         _ action: StoreAction,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireStore(action.store, action.kind)
-        let customerNumber = recordActivity(action.user, now)
-        var purchase = newPurchase(action, now)
-        purchase.transactionID = "tmp_" + ids.hex(16)
+        try StorePreconditions.requireStore(action.store, action.kind)
+        let customerNumber = state.customers.recordActivity(of: action.user, at: now)
+        var purchase = Buying.newPurchase(&state, action, now)
+        purchase.transactionID = state.ids.resourceID("tmp_", digits: 16)
         purchase.originalTransactionID = purchase.transactionID
         purchase.expires = now + min(action.by ?? .seconds(86_400), .seconds(86_400))
         purchase.isTemporary = true
         purchase.isOneTime = false
         purchase.willRenew = false
-        customers[customerNumber]?.putPurchase(purchase)
-        emitTemporaryGrant(purchase, of: customerNumber, at: now)
+        state.customers[customerNumber]?.putPurchase(purchase)
+        StoreEvents.emitTemporaryGrant(&state, purchase, of: customerNumber, at: now)
     }
 }

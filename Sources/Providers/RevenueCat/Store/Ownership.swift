@@ -1,108 +1,81 @@
 internal import Contracts
 internal import Values
 
-/// Actions of the store model that change the owner of a purchase: login, restoring, transfers,
-/// family sharing and redeemed web purchases.
+/// Actions of the store model that change the owner of a purchase: restoring, transfers, family
+/// sharing and redeemed web purchases.
 ///
 /// Source: RevenueCat fact sheet, section 3, rows 17, 23 and 26, and sections 5.3 and 5.4.
-extension RevenueCatState {
-    /// Changes the customer's App User ID as the SDK's `logIn` does.
-    ///
-    /// Returns whether the new ID was unknown before.
-    mutating func identify(_ currentUserID: String, as wantedID: String, _ now: Instant) -> Bool {
-        let sourceCustomerNumber = customer(named: [currentUserID], original: currentUserID, now)
-        defer {
-            if let customerNumber = customerByID[wantedID] {
-                customers[customerNumber]?.lastSeenID = wantedID
-                customers[customerNumber]?.lastSeen = now
-            }
-        }
-        guard let targetCustomerNumber = customerByID[wantedID] else {
-            if Customer.isAnonymous(currentUserID),
-                customers[sourceCustomerNumber]?.isAnonymous == true
-            {
-                customerByID[wantedID] = sourceCustomerNumber
-                customers[sourceCustomerNumber]?.ids.append(wantedID)
-            } else {
-                _ = customer(named: [wantedID], original: wantedID, now)
-            }
-            return true
-        }
-        let hasAnonymousAlias =
-            customers[targetCustomerNumber]?.ids.contains(where: Customer.isAnonymous) ?? false
-        if Customer.isAnonymous(currentUserID),
-            customers[sourceCustomerNumber]?.isAnonymous == true,
-            !hasAnonymousAlias
-        {
-            merge(sourceCustomerNumber, into: targetCustomerNumber)
-        }
-        return false
-    }
-
+enum Ownership {
     /// Handles a receipt of the customer `owner` that the customer `user` sends, as the project's
     /// restore behavior requires.
-    mutating func restore(
+    static func restore(
+        _ state: inout RevenueCatState,
         receiptOf owner: String,
         by user: String,
         isPurchase: Bool,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        guard let sourceCustomerNumber = customerByID[owner] else {
-            throw Refusal("there is no customer '\(owner)'")
+        guard let sourceCustomerNumber = state.customers.number(of: owner) else {
+            throw StoreAction.Refusal("there is no customer '\(owner)'")
         }
-        let targetCustomerNumber = recordActivity(user, now)
+        let targetCustomerNumber = state.customers.recordActivity(of: user, at: now)
         guard sourceCustomerNumber != targetCustomerNumber else { return }
         let restoreBehavior =
-            customers[targetCustomerNumber]?.restoreBehavior ?? settings.restoreBehavior
+            state.customers[targetCustomerNumber]?.restoreBehavior ?? state.settings.restoreBehavior
         // An anonymous owner is merged under every restore behavior, and no event is sent.
-        if customers[sourceCustomerNumber]?.isAnonymous == true {
-            merge(sourceCustomerNumber, into: targetCustomerNumber)
+        if state.customers[sourceCustomerNumber]?.isAnonymous == true {
+            state.customers.merge(sourceCustomerNumber, into: targetCustomerNumber)
             return
         }
-        let isActive = customers[sourceCustomerNumber]?.subscriptions.values.contains {
+        let isActive = state.customers[sourceCustomerNumber]?.subscriptions.values.contains {
             $0.isActive(at: now)
         }
-        let foreignReceiptRefusal = Refusal("7102: the receipt belongs to another subscriber")
+        let foreignReceiptRefusal = StoreAction.Refusal(
+            "7102: the receipt belongs to another subscriber"
+        )
         switch restoreBehavior {
-        case .transfer: announceTransfer(sourceCustomerNumber, targetCustomerNumber, now)
+        case .transfer: announceTransfer(&state, sourceCustomerNumber, targetCustomerNumber, now)
         case .transferIfNoActiveSubscriptions:
             guard isActive != true else { throw foreignReceiptRefusal }
-            announceTransfer(sourceCustomerNumber, targetCustomerNumber, now)
+            announceTransfer(&state, sourceCustomerNumber, targetCustomerNumber, now)
         case .keep: throw foreignReceiptRefusal
         case .share:
             guard !isPurchase else { throw foreignReceiptRefusal }
-            merge(sourceCustomerNumber, into: targetCustomerNumber)
+            state.customers.merge(sourceCustomerNumber, into: targetCustomerNumber)
         }
     }
 
-    mutating func transfer(_ action: StoreAction, _ now: Instant)
+    static func transfer(_ state: inout RevenueCatState, _ action: StoreAction, _ now: Instant)
         throws(StoreAction.Refusal)
     {
-        guard let from = action.from, let sourceCustomerNumber = customerByID[from] else {
-            throw Refusal("transfer needs 'from', the ID of a customer with a purchase")
+        guard let from = action.from, let sourceCustomerNumber = state.customers.number(of: from)
+        else {
+            throw StoreAction.Refusal("transfer needs 'from', the ID of a customer with a purchase")
         }
-        let targetCustomerNumber = recordActivity(action.user, now)
+        let targetCustomerNumber = state.customers.recordActivity(of: action.user, at: now)
         guard sourceCustomerNumber != targetCustomerNumber else {
-            throw Refusal("'from' and 'user' are the same customer")
+            throw StoreAction.Refusal("'from' and 'user' are the same customer")
         }
-        guard customers[sourceCustomerNumber]?.purchases.isEmpty == false else {
-            throw Refusal("\(from) has no purchase to transfer")
+        guard state.customers[sourceCustomerNumber]?.purchases.isEmpty == false else {
+            throw StoreAction.Refusal("\(from) has no purchase to transfer")
         }
-        announceTransfer(sourceCustomerNumber, targetCustomerNumber, now)
+        announceTransfer(&state, sourceCustomerNumber, targetCustomerNumber, now)
     }
 
-    mutating func announceTransfer(
+    static func announceTransfer(
+        _ state: inout RevenueCatState,
         _ sourceCustomerNumber: Int,
         _ targetCustomerNumber: Int,
         _ now: Instant
     ) {
-        let firstPurchase = customers[sourceCustomerNumber]?.purchases.first
-        let previousOwners = customers[sourceCustomerNumber]?.ids ?? []
-        let newOwners = customers[targetCustomerNumber]?.ids ?? []
-        movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
+        let firstPurchase = state.customers[sourceCustomerNumber]?.purchases.first
+        let previousOwners = state.customers[sourceCustomerNumber]?.ids ?? []
+        let newOwners = state.customers[targetCustomerNumber]?.ids ?? []
+        state.customers.movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
         // Only one event is sent, about the customer who receives the purchases. The previous owner
         // gets no EXPIRATION (RevenueCat fact sheet, section 3, row 17).
-        emitTransfer(
+        StoreEvents.emitTransfer(
+            &state,
             from: previousOwners,
             to: newOwners,
             store: firstPurchase?.store ?? "APP_STORE",
@@ -111,35 +84,52 @@ extension RevenueCatState {
         )
     }
 
-    mutating func share(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
-        guard let from = action.from, let owner = customerByID[from] else {
-            throw Refusal("family-share needs 'from', the ID of a customer with a purchase")
+    static func share(_ state: inout RevenueCatState, _ action: StoreAction, _ now: Instant)
+        throws(StoreAction.Refusal)
+    {
+        guard let from = action.from, let owner = state.customers.number(of: from) else {
+            throw StoreAction.Refusal(
+                "family-share needs 'from', the ID of a customer with a purchase"
+            )
         }
-        var purchase = try findPurchase(action, owner)
-        let customerNumber = recordActivity(action.user, now)
+        var purchase = try StoreModel.findPurchase(action, of: state.customers[owner])
+        let customerNumber = state.customers.recordActivity(of: action.user, at: now)
         guard customerNumber != owner else {
-            throw Refusal("'from' and 'user' are the same customer")
+            throw StoreAction.Refusal("'from' and 'user' are the same customer")
         }
         purchase.isFamilyShared = true
-        purchase.transactionID = transactionID(purchase.store)
+        purchase.transactionID = state.ids.transactionID(in: purchase.store)
         purchase.priceUSD = 0
         purchase.price = 0
         purchase.asOf = now
-        customers[customerNumber]?.putPurchase(purchase)
-        emit(.initialPurchase, purchase, of: customerNumber, at: now, payment: .price)
+        state.customers[customerNumber]?.putPurchase(purchase)
+        StoreEvents.emit(
+            &state,
+            .initialPurchase,
+            purchase,
+            of: customerNumber,
+            at: now,
+            payment: .price
+        )
     }
 
-    mutating func redeem(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
-        guard let from = action.from, let sourceCustomerNumber = customerByID[from] else {
-            throw Refusal("redeem needs 'from', the ID of the customer who bought on the web")
+    static func redeem(_ state: inout RevenueCatState, _ action: StoreAction, _ now: Instant)
+        throws(StoreAction.Refusal)
+    {
+        guard let from = action.from, let sourceCustomerNumber = state.customers.number(of: from)
+        else {
+            throw StoreAction.Refusal(
+                "redeem needs 'from', the ID of the customer who bought on the web"
+            )
         }
-        let targetCustomerNumber = recordActivity(action.user, now)
-        let previousOwners = customers[sourceCustomerNumber]?.ids ?? [from]
-        let newOwners = customers[targetCustomerNumber]?.ids ?? [action.user]
+        let targetCustomerNumber = state.customers.recordActivity(of: action.user, at: now)
+        let previousOwners = state.customers[sourceCustomerNumber]?.ids ?? [from]
+        let newOwners = state.customers[targetCustomerNumber]?.ids ?? [action.user]
         let purchaseEnvironment =
-            customers[sourceCustomerNumber]?.purchases.first?.environment ?? "PRODUCTION"
-        let isAlias = customers[sourceCustomerNumber]?.isAnonymous ?? false
-        emitRedemption(
+            state.customers[sourceCustomerNumber]?.purchases.first?.environment ?? "PRODUCTION"
+        let isAlias = state.customers[sourceCustomerNumber]?.isAnonymous ?? false
+        StoreEvents.emitRedemption(
+            &state,
             from: previousOwners,
             by: newOwners,
             outcome: sourceCustomerNumber == targetCustomerNumber
@@ -149,28 +139,30 @@ extension RevenueCatState {
         )
         guard sourceCustomerNumber != targetCustomerNumber else { return }
         if isAlias {
-            merge(sourceCustomerNumber, into: targetCustomerNumber)
+            state.customers.merge(sourceCustomerNumber, into: targetCustomerNumber)
         } else {
-            movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
-            emitTransfer(
+            state.customers.movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
+            StoreEvents.emitTransfer(
+                &state,
                 from: previousOwners,
                 to: newOwners,
                 store: "RC_BILLING",
                 environment: purchaseEnvironment,
-                at: now + Self.eventSpacing
+                at: now + StoreEvents.spacing
             )
         }
     }
 
-    mutating func stopSharing(
+    static func stopSharing(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ action: StoreAction,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.isFamilyShared, !purchase.hasEnded else {
-            throw Refusal("\(purchase.productID) is not shared with \(action.user)")
+            throw StoreAction.Refusal("\(purchase.productID) is not shared with \(action.user)")
         }
-        end(&purchase, "UNSUBSCRIBE", of: customerNumber, now)
+        Renewing.end(&state, &purchase, "UNSUBSCRIBE", of: customerNumber, now)
     }
 }

@@ -5,24 +5,28 @@ internal import Values
 /// the period.
 ///
 /// Source: RevenueCat fact sheet, section 3, rows 10 to 12.
-extension RevenueCatState {
-    mutating func changeProduct(
+enum ProductChange {
+    static func changeProduct(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ action: StoreAction,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireNotEnded(purchase, action)
+        try StorePreconditions.requireNotEnded(purchase, action)
         guard let newProductID = action.newProduct else {
-            throw Refusal("change-product needs 'newProduct', the ID of the new product")
+            throw StoreAction.Refusal(
+                "change-product needs 'newProduct', the ID of the new product"
+            )
         }
-        let product = catalog.product(newProductID)
+        let product = state.catalog.product(newProductID)
         guard let days = product.days else {
-            throw Refusal("\(newProductID) is not a subscription")
+            throw StoreAction.Refusal("\(newProductID) is not a subscription")
         }
         let isImmediatePlayChange = purchase.store == "PLAY_STORE" && !action.isAtPeriodEnd
         let planSuffix = purchase.planID.map { ":\($0)" } ?? ""
-        emit(
+        StoreEvents.emit(
+            &state,
             .productChange,
             purchase,
             of: customerNumber,
@@ -32,18 +36,27 @@ extension RevenueCatState {
         )
         guard !action.isAtPeriodEnd else {
             purchase.nextProductID = newProductID
-            savePurchase(purchase, customerNumber, now)
+            state.customers.save(purchase, of: customerNumber, asOf: now)
             return
         }
-        endOldProduct(purchase, customerNumber, at: now)
-        startNewProduct(newProductID, product, days: days, in: &purchase, customerNumber, now)
+        endOldProduct(&state, purchase, customerNumber, at: now)
+        startNewProduct(
+            &state,
+            newProductID,
+            product,
+            days: days,
+            in: &purchase,
+            customerNumber,
+            now
+        )
     }
 
     /// Starts the new product of a subscription.
     ///
     /// On Play, the new product starts with a first purchase or a renewal, as the setting
     /// `playChangeEvent` selects.
-    private mutating func startNewProduct(
+    private static func startNewProduct(
+        _ state: inout RevenueCatState,
         _ newProductID: String,
         _ product: Catalog.Product,
         days: Int64,
@@ -63,22 +76,23 @@ extension RevenueCatState {
         purchase.unsubscribed = nil
         purchase.willRenew = true
         let isInitial =
-            purchase.store == "PLAY_STORE" && settings.playChangeEvent == .initialPurchase
+            purchase.store == "PLAY_STORE" && state.settings.playChangeEvent == .initialPurchase
         if isInitial {
-            purchase.transactionID = transactionID(purchase.store)
+            purchase.transactionID = state.ids.transactionID(in: purchase.store)
             purchase.originalTransactionID = purchase.transactionID
             purchase.originallyPurchased = now
             purchase.renewalNumber = 1
         } else {
             purchase.renewalNumber += 1
-            purchase.transactionID = renewalTransactionID(purchase)
+            purchase.transactionID = state.ids.renewalTransactionID(of: purchase)
         }
-        savePurchase(purchase, customerNumber, now)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(
+            &state,
             isInitial ? .initialPurchase : .renewal,
             purchase,
             of: customerNumber,
-            at: now + Self.eventSpacing,
+            at: now + StoreEvents.spacing,
             payment: .price,
             isInitial ? .none : .renewed(isTrialConversion: wasTrial)
         )
@@ -87,13 +101,18 @@ extension RevenueCatState {
     /// Ends the record of the old product after a product change.
     ///
     /// REST still returns this record.
-    mutating func endOldProduct(_ purchase: Purchase, _ customerNumber: Int, at time: Instant) {
+    static func endOldProduct(
+        _ state: inout RevenueCatState,
+        _ purchase: Purchase,
+        _ customerNumber: Int,
+        at time: Instant
+    ) {
         var endedPurchase = purchase
         endedPurchase.expires = min(endedPurchase.expires ?? time, time)
         endedPurchase.graceEnd = nil
         endedPurchase.hasEnded = true
         endedPurchase.willRenew = false
         endedPurchase.resume = nil
-        savePurchase(endedPurchase, customerNumber, time)
+        state.customers.save(endedPurchase, of: customerNumber, asOf: time)
     }
 }

@@ -3,8 +3,13 @@ internal import Values
 
 /// Actions of the store model that refund purchases and reverse refunds (RevenueCat fact sheet,
 /// section 3, rows 13 to 13c and 18).
-extension RevenueCatState {
-    mutating func refund(_ purchase: inout Purchase, _ customerNumber: Int, _ now: Instant) {
+enum Refunding {
+    static func refund(
+        _ state: inout RevenueCatState,
+        _ purchase: inout Purchase,
+        _ customerNumber: Int,
+        _ now: Instant
+    ) {
         purchase.refunded = now
         purchase.unsubscribed = now
         purchase.cancelReason = "CUSTOMER_SUPPORT"
@@ -13,11 +18,12 @@ extension RevenueCatState {
         if purchase.isOneTime {
             // A refunded one-time purchase disappears from REST responses. The event still contains
             // the purchase.
-            customers[customerNumber]?.hideRefundedPurchase(purchase)
+            state.customers[customerNumber]?.hideRefundedPurchase(purchase)
         } else {
-            savePurchase(purchase, customerNumber, now)
+            state.customers.save(purchase, of: customerNumber, asOf: now)
         }
-        emit(
+        StoreEvents.emit(
+            &state,
             .cancellation,
             purchase,
             of: customerNumber,
@@ -25,39 +31,47 @@ extension RevenueCatState {
             payment: .refund,
             .cancelled(reason: "CUSTOMER_SUPPORT")
         )
-        guard !purchase.isOneTime, settings.expiresAfterRefund else { return }
-        end(&purchase, "CUSTOMER_SUPPORT", of: customerNumber, now + Self.eventSpacing)
+        guard !purchase.isOneTime, state.settings.expiresAfterRefund else { return }
+        Renewing.end(
+            &state,
+            &purchase,
+            "CUSTOMER_SUPPORT",
+            of: customerNumber,
+            now + StoreEvents.spacing
+        )
     }
 
-    mutating func refundUnlessRefunded(
+    static func refundUnlessRefunded(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.refunded == nil else {
-            throw Refusal("\(purchase.productID) is already refunded")
+            throw StoreAction.Refusal("\(purchase.productID) is already refunded")
         }
-        refund(&purchase, customerNumber, now)
+        refund(&state, &purchase, customerNumber, now)
     }
 
     /// Reverses the refund of a purchase.
     ///
     /// The paid period is valid again, but may have ended (RevenueCat fact sheet, section 3, row
     /// 13c).
-    mutating func reverseRefund(
+    static func reverseRefund(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.refunded != nil else {
-            throw Refusal("\(purchase.productID) was not refunded")
+            throw StoreAction.Refusal("\(purchase.productID) was not refunded")
         }
         purchase.refunded = nil
         purchase.unsubscribed = nil
         purchase.hasEnded = false
         purchase.cancelReason = nil
         purchase.willRenew = !purchase.isOneTime
-        if !purchase.isOneTime, let days = catalog.product(purchase.productID).days {
+        if !purchase.isOneTime, let days = state.catalog.product(purchase.productID).days {
             let end = purchase.purchased + .days(days)
             purchase.expires = end
             // If the paid period has ended meanwhile, the purchase stays ended, as the dates in the
@@ -68,8 +82,17 @@ extension RevenueCatState {
             }
         }
         let transaction = purchase.transactionID
-        customers[customerNumber]?.refundedOneTime?.removeAll { $0.transactionID == transaction }
-        savePurchase(purchase, customerNumber, now)
-        emit(.refundReversed, purchase, of: customerNumber, at: now, payment: .price)
+        state.customers[customerNumber]?.refundedOneTime?.removeAll {
+            $0.transactionID == transaction
+        }
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(
+            &state,
+            .refundReversed,
+            purchase,
+            of: customerNumber,
+            at: now,
+            payment: .price
+        )
     }
 }

@@ -3,34 +3,29 @@ internal import Values
 
 /// Actions of the store model that renew, cancel, pause and end subscriptions (RevenueCat fact
 /// sheet, section 3, rows 2 to 4, 9, 14 and 16).
-extension RevenueCatState {
-    mutating func renewalTransactionID(_ purchase: Purchase) -> String {
-        switch purchase.store {
-        // Stripe repeats one transaction ID, and Play appends a counter (RevenueCat fact sheet,
-        // section 2.5).
-        case "STRIPE": purchase.transactionID
-        case "PLAY_STORE": purchase.originalTransactionID + "..\(purchase.renewalNumber - 2)"
-        default: transactionID(purchase.store)
-        }
-    }
-
+enum Renewing {
     /// Starts the next period of a subscription (RevenueCat fact sheet, section 3, rows 2, 12, 14
     /// and 16).
-    mutating func renew(_ purchase: inout Purchase, of customerNumber: Int, at time: Instant) {
+    static func renew(
+        _ state: inout RevenueCatState,
+        _ purchase: inout Purchase,
+        of customerNumber: Int,
+        at time: Instant
+    ) {
         let isTrialConversion = purchase.period == "TRIAL"
         if let next = purchase.nextProductID {
             purchase.nextProductID = nil
-            endOldProduct(purchase, customerNumber, at: time)
+            ProductChange.endOldProduct(&state, purchase, customerNumber, at: time)
             purchase.productID = next
-            purchase.entitlements = catalog.product(next).entitlements
+            purchase.entitlements = state.catalog.product(next).entitlements
         }
-        let product = catalog.product(purchase.productID)
+        let product = state.catalog.product(purchase.productID)
         let start = max(purchase.expires ?? time, time)
         purchase.period = "NORMAL"
         purchase.purchased = purchase.isPaused ? time : start
         purchase.expires = purchase.purchased + .days(product.days ?? 30)
         purchase.renewalNumber += 1
-        purchase.transactionID = renewalTransactionID(purchase)
+        purchase.transactionID = state.ids.renewalTransactionID(of: purchase)
         if !purchase.isFamilyShared {
             purchase.priceUSD = .number(JSONNumber(product.price))
             purchase.price = .number(JSONNumber(product.price * product.exchangeRate))
@@ -41,8 +36,9 @@ extension RevenueCatState {
         purchase.isPaused = false
         purchase.unsubscribed = nil
         purchase.willRenew = true
-        savePurchase(purchase, customerNumber, time)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: time)
+        StoreEvents.emit(
+            &state,
             .renewal,
             purchase,
             of: customerNumber,
@@ -52,7 +48,8 @@ extension RevenueCatState {
         )
     }
 
-    mutating func cancel(
+    static func cancel(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ reason: String,
         of customerNumber: Int,
@@ -64,8 +61,9 @@ extension RevenueCatState {
         // A cancellation drops a planned pause that has not begun, together with the time at which
         // the subscription would resume.
         if !purchase.isPaused { purchase.resume = nil }
-        savePurchase(purchase, customerNumber, time)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: time)
+        StoreEvents.emit(
+            &state,
             .cancellation,
             purchase,
             of: customerNumber,
@@ -75,56 +73,60 @@ extension RevenueCatState {
     }
 
     /// Turns off the renewal of a subscription, as a customer, a store or a developer does.
-    mutating func cancel(
+    static func cancel(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ action: StoreAction,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireNotEnded(purchase, action)
+        try StorePreconditions.requireNotEnded(purchase, action)
         guard purchase.unsubscribed == nil || purchase.billingIssue != nil else {
-            throw Refusal("\(purchase.productID) is already canceled")
+            throw StoreAction.Refusal("\(purchase.productID) is already canceled")
         }
         // A cancellation with this reason is a refund (RevenueCat fact sheet, section 2.7).
         if action.reason == "CUSTOMER_SUPPORT" {
-            refund(&purchase, customerNumber, now)
+            Refunding.refund(&state, &purchase, customerNumber, now)
         } else {
-            cancel(&purchase, action.reason ?? "UNSUBSCRIBE", of: customerNumber, at: now)
+            cancel(&state, &purchase, action.reason ?? "UNSUBSCRIBE", of: customerNumber, at: now)
         }
     }
 
-    mutating func uncancel(
+    static func uncancel(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.unsubscribed != nil, !purchase.hasEnded else {
-            throw Refusal("\(purchase.productID) is not canceled")
+            throw StoreAction.Refusal("\(purchase.productID) is not canceled")
         }
         purchase.unsubscribed = nil
         purchase.cancelReason = nil
         purchase.willRenew = true
-        savePurchase(purchase, customerNumber, now)
-        emit(.uncancellation, purchase, of: customerNumber, at: now)
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(&state, .uncancellation, purchase, of: customerNumber, at: now)
     }
 
     /// Extends the current period of a subscription, as the store does (RevenueCat fact sheet,
     /// section 3, row 24).
-    mutating func extend(
+    static func extend(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ action: StoreAction,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard let expires = purchase.expires, !purchase.hasEnded else {
-            throw Refusal("\(purchase.productID) has no period to extend")
+            throw StoreAction.Refusal("\(purchase.productID) has no period to extend")
         }
         purchase.expires = expires + (action.by ?? .days(7))
-        savePurchase(purchase, customerNumber, now)
-        emit(.subscriptionExtended, purchase, of: customerNumber, at: now)
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(&state, .subscriptionExtended, purchase, of: customerNumber, at: now)
     }
 
-    mutating func end(
+    static func end(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ reason: String,
         of customerNumber: Int,
@@ -135,8 +137,9 @@ extension RevenueCatState {
         if let expires = purchase.expires, expires > time { purchase.expires = time }
         if purchase.unsubscribed == nil, !purchase.isPaused { purchase.unsubscribed = time }
         if let grace = purchase.graceEnd, grace > time { purchase.graceEnd = time }
-        savePurchase(purchase, customerNumber, time)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: time)
+        StoreEvents.emit(
+            &state,
             .expiration,
             purchase,
             of: customerNumber,
@@ -147,20 +150,24 @@ extension RevenueCatState {
 
     // MARK: Pause, row 9
 
-    mutating func pause(
+    static func pause(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ action: StoreAction,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
-        try requireNotEnded(purchase, action)
+        try StorePreconditions.requireNotEnded(purchase, action)
         guard purchase.store == "PLAY_STORE" else {
-            throw Refusal("only Play can pause; \(purchase.productID) is from \(purchase.store)")
+            throw StoreAction.Refusal(
+                "only Play can pause; \(purchase.productID) is from \(purchase.store)"
+            )
         }
         let end = purchase.expires ?? now
         purchase.resume = end + (action.by ?? .days(30))
-        savePurchase(purchase, customerNumber, now)
-        emit(
+        state.customers.save(purchase, of: customerNumber, asOf: now)
+        StoreEvents.emit(
+            &state,
             .subscriptionPaused,
             purchase,
             of: customerNumber,
@@ -169,21 +176,22 @@ extension RevenueCatState {
         )
     }
 
-    mutating func resume(
+    static func resume(
+        _ state: inout RevenueCatState,
         _ purchase: inout Purchase,
         _ customerNumber: Int,
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.resume != nil else {
-            throw Refusal("\(purchase.productID) is not paused")
+            throw StoreAction.Refusal("\(purchase.productID) is not paused")
         }
         guard purchase.isPaused else {
             // A planned pause that has not begun is removed without an event.
             purchase.resume = nil
-            savePurchase(purchase, customerNumber, now)
+            state.customers.save(purchase, of: customerNumber, asOf: now)
             return
         }
         purchase.hasEnded = false
-        renew(&purchase, of: customerNumber, at: now)
+        renew(&state, &purchase, of: customerNumber, at: now)
     }
 }

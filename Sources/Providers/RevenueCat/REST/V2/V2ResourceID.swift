@@ -1,0 +1,25 @@
+/// RevenueCat's own IDs of resources.
+///
+/// Such an ID differs from the lookup key and from the store's ID of the resource.
+enum V2ResourceID {
+    static func entitlement(_ name: String) -> String { derivedID("entl", name) }
+    static func product(_ name: String) -> String { derivedID("prod", name) }
+    static func offering(_ name: String) -> String { derivedID("ofrng", name) }
+    static func package(_ name: String) -> String { derivedID("pkge", name) }
+    static func invoice(_ purchase: Purchase) -> String {
+        derivedID("rcbin", purchase.transactionID)
+    }
+
+    static func subscription(_ purchase: Purchase) -> String {
+        derivedID("sub", purchase.originalTransactionID, digits: 12)
+    }
+
+    static func purchase(_ purchase: Purchase) -> String {
+        derivedID("purch", purchase.transactionID, digits: 12)
+    }
+
+    /// Returns an ID with this prefix and digits that are derived from a string.
+    static func derivedID(_ prefix: String, _ text: String, digits count: Int = 10) -> String {
+        prefix + Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(count)
+    }
+}
