@@ -6,44 +6,6 @@ internal import DequeModule
 /// They are stored apart from the app's users, because there are many of them and each one is
 /// updated in place.
 package struct NotificationLog: Hashable, Codable, Sendable {
-    package struct Notification: Hashable, Codable, Sendable {
-        package let id: String
-        /// The request that created the notification.
-        ///
-        /// When it is removed to save memory, only the member `droppedMember` with the reason is
-        /// left.
-        package fileprivate(set) var body: JSONObject
-        package let queued: Instant
-        /// The time at which the notification is sent; nil for a date that this fake cannot parse.
-        package let sendAfter: Instant?
-        package var isCanceled = false
-        package let successful: Int64
-        package let failed: Int64
-        /// The number of devices that the notification reaches, by the name of the platform in
-        /// `platform_delivery_stats`.
-        package let platforms: [String: Int64]
-
-        package init(
-            id: String,
-            body: JSONObject,
-            queued: Instant,
-            sendAfter: Instant?,
-            successful: Int64,
-            failed: Int64,
-            platforms: [String: Int64]
-        ) {
-            self.id = id
-            self.body = body
-            self.queued = queued
-            self.sendAfter = sendAfter
-            self.successful = successful
-            self.failed = failed
-            self.platforms = platforms
-        }
-
-        package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
-    }
-
     /// The first response to a request with an idempotency key.
     ///
     /// A repeated request gets the same response within a time window (OneSignal fact sheet,
@@ -53,6 +15,9 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         package let at: Instant
     }
 
+    /// The time during which a request with a known idempotency key gets the first response again
+    /// (OneSignal fact sheet, section 5).
+    private static let replayWindow: Duration = .days(30)
     /// The largest number of stored notifications, and of stored responses to requests with an
     /// idempotency key.
     ///
@@ -121,6 +86,11 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         return sizes
     }
 
+    /// Returns a stored notification; nil when it is unknown or OneSignal no longer keeps it.
+    func keptNotification(_ id: String, at now: Instant) -> Notification? {
+        notifications[id].flatMap { $0.isPastRetention(at: now) ? nil : $0 }
+    }
+
     /// Returns the number of notifications that were queued at or after this time.
     ///
     /// The list is in the order of time, because the clock never goes back.
@@ -149,6 +119,19 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         results[key].flatMap { now - $0.at < window ? $0.body : nil }
     }
 
+    /// Returns the stored response to an earlier request with the same idempotency key; nil when
+    /// there is no such response.
+    func storedResponse(_ status: Int, of key: String?, at now: Instant) -> HTTPMessage.Response? {
+        guard let key, let body = result(of: key, at: now, within: Self.replayWindow) else {
+            return nil
+        }
+        return HTTPMessage.Response(
+            status,
+            json: body,
+            fields: [HTTPMessage.Field("Idempotent-Replayed", "true")]
+        )
+    }
+
     package mutating func add(_ notification: Notification) {
         notifications[notification.id] = notification
         ids.append(notification.id)
@@ -164,9 +147,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
             sizes.droppedCount += 1
             guard var old = notifications[id] else { continue }
             sizes.bodyByteCount -= JSONValue.object(old.body).storedByteCount
-            old.body = [
-                Self.droppedMember: "removed to keep stored notifications within their memory limit"
-            ]
+            old.dropBody()
             sizes.bodyByteCount += JSONValue.object(old.body).storedByteCount
             notifications[id] = old
         }
