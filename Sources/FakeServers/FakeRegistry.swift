@@ -448,7 +448,7 @@ package final class FakeRegistry: Sendable {
             savedState[name] = try JSONValue(encoding: services)
         }
         return [
-            "assay": 1, "kind": "services", "namespaces": .object(savedState),
+            "assay": 2, "kind": "services", "namespaces": .object(savedState),
             "ids": try JSONValue(encoding: ids),
         ]
     }
@@ -465,10 +465,10 @@ package final class FakeRegistry: Sendable {
                 description: "this was not written by assay serve --export-on-exit"
             )
         }
-        guard savedState["assay"] == 1 else {
+        guard savedState["assay"] == 2 else {
             throw StateLoadError(
                 description: "the state was written by another version of assay (format "
-                    + "\(savedState["assay"]?.text ?? "unknown"); this version reads format 1)"
+                    + "\(savedState["assay"]?.text ?? "unknown"); this version reads format 2)"
             )
         }
         var servicesByNamespace: [String: Services] = [:]

@@ -183,9 +183,9 @@ struct ExitCodeTests {
         "an unreadable state file exits with 3 and names the location",
         arguments: [
             ("{", "line 1, column 2"), ("[]", "was not written by assay serve"),
-            ("{\"assay\": 2, \"kind\": \"services\", \"namespaces\": {}}", "format 2"),
+            ("{\"assay\": 3, \"kind\": \"services\", \"namespaces\": {}}", "format 3"),
             (
-                "{\"assay\": 1, \"kind\": \"services\", \"namespaces\": {\"\": {\"clock\": 5}}}",
+                "{\"assay\": 2, \"kind\": \"services\", \"namespaces\": {\"\": {\"clock\": 5}}}",
                 "at /"
             ),
         ]

@@ -142,11 +142,11 @@ struct ControlStateTests {
             ([:], "was not written by assay serve"),
             (["kind": "services"], "was not written by assay serve"),
             (["kind": "services", "namespaces": [:]], "format unknown"),
-            (["kind": "services", "namespaces": [:], "assay": 2], "format 2"),
-            (["kind": "services", "namespaces": ["": ["clock": 5]], "assay": 1], "at /"),
+            (["kind": "services", "namespaces": [:], "assay": 3], "format 3"),
+            (["kind": "services", "namespaces": ["": ["clock": 5]], "assay": 2], "at /"),
             (
                 [
-                    "kind": "services", "namespaces": [:], "assay": 1,
+                    "kind": "services", "namespaces": [:], "assay": 2,
                     "ids": ["ada": 5],
                 ], "at /ada"
             ),

@@ -14,7 +14,7 @@ struct ControlSurvivalTests {
         ["url": "http://127.0.0.1:1/x", "types": ["RENEWAL"], "environment": "SANDBOX"],
         ["event": ["type": "RENEWAL", "app_user_id": "ada", "product_id": "p"]],
         ["ids": ["ada"]], ["to": "fork"], ["days": 3, "price": 1, "entitlements": ["x"]],
-        ["namespaces": [:], "kind": "services", "assay": 1],
+        ["namespaces": [:], "kind": "services", "assay": 2],
     ]
 
     /// Near misses of every operation, from a seed: an answer with words, never a trap, and a

@@ -17,7 +17,7 @@ struct EdgeValueTests {
         "by": ["1d", "31d", "5m"], "to": ["fork", "2027-01-01T00:00:00Z"],
         "until": ["settled", "2027-01-01T00:00:00Z"], "now": ["2026-11-01T00:00:00Z"],
         "responses": [[500, "slow 2s", "reset"]], "device": ["main", "phone"],
-        "url": ["http://127.0.0.1:1/hook"], "kind": ["services"], "assay": [1],
+        "url": ["http://127.0.0.1:1/hook"], "kind": ["services"], "assay": [2],
         "days": [7, 30], "price": [.number(JSONNumber(9.99))], "amount": [5], "page": [5],
         "event": [["type": "RENEWAL", "app_user_id": "ada", "product_id": "p"]],
         "events": [["RENEWAL"]], "types": [["RENEWAL"]], "attributes": [["$email": "a@b.c"]],
