@@ -7,13 +7,13 @@ package import Conformance
 ///
 /// The state is composed of values, each of which keeps its own invariants: the users and devices
 /// of an app (`OneSignalApp`), its notifications (`NotificationLog`), the organization's data about
-/// its apps (`OneSignalConsole`), and the recent calls (`OneSignalRateLimits`). A value also renders
-/// its own JSON.
+/// its apps (`OneSignalConsole`), and the recent calls (`OneSignalRateLimits`). A value also
+/// renders its own JSON.
 ///
 /// The state itself only finds the operation of a request, checks the request, and finds the app.
 /// The operations are functions outside the state, in one namespace for each resource, for example
-/// `OneSignalUserOperations`. They take the state and the call, and `OneSignalOperation.table` lists
-/// them by their paths.
+/// `OneSignalUserOperations`. They take the state and the call, and `OneSignalOperation.table`
+/// lists them by their paths.
 package struct OneSignalState: Hashable, Sendable {
     package var settings: OneSignalSettings
     /// The API key that callers must send; nil to accept every caller.
@@ -145,7 +145,7 @@ package struct OneSignalState: Hashable, Sendable {
     /// Registers a device, as the SDK on a phone does, and assigns the device's external ID to its
     /// user.
     package mutating func register(
-        _ device: DespiaState.Registration,
+        _ device: DespiaOutbox.Registration,
         app id: String,
         at now: Instant
     ) {

@@ -15,8 +15,8 @@ enum OneSignalSubscriptionOperations {
         confidence: .inferred
     )
 
-    /// Adds a requested subscription to a user, or moves an existing subscription with the same token
-    /// to the user.
+    /// Adds a requested subscription to a user, or moves an existing subscription with the same
+    /// token to the user.
     static func add(
         _ requestedValues: JSONObject,
         to userID: String,

@@ -1,8 +1,8 @@
 internal import Conformance
 
 extension OneSignalConsole {
-    /// The data of an app that its owner sets: its name, settings, API keys, segments, templates and
-    /// outcomes.
+    /// The data of an app that its owner sets: its name, settings, API keys, segments, templates
+    /// and outcomes.
     struct AppRecord: Hashable, Codable, Sendable {
         var name: String
         let created: Instant

@@ -4,7 +4,7 @@ extension OneSignalApp {
     /// Registers a device, as the SDK on a phone does, and assigns the device's external ID to its
     /// user.
     mutating func register(
-        _ device: DespiaState.Registration,
+        _ device: DespiaOutbox.Registration,
         at now: Instant,
         _ ids: inout IDSource
     ) {

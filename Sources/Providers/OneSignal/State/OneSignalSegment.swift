@@ -11,7 +11,8 @@ extension OneSignalConsole {
         /// Whether this is one of the segments that every app has from the start.
         let isDefault: Bool
 
-        /// Returns the segments that every app has from the start (OneSignal fact sheet, section 3).
+        /// Returns the segments that every app has from the start (OneSignal fact sheet, section
+        /// 3).
         static func defaultSegments(_ appID: String, _ now: Instant) -> [Segment] {
             [
                 "Total Subscriptions", "Subscribed Users", "Active Subscriptions",
