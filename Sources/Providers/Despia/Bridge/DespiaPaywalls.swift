@@ -31,9 +31,8 @@ enum DespiaPaywalls {
             details: hidesDetails ? nil : (product, transactionID)
         )
         return callbackReplies
-            + DespiaReply.result(
-                "revenueCatResult",
-                "onRevenueCatResult",
+            + DespiaReply.revenueCatResult(
+                "Result",
                 resultEnvelope,
                 state.settings.latencyMilliseconds
             )

@@ -28,16 +28,18 @@ enum DespiaReply {
         ]
     }
 
-    /// Returns the replies with a result, which is set as a variable and passed to a callback.
-    static func result(
-        _ variable: String,
-        _ callback: String,
+    /// Returns the replies with a result of RevenueCat's SDK.
+    ///
+    /// The result is set as a variable and passed to a callback. The result `User` has the variable
+    /// `revenueCatUser` and the callback `onRevenueCatUser`.
+    static func revenueCatResult(
+        _ name: String,
         _ envelope: JSONValue,
         _ delayMilliseconds: Int64
     ) -> [JSONValue] {
         [
-            self.variable(variable, envelope, delayMilliseconds),
-            self.callback(callback, [envelope], delayMilliseconds),
+            variable("revenueCat" + name, envelope, delayMilliseconds),
+            callback("onRevenueCat" + name, [envelope], delayMilliseconds),
         ]
     }
 }

@@ -12,6 +12,9 @@ enum DespiaRevenueCatCommands {
         at now: Instant
     ) -> [JSONValue] {
         let user = command["external_id"]
+        func result(_ name: String, _ envelope: JSONValue) -> [JSONValue] {
+            DespiaReply.revenueCatResult(name, envelope, delayMilliseconds)
+        }
         switch command.path {
         case "launchPaywall", "purchase":
             identifyUser(&state, user, &device)
@@ -28,37 +31,17 @@ enum DespiaRevenueCatCommands {
             ]
         case "login":
             identifyUser(&state, user, &device)
-            return DespiaReply.result(
-                "revenueCatUser",
-                "onRevenueCatUser",
-                device.identityJSON,
-                delayMilliseconds
-            )
+            return result("User", device.identityJSON)
         case "logout":
             device.startAnonymousSession(&state.ids)
-            return DespiaReply.result(
-                "revenueCatUser",
-                "onRevenueCatUser",
-                device.identityJSON,
-                delayMilliseconds
-            )
+            return result("User", device.identityJSON)
         // Only newer builds of the runtime respond to this command (Despia fact sheet, section
         // 3.1).
         case "whoami":
             guard state.settings.hasResultChannel else { return [] }
-            return DespiaReply.result(
-                "revenueCatUser",
-                "onRevenueCatUser",
-                device.identityJSON,
-                delayMilliseconds
-            )
+            return result("User", device.identityJSON)
         case "products":
-            return DespiaReply.result(
-                "revenueCatProducts",
-                "onRevenueCatProducts",
-                device.productsJSON,
-                delayMilliseconds
-            )
+            return result("Products", device.productsJSON)
         case "offerings":
             return [
                 DespiaReply.variable(
@@ -70,19 +53,9 @@ enum DespiaRevenueCatCommands {
             ]
         case "customer":
             if let user { identifyUser(&state, user, &device) }
-            return DespiaReply.result(
-                "revenueCatCustomer",
-                "onRevenueCatCustomer",
-                device.identityJSON,
-                delayMilliseconds
-            )
+            return result("Customer", device.identityJSON)
         case "redeem" where device.platform == "ios":
-            return DespiaReply.result(
-                "revenueCatResult",
-                "onRevenueCatResult",
-                device.redemptionJSON,
-                delayMilliseconds
-            )
+            return result("Result", device.redemptionJSON)
         default: return []
         }
     }
