@@ -54,7 +54,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
     ) -> [JSONValue] {
         let context = DespiaState.StepContext(namespace: namespace, base: base, profile: profile)
         let replies = despia.apply(change, product: product, in: context, at: instant(time))
-        for action in despia.takePendingStoreActions() where action.kind == .purchase {
+        for action in despia.outbox.takeStoreActions() where action.kind == .purchase {
             backend.recordPurchase(action.product, by: action.user)
         }
         return replies
@@ -144,7 +144,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
         let reply = despia.take(body, at: instant(time))
         // Discards the pending store actions. These are calls of the RevenueCat SDK other than
         // purchases, and not calls of the app.
-        _ = despia.takePendingStoreActions()
+        _ = despia.outbox.takeStoreActions()
         complete(sequence, .answered(HTTPMessage.Response(200, json: reply)), at: time)
         return reply
     }

@@ -27,7 +27,7 @@ struct BridgeTests {
         let body: JSONObject = ["command": .string(text)]
         let request = HTTPMessage.Request("POST", "/bridge", body: JSONValue.object(body).bytes)
         #expect(state.respond(to: request, at: Self.now).response.status == 200)
-        #expect(state.records.first?.text == text)
+        #expect(state.log.entries.first?.text == text)
     }
 
     @Test(
@@ -41,7 +41,7 @@ struct BridgeTests {
         var state = DespiaState(seed: 1)
         let request = HTTPMessage.Request("POST", "/bridge", body: Array(body.utf8))
         #expect(state.respond(to: request, at: Self.now).response.status == 400)
-        #expect(state.records.isEmpty)
+        #expect(state.log.entries.isEmpty)
     }
 
     /// The configuration stands inside a script: nothing in a device may end it.

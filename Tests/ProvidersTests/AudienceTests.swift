@@ -78,7 +78,7 @@ struct AudienceTests {
         #expect(app.users.count == 26)
         for _ in 0..<120 {
             let filters = Self.filters(&generator)
-            let found = OneSignalState.audience(filters, app).map(\.id)
+            let found = app.users(matching: filters).map(\.id)
             let meant = app.users.values.filter { Self.matchesFilters($0, filters) }.map(\.id)
             #expect(found.sorted() == meant.sorted(), "\(filters)")
         }

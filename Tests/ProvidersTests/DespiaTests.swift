@@ -162,7 +162,7 @@ struct DespiaTests {
         var state = DespiaState()
         _ = bridge(&state, "revenuecat://purchase?external_id=\(id)&product=p")
         _ = call(&state, "POST", "/device/paywall/complete")
-        let action = try #require(state.takePendingStoreActions().first)
+        let action = try #require(state.outbox.takeStoreActions().first)
         #expect(action.user.hasPrefix("$RCAnonymousID:"))
     }
 

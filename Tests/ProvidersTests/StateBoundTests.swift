@@ -103,9 +103,9 @@ struct StateBoundTests {
             )
             _ = despia.respond(to: request, at: Self.start)
         }
-        let bytes = despia.records.reduce(0) { $0 + $1.text.utf8.count }
-        #expect(bytes <= DespiaState.recordByteCountMax)
-        #expect(bytes > DespiaState.recordByteCountMax / 2)
-        #expect(despia.records.last?.sequence == 100)
+        let bytes = despia.log.entries.reduce(0) { $0 + $1.text.utf8.count }
+        #expect(bytes <= DespiaLog.byteCountMax)
+        #expect(bytes > DespiaLog.byteCountMax / 2)
+        #expect(despia.log.entries.last?.sequence == 100)
     }
 }

@@ -2,8 +2,8 @@ internal import Contracts
 internal import Values
 
 /// The control API's operations on the simulated phones of the fake Despia runtime.
-extension DespiaState {
-    package static let controls = [
+enum DespiaControls {
+    static let all = [
         ProviderControl(
             "device",
             "GET",
@@ -53,10 +53,14 @@ extension DespiaState {
             parameters: [deviceParameter],
             members: [
                 deviceMember,
-                ControlMember("platform", .openChoice(platforms), "The platform, ios or android."),
+                ControlMember(
+                    "platform",
+                    .openChoice(DespiaDevice.platforms),
+                    "The platform, ios or android."
+                ),
                 ControlMember(
                     "uaPreset",
-                    .openChoice(userAgentPresets),
+                    .openChoice(DespiaDevice.userAgentPresets),
                     "The kind of device in the user agent."
                 ),
                 ControlMember("installUuid", .text, "The ID of the app's installation."),
@@ -125,7 +129,7 @@ extension DespiaState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         let device = name(call)
-        refreshHistory(of: device, &services, at: now)
+        DespiaState.refreshHistory(of: device, &services, at: now)
         return services.despia.deviceStateJSON(device).object ?? JSONObject()
     }
 
@@ -137,8 +141,14 @@ extension DespiaState {
         guard let action = DespiaDevice.Action(rawValue: call.value) else {
             throw .unknownName(call.value, "a device", among: DespiaDevice.Action.pathValues)
         }
-        do throws(Refusal) {
-            return try services.despia.performAction(action, call.body, name(call), at: now)
+        do throws(DespiaRefusal) {
+            return try DespiaDeviceActions.perform(
+                &services.despia,
+                action,
+                call.body,
+                name(call),
+                at: now
+            )
         } catch {
             throw ControlRefusal(error.status, error.text)
         }
@@ -149,12 +159,13 @@ extension DespiaState {
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
-        do throws(Refusal) {
+        do throws(DespiaRefusal) {
             let nonNullMembers = call.body.members.filter { !$0.value.isNull }
             // The operation changes a copy, because a refused call must not create the device that
             // it names.
             var updatedState = services.despia
-            let stateJSON = try updatedState.updateDevice(
+            let stateJSON = try DespiaDeviceActions.update(
+                &updatedState,
                 JSONObject(members: nonNullMembers),
                 name(call)
             )
@@ -172,7 +183,7 @@ extension DespiaState {
     ) throws(ControlRefusal) -> JSONObject {
         var stateJSON: [JSONValue] = []
         for name in services.despia.devices.keys.sorted() {
-            refreshHistory(of: name, &services, at: now)
+            DespiaState.refreshHistory(of: name, &services, at: now)
             stateJSON.append(services.despia.deviceStateJSON(name))
         }
         return ["devices": .array(stateJSON)]

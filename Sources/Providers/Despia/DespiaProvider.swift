@@ -10,6 +10,7 @@ extension DespiaState: Provider {
         members: ["receipt", "installUuid", "playerId", "value"]
     )
 
+    package static var controls: [ProviderControl] { DespiaControls.all }
     package static let additionalSwitches = [
         SwitchGroup("despia-faults") {
             $0.despia.faults
@@ -31,7 +32,7 @@ extension DespiaState: Provider {
         for request: HTTPMessage.Request,
         at now: Instant
     ) {
-        refreshHistory(of: device(in: request), &services, at: now)
+        refreshHistory(of: DespiaRequests.deviceName(in: request), &services, at: now)
     }
 
     /// Updates the purchase history of a device with the current data of the store model.
@@ -51,12 +52,12 @@ extension DespiaState: Provider {
         _ services: inout Services,
         at now: Instant
     ) -> [Services.InternalCall] {
-        for action in services.despia.takePendingStoreActions() {
+        for action in services.despia.outbox.takeStoreActions() {
             // The store refuses a product that the buyer already owns. It then notifies the device,
             // not this fake.
             try? services.revenueCat.carryOut(action, at: now)
         }
-        for device in services.despia.takePendingRegistrations() {
+        for device in services.despia.outbox.takeRegistrations() {
             let app = services.revenueCat.settings.oneSignalApp
             services.oneSignal.register(device, app: app, at: now)
         }

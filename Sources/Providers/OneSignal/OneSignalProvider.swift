@@ -60,9 +60,10 @@ extension OneSignalState: Provider {
         let body = (try? request.json())??.object
         let refusal = refusal(exchange.response)
         if request.method == "POST", request.path.hasSuffix("/notifications") {
+            let message = body.map(OneSignalMessage.init)
             return ProviderCall(
-                kind: body.map(kind) ?? "onesignal.notification",
-                idempotencyKey: body.flatMap(idempotencyKey),
+                kind: message?.effectKind ?? "onesignal.notification",
+                idempotencyKey: message?.idempotencyKey,
                 refusal: refusal
             )
         }
@@ -73,14 +74,6 @@ extension OneSignalState: Provider {
             reservedNames: RevenueCatIntegration.tagNames.intersection(tags).sorted(),
             refusal: refusal
         )
-    }
-
-    /// Returns the key by which OneSignal suppresses a duplicate of a message.
-    ///
-    /// `external_id` is an older name of `idempotency_key` (OneSignal fact sheet, section 5).
-    static func idempotencyKey(_ body: JSONObject) -> String? {
-        [body["idempotency_key"], body["external_id"]]
-            .compactMap { $0?.string }.first { !$0.isEmpty }?.lowercased()
     }
 
     private static func refusal(_ response: HTTPMessage.Response?) -> ProviderCall.Refusal? {

@@ -6,40 +6,26 @@ package import Values
 ///
 /// Every path works at `/` and below `/api/v1`, as on the legacy host. Source: OneSignal fact
 /// sheet.
+///
+/// The state is composed of values, each of which keeps its own invariants: the users and devices
+/// of an app (`OneSignalApp`), its notifications (`NotificationLog`), the organization's data about
+/// its apps (`OneSignalConsole`), and the recent calls (`OneSignalRateLimits`). A value also
+/// renders its own JSON.
+///
+/// The state itself only finds the operation of a request, checks the request, and finds the app.
+/// The operations are functions outside the state, in one namespace for each resource, for example
+/// `OneSignalUserOperations`. They take the state and the call, and `OneSignalOperation.table`
+/// lists them by their paths.
 package struct OneSignalState: Hashable, Sendable {
-    /// The time during which a request with a known idempotency key gets the first response again
-    /// (OneSignal fact sheet, section 5).
-    package static let replayWindow: Duration = .days(30)
-
-    /// A request to the fake OneSignal, with its operation.
-    struct Call {
-        let request: HTTPMessage.Request
-        let operation: OneSignalOperation
-        /// The values of the parameters in the path of the request.
-        let values: PathParameterValues
-        let body: JSONObject
-        let now: Instant
-        /// The response to this call that a test has planned.
-        let plannedResponse: ProviderPlan.PlannedResponse
-
-        func query(_ name: String) -> String? { request.query(name) }
-
-        /// Returns the value of a path parameter; an empty string when the path has no such
-        /// parameter.
-        func pathParameter(_ name: String) -> String { values[name] ?? "" }
-    }
-
     package var settings: OneSignalSettings
     /// The API key that callers must send; nil to accept every caller.
     package var key: Secret?
     var apps: [String: OneSignalApp] = [:]
     var notifications: [String: NotificationLog] = [:]
-    /// The data about apps apart from their users, such as keys and segments; nil until it is first
-    /// needed.
-    var console: OneSignalConsole?
+    /// The data about apps apart from their users, such as keys and segments.
+    var console = OneSignalConsole()
     var ids: IDSource
-    /// The times of recent calls, by the rate limit for which they count.
-    private var recent: SharedTable<String, [Instant]> = [:]
+    var rateLimits = OneSignalRateLimits()
 
     package init(key: Secret?, settings: OneSignalSettings = OneSignalSettings(), seed: UInt64 = 0)
     {
@@ -60,7 +46,7 @@ package struct OneSignalState: Hashable, Sendable {
         do throws(OneSignalError) {
             let call = try call(request, at: now, plannedResponse)
             let operation = call.operation
-            let response = try operation.handle(&self, call, &effects)
+            let response = try operation.handler.run(&self, call, &effects)
             return Reply(response, operation.confidence, of: "onesignal", effects: effects)
         } catch {
             return Reply(error.response, error.confidence, of: "onesignal")
@@ -73,7 +59,7 @@ package struct OneSignalState: Hashable, Sendable {
         _ request: HTTPMessage.Request,
         at now: Instant,
         _ plannedResponse: ProviderPlan.PlannedResponse
-    ) throws(OneSignalError) -> Call {
+    ) throws(OneSignalError) -> OneSignalCall {
         guard let segments = request.pathSegments else {
             throw OneSignalError(400, "Bad request", confidence: .inferred)
         }
@@ -102,21 +88,20 @@ package struct OneSignalState: Hashable, Sendable {
             }
             app = otherAppID
         }
-        guard isAllowed(request, operation?.requiredAccess ?? .organization, app: app) else {
+        let access = OneSignalAccess(key: key, settings: settings, console: console)
+        guard access.isAllowed(request, operation?.requiredAccess ?? .organization, app: app) else {
             if let accessError = operation?.accessError { throw accessError }
             throw settings.legacyAuthError && isLegacy ? .legacyAccessDenied : .accessDenied
         }
         guard let operation else { throw .accessDenied }
-        if let callCountMax = settings.callsPerSecondMax {
-            try checkRateLimit("all", callCountMax, at: now)
-        }
-        if let callCountMax = settings.viewsPerSecondMax, request.method == "GET" {
-            try checkRateLimit("views", callCountMax, at: now)
+        try rateLimits.countCall("all", max: settings.callsPerSecondMax, at: now)
+        if request.method == "GET" {
+            try rateLimits.countCall("views", max: settings.viewsPerSecondMax, at: now)
         }
         guard let body = object else {
             throw OneSignalError(400, "Invalid JSON: \(problem)", confidence: .inferred)
         }
-        return Call(
+        return OneSignalCall(
             request: request,
             operation: operation,
             values: values,
@@ -126,46 +111,9 @@ package struct OneSignalState: Hashable, Sendable {
         )
     }
 
-    /// Whether the caller's API key has the permission for an operation.
-    ///
-    /// If the fake has no key, every caller has the permission. A caller with the key of another
-    /// app never has the permission.
-    private func isAllowed(
-        _ request: HTTPMessage.Request,
-        _ requiredAccess: OneSignalOperation.RequiredAccess,
-        app: String?
-    ) -> Bool {
-        let apiKey = request.authorization.flatMap { scheme, credential in
-            ["key", "basic", "bearer"].contains(scheme) ? credential : nil
-        }
-        switch requiredAccess {
-        case .unauthenticated: return true
-        case .players where !settings.playersNeedKey: return true
-        case .users where settings.usersNeedNoKey == true: return true
-        case .organization: return key.map { apiKey == $0.exposed } ?? true
-        case .app, .players, .users: break
-        }
-        if let ownerAppID = apiKey.flatMap({ console?.ownerAppID(of: $0) }) {
-            return ownerAppID == app
-        }
-        // An app that was created over the API accepts only its own keys.
-        if let app, console?.records[app]?.isMade == true { return false }
-        return key.map { apiKey == $0.exposed } ?? true
-    }
-
-    /// Counts a call against the rate limit that `callKey` names.
-    ///
-    /// Throws the rate limit error when `callCountMax` calls were already counted against this
-    /// limit within the last second.
-    mutating func checkRateLimit(_ callKey: String, _ callCountMax: Int, at now: Instant)
-        throws(OneSignalError)
-    {
-        let recentCallTimes = (recent[callKey] ?? []).filter { now - $0 < .seconds(1) }
-        guard recentCallTimes.count < callCountMax else {
-            recent[callKey] = recentCallTimes
-            throw .rateLimitExceeded
-        }
-        recent[callKey] = recentCallTimes + [now]
+    /// Counts a write to a user or a subscription; throws when the writes come too fast.
+    mutating func countWrite(to id: String, _ call: OneSignalCall) throws(OneSignalError) {
+        try rateLimits.countCall("user|" + id, max: settings.userWritesPerSecondMax, at: call.now)
     }
 
     // MARK: Apps
@@ -184,36 +132,30 @@ package struct OneSignalState: Hashable, Sendable {
     /// Returns the ID of the app that a call addresses, in lower case; throws when the app does not
     /// exist.
     func knownAppID(_ id: String?) throws(OneSignalError) -> String {
-        guard let id = id?.lowercased(), Self.isUUID(id) else { throw .invalidApp }
+        guard let id = id?.lowercased(), UUIDFormat.matches(id) else { throw .invalidApp }
         guard
             settings.apps.isEmpty || settings.apps.contains(where: { $0.lowercased() == id })
-                || console?.records[id]?.isMade == true
+                || console.records[id]?.isMade == true
         else {
             throw OneSignalError(404, "App with id: \(id) does not exist", confidence: .captured)
         }
         return id
     }
 
-    static func isUUID(_ text: String) -> Bool {
-        var position = 0
-        for byte in text.utf8 {
-            switch (position, byte) {
-            case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")),
-                (23, UInt8(ascii: "-")):
-                break
-            case (8, _), (13, _), (18, _), (23, _): return false
-            case (_, UInt8(ascii: "0")...UInt8(ascii: "9")),
-                (_, UInt8(ascii: "a")...UInt8(ascii: "f")),
-                (_, UInt8(ascii: "A")...UInt8(ascii: "F")):
-                break
-            default: return false
-            }
-            position += 1
-        }
-        return position == 36
-    }
+    // MARK: For other fakes and reports
 
-    // MARK: For reports
+    /// Registers a device, as the SDK on a phone does, and assigns the device's external ID to its
+    /// user.
+    package mutating func register(
+        _ device: DespiaOutbox.Registration,
+        app id: String,
+        at now: Instant
+    ) {
+        // The app is removed during the change, since a copy would make the change copy the app.
+        var app = apps.removeValue(forKey: id) ?? OneSignalApp(appID: id)
+        app.register(device, at: now, &ids)
+        apps[id] = app
+    }
 
     /// Returns the tags of the user with this alias (label and ID), in any app; nil when there is
     /// no such user.
@@ -227,6 +169,6 @@ extension OneSignalState: Codable {
     ///
     /// The API key is not among them, because it is configuration and secret.
     private enum CodingKeys: String, CodingKey {
-        case settings, apps, notifications, console, ids, recent
+        case settings, apps, notifications, console, ids, rateLimits
     }
 }
