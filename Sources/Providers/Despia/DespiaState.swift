@@ -1,5 +1,5 @@
 package import Contracts
-package import DequeModule
+internal import DequeModule
 internal import Grammar
 package import Values
 

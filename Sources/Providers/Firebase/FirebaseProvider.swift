@@ -1,3 +1,4 @@
+package import Contracts
 package import Redaction
 package import Values
 

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Grammar
+internal import Redaction
 package import Values
 
 /// RevenueCat's OneSignal integration, which writes tags of a OneSignal user after each event.

@@ -1,4 +1,4 @@
-internal import Contracts
+package import Contracts
 internal import Grammar
 package import Redaction
 package import Values

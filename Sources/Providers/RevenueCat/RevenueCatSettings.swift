@@ -1,6 +1,6 @@
 internal import Contracts
-package import Redaction
-package import Values
+internal import Redaction
+internal import Values
 
 /// The switches of the fake RevenueCat.
 ///

@@ -1,4 +1,4 @@
-package import Values
+internal import Values
 
 
 /// Field masks of the Firebase API: lists of paths that name the members to change.

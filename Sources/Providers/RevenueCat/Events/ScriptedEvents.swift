@@ -1,5 +1,5 @@
 internal import Contracts
-package import Values
+internal import Values
 
 
 /// Functions that apply events from outside the store model to the model, so that REST responses

@@ -1,5 +1,5 @@
 internal import Contracts
-package import Values
+internal import Values
 
 
 /// Functions that create the events about changes in the fake RevenueCat's store model.

@@ -1,4 +1,4 @@
-package import Values
+internal import Values
 
 
 /// Changes in the store model that happen automatically as time passes, such as renewals.

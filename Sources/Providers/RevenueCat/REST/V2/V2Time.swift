@@ -1,4 +1,4 @@
-package import Values
+internal import Values
 
 
 extension JSONValue {
