@@ -107,7 +107,7 @@ struct ScriptedAppTests {
             name: "silent",
             profile: Profile(),
             base: Self.base,
-            defects: [.waitsForBridgeTimeout]
+            defects: Set(["waits-for-bridge"].compactMap(ClientDefect.init(rawValue:)))
         )
         let timeline = ClientTimeline(record, profile: Profile())
         let sendTime = try #require(timeline.registrations.first { $0.isAcknowledged }?.sendTime)

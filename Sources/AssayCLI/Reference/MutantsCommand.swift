@@ -61,10 +61,8 @@ struct MutantsCommand: AsyncParsableCommand {
         static let all =
             Defect.allCases.map(Self.backend) + AccountApp.Defect.allCases.map(Self.accounts)
             + ClientDefect.allCases.map(Self.app)
-            + [
-                .treatsFailedRegistrationAsSuccess, .ignoresLostVaultWrite,
-                .neverRequestsAccessAfterPurchase,
-            ].map(Self.liveApp)
+            + ["failure-counts", "write-unconfirmed", "never-unlocks"]
+            .compactMap(ClientDefect.init(rawValue:)).map(Self.liveApp)
 
         var name: String {
             switch self {

@@ -1,20 +1,37 @@
 internal import Conformance
 internal import Providers
 
-/// Defects of the scripted app in its start, its bridge commands and its registrations.
+/// Defects of the scripted app in its start, which determines the user of the phone.
 extension ClientDefect {
-    static let start: [ClientDefect: ClientDeviation] = [
-        .commandsInBrowser: {
-            $0.isNativeApp = { _ in true }
-            let originalBehavior = $0.mayOpenPaywall
-            $0.mayOpenPaywall = { app in app.globals["uuid"] == nil || originalBehavior(app) }
+    static let start: [ClientDefect] = [
+        ClientDefect(
+            "asks-everything",
+            "the purchase history is read although the vault has the user ID",
+            breaks: "C-02"
+        ) {
+            $0.launch.needsHistory = { _ in true }
         },
-        .readsHistoryDespiteVault: { $0.needsHistory = { _ in true } },
-        .readsHistoryBeforeVault: { $0.start.swapAt(1, 2) },
-        .neverReadsHistory: { $0.needsHistory = { _ in false } },
-        .acceptsAnyVaultValue: {
-            let originalBehavior = $0.recordVaultID
-            $0.recordVaultID = { app, flow, value in
+        ClientDefect(
+            "history-first",
+            "the purchase history is read before the vault",
+            breaks: "C-02"
+        ) {
+            $0.actions.start.swapAt(1, 2)
+        },
+        ClientDefect(
+            "history-ignored",
+            "the purchase history is never read",
+            breaks: "C-02"
+        ) {
+            $0.launch.needsHistory = { _ in false }
+        },
+        ClientDefect(
+            "believes-vault",
+            "any value in the vault is accepted as a user ID",
+            breaks: "C-03"
+        ) {
+            let originalBehavior = $0.launch.recordVaultID
+            $0.launch.recordVaultID = { app, flow, value in
                 if let text = value?.string {
                     flow.id = text
                     flow.vaultID = text
@@ -22,184 +39,180 @@ extension ClientDefect {
                 originalBehavior(&app, &flow, value)
             }
         },
-        .throwsOnNull: {
-            let originalBehavior = $0.recordVaultID
-            $0.recordVaultID = { app, flow, value in
+        ClientDefect(
+            "throws-on-null",
+            "a null value from the bridge aborts the start of the app",
+            breaks: "C-04"
+        ) {
+            let originalBehavior = $0.launch.recordVaultID
+            $0.launch.recordVaultID = { app, flow, value in
                 guard value == .null else { return originalBehavior(&app, &flow, value) }
-                app.output.append(.error("TypeError: value is null"))
-                app.isLoading = false
+                app.bridge.output.append(.error("TypeError: value is null"))
+                app.page.isLoading = false
                 flow.actions = [.readVault]
             }
         },
-        .waitsForBridgeTimeout: {
-            $0.vaultReadTimeoutMilliseconds = 30_000
-            $0.installIDTimeoutMilliseconds = 30_000
+        ClientDefect(
+            "first-entry",
+            "the first purchase selects the user, even if it is inactive",
+            breaks: "C-06"
+        ) {
+            $0.history.sortedEntries = { entries, _ in entries }
         },
-        .selectsFirstHistoryEntry: { $0.sortedEntries = { entries, _ in entries } },
-        .restoreSelectsFirstEntry: {
-            let originalBehavior = $0.sortedEntries
-            $0.sortedEntries = { entries, isRestoreAction in
+        ClientDefect(
+            "restore-first-entry",
+            "the restore button and the start select the user differently",
+            breaks: "C-06",
+            guideID: "X-49"
+        ) {
+            let originalBehavior = $0.history.sortedEntries
+            $0.history.sortedEntries = { entries, isRestoreAction in
                 isRestoreAction ? entries : originalBehavior(entries, isRestoreAction)
             }
         },
-        .adoptsAnonymousID: { $0.entryNamesUser = { _, _ in true } },
-        .adoptsSandboxUser: { $0.isProductionEntry = { _ in true } },
-        .neverLocksHistoryID: { $0.mustLockID = { _ in false } },
-        .locksAfterRegistration: {
-            $0.start.removeAll { $0 == .lock }
-            $0.start.insert(.lock, at: $0.start.count - 1)
+        ClientDefect(
+            "adopts-anonymous",
+            "an anonymous ID in the purchase history becomes the user ID",
+            breaks: "C-06",
+            guideID: "X-51"
+        ) {
+            $0.history.entryNamesUser = { _, _ in true }
         },
-        .registersBeforeVaultWrite: {
-            $0.start = [
+        ClientDefect(
+            "adopts-sandbox",
+            "a sandbox purchase selects the user",
+            breaks: "C-06"
+        ) {
+            $0.history.isProductionEntry = { _ in true }
+        },
+        ClientDefect(
+            "no-lock",
+            "a user ID from the purchase history is not locked",
+            breaks: "C-07"
+        ) {
+            $0.launch.mustLockID = { _ in false }
+        },
+        ClientDefect(
+            "lock-after-register",
+            "the lock of a user ID is written only after the registration",
+            breaks: "C-07"
+        ) {
+            $0.actions.start.removeAll { $0 == .lock }
+            $0.actions.start.insert(.lock, at: $0.actions.start.count - 1)
+        },
+        ClientDefect(
+            "register-before-write",
+            "the backend gets a new user ID before the phone has stored it",
+            breaks: "C-08",
+            guideID: "X-45"
+        ) {
+            $0.actions.start = [
                 .readInstallID, .readVault, .readPurchaseHistory, .chooseID, .lock, .register,
                 .write,
                 .sendAlias,
                 .finishStart,
             ]
         },
-        .ignoresLostVaultWrite: { $0.isIDStoredInVault = { _ in true } },
-        .sendsAliasOnlyAtLaunch: {
-            let originalBehavior = $0.sendAlias
-            $0.sendAlias = { app, flow, now in
-                if !app.hasFinishedStart { originalBehavior(&app, flow, now) }
-            }
+        ClientDefect(
+            "write-unconfirmed",
+            "a lost write to the vault is never noticed",
+            breaks: "C-09",
+            guideID: "X-46"
+        ) {
+            $0.launch.isIDStoredInVault = { _ in true }
         },
-        .sendsPreviousAlias: {
-            $0.sendAlias = { app, flow, now in app.sendAlias(app.id ?? flow.id, at: now) }
+        ClientDefect(
+            "missing-id-written",
+            "a missing install ID is sent to the backend as 'undefined'",
+            breaks: "C-15",
+            guideID: "X-40"
+        ) {
+            $0.launch.hasInstallID = { _ in true }
         },
-        .webStorageOverridesVault: {
-            let originalBehavior = $0.recordVaultID
-            $0.recordVaultID = { app, flow, value in
+        ClientDefect(
+            "page-over-vault",
+            "the user ID in the page's web storage overrides the vault",
+            breaks: "C-28"
+        ) {
+            let originalBehavior = $0.launch.recordVaultID
+            $0.launch.recordVaultID = { app, flow, value in
                 originalBehavior(&app, &flow, value)
                 flow.id = app.storage.currentID ?? flow.id
             }
         },
-        .revertsToInstallIDAfterLogout: {
-            $0.storedID = { _ in nil }
-            $0.newID = { $0.installID() }
+        ClientDefect(
+            "install-after-logout",
+            "the install ID becomes the user ID again when the vault entry is lost",
+            breaks: "C-31",
+            guideID: "X-42"
+        ) {
+            $0.launch.storedID = { _ in nil }
+            $0.launch.newID = { $0.bridge.installID }
         },
-        .eachPageCreatesOwnID: { $0.newID = { $0.idSource.uuid() } },
-        .reloadBlocksLaterStarts: {
-            let (mayStartPage, finishStart) = ($0.mayStartPage, $0.finishStart)
-            $0.mayStartPage = { app, now in
+        ClientDefect(
+            "each-page-its-own",
+            "each open page creates its own user ID",
+            breaks: "C-33"
+        ) {
+            $0.launch.newID = { $0.idSource.uuid() }
+        },
+        ClientDefect(
+            "stuck-after-reload",
+            "a reload during the start of the app prevents all later starts",
+            breaks: "C-33"
+        ) {
+            let (mayStartPage, finishStart) = ($0.launch.mayStartPage, $0.launch.finishStart)
+            $0.launch.mayStartPage = { app, now in
                 app.storage.behaviorFlags.insert("starting").inserted && mayStartPage(&app, now)
             }
-            $0.finishStart = { app, flow in
+            $0.launch.finishStart = { app, flow in
                 app.storage.behaviorFlags.remove("starting")
                 finishStart(&app, flow)
             }
         },
-        .readsVaultKeyConcurrently: {
-            let originalBehavior = $0.mayStartPage
-            $0.mayStartPage = { app, now in
-                let readVaultCommand = app.readVaultCommand(.id)
-                _ = app.sendCommandAndWait(
-                    readVaultCommand,
-                    app.key(.id),
-                    at: now,
-                    for: app.policy.vaultReadTimeoutMilliseconds
-                )
+        ClientDefect(
+            "reads-at-once",
+            "two reads of the same vault key are concurrent",
+            breaks: "C-34"
+        ) {
+            let originalBehavior = $0.launch.mayStartPage
+            $0.launch.mayStartPage = { app, now in
+                _ = app.bridge.readVault(.id, at: now)
                 return originalBehavior(&app, now)
             }
         },
-        .adoptsLateVaultReply: {
-            $0.handleUnexpectedValue = { app, name, value, now in
-                guard name == app.key(.id), let text = value.string,
-                    ClientTimeline.isUsable(text), app.hasFinishedStart, text != app.id,
-                    !app.isFlowWaiting(for: name)
-                else { return }
-                var flow = ScriptedApp.Flow([.write, .sendAlias, .register, .adoptID], at: now)
-                flow.id = text
-                flow.source = "vault"
-                app.flows.append(flow)
-            }
-        },
-        .usesWindowPropertyAsVaultKey: {
-            let originalBehavior = $0.key
-            $0.key = { role, keys in role == .lock ? "status" : originalBehavior(role, keys) }
-        },
-        .selectsUserWithoutUsableID: { $0.isUsableOwnerID = { _ in true } },
-        .waitsForeverForInstallID: { $0.installIDReadsMax = .max },
-        .runsStartTwice: {
-            let originalBehavior = $0.mayStartPage
-            $0.mayStartPage = { app, now in
+        ClientDefect(
+            "resolves-twice",
+            "a page runs its start sequence twice",
+            breaks: "C-33"
+        ) {
+            let originalBehavior = $0.launch.mayStartPage
+            $0.launch.mayStartPage = { app, now in
                 guard originalBehavior(&app, now) else { return false }
-                app.flows.append(ScriptedApp.Flow(app.policy.start, at: now))
+                app.flows.append(ScriptedFlow(app.policy.actions.start, at: now))
                 return true
             }
         },
-        .adoptsUnflaggedAnonymousID: {
-            $0.entryNamesUser = { entry, _ in entry["isAnonymous"] != true }
+        ClientDefect(
+            "adopts-unflagged",
+            "an anonymous ID without the anonymous flag becomes the user ID",
+            breaks: "C-06"
+        ) {
+            $0.history.entryNamesUser = { entry, _ in entry["isAnonymous"] != true }
         },
-        .retriesForLoggedOutUser: { $0.isCurrentUserID = { _, _ in true } },
-        .continuesRetryDuringLogin: { $0.isCurrentUserID = { $1 == ($0.id ?? $1) } },
-        .losesRegistrationDuringRetry: { $0.hasNextPendingRegistration = { _ in false } },
-        .retriesWithoutBackoff: { $0.retryPause = { _ in 300 } },
-        .unencoded: { $0.encoded = { $0 } },
-        .encodesIDsTwice: { $0.encoded = { $0.percentEncoded.percentEncoded } },
-        .skipsVaultDecoding: { $0.decoded = { $0 } },
-        .waitsWithoutTimeout: { $0.callTimeoutMilliseconds = 1 << 40 },
-        .sendsUndefinedInstallID: { $0.hasInstallID = { _ in true } },
-        .skipsRegistrationOnLogin: { $0.skipRegistration(of: "login") },
-        .skipsRegistrationOnRestore: { $0.skipRegistration(of: "restore_button") },
-        .registersOnlyNewIDs: {
-            $0.needsRegistration = { app, flow in app.storage.currentID != flow.id }
+        ClientDefect(
+            "owned-by-nobody",
+            "a purchase without a usable user ID selects the user",
+            breaks: "C-06"
+        ) {
+            $0.history.isUsableOwnerID = { _ in true }
         },
-        .ignoresRegistrationStatus: {
-            let originalBehavior = $0.isConfirmed
-            $0.isConfirmed = { status, responseID, id in
-                status != nil || originalBehavior(status, responseID, id)
-            }
-        },
-        .ignoresRegistrationResponseID: {
-            $0.isConfirmed = { status, _, _ in (200..<300).contains(status ?? 0) }
-        },
-        .treatsFailedRegistrationAsSuccess: { $0.isConfirmed = { _, _, _ in true } },
-        .neverRetriesRegistration: { $0.scheduleRetry = { _, _ in } },
-        .retriesForPreviousUsers: {
-            $0.addPendingRegistration = { app, id in app.storage.pendingRegistrationIDs.append(id) }
-            $0.needsRetry = { _, _ in true }
-            let originalBehavior = $0.recordRetryResult
-            $0.recordRetryResult = { app, number, id, now in
-                let pendingCount = app.storage.pendingRegistrationIDs.count
-                originalBehavior(&app, number, id, now)
-                guard app.registeredID == id else { return }
-                for _ in 0..<pendingCount {
-                    let values = app.policy.registrationValues(app, id, "retry")
-                    _ = app.call("register", values, at: now)
-                }
-            }
-        },
-        .omitsPlatform: {
-            $0.changeRegistration { values, _ in
-                guard ["restore_button", "logout"].contains(values["source"]) else { return }
-                values["platform"] = nil
-            }
-        },
-        .reportsUnknownPlatformAsIOS: {
-            let originalBehavior = $0.platform
-            $0.platform = { originalBehavior($0) == "android" ? "android" : "ios" }
-        },
-        .createsDeviceIDPerLaunch: {
-            $0.changeRegistration { values, app in values["device"] = "device-\(app.callCount)" }
+        ClientDefect(
+            "waits-for-install",
+            "the start of the app waits forever for an install ID",
+            breaks: "C-20"
+        ) {
+            $0.launch.installIDReadsMax = .max
         },
     ]
-}
-
-extension ScriptedApp.Policy {
-    fileprivate mutating func skipRegistration(of source: String) {
-        let originalBehavior = needsRegistration
-        needsRegistration = { app, flow in flow.source != source && originalBehavior(app, flow) }
-    }
-
-    fileprivate mutating func changeRegistration(
-        _ change: @escaping @Sendable (inout [String: String], ScriptedApp) -> Void
-    ) {
-        let originalBehavior = registrationValues
-        registrationValues = { app, id, source in
-            var values = originalBehavior(app, id, source)
-            change(&values, app)
-            return values
-        }
-    }
 }
