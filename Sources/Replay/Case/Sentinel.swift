@@ -133,7 +133,7 @@ struct Sentinel {
             at: run.backendNow
         )
         let sequence = fakes.journal.begin(
-            execution.exchange(.revenueCat, .sentinel, request)
+            execution.requests.exchange(.revenueCat, .sentinel, request)
         )
         let outcome = await run.backend.client.send(request, within: .seconds(60))
         fakes.journal.complete(sequence, outcome)
@@ -189,7 +189,7 @@ struct Sentinel {
 
     private func states(_ execution: CaseExecution, of user: String) async -> [ObservedState] {
         let first = fakes.journal.read { $0.nextSequence }
-        await execution.probe([user])
+        await execution.requests.probe([user])
         let exchanges = fakes.journal.read {
             $0.exchanges(in: execution.namespace.name, from: first, by: .assay)
         }
