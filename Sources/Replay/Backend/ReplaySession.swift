@@ -97,36 +97,10 @@ package final class ReplaySession: Sendable {
             seed: seed,
             wallClock: { clock.wallTime }
         )
-        var servers: [FakeServer] = []
-        let isIntercepted = profile.start?.isIntercepted == true
-        let isSigned = Self.signsTokens(profile)
-        if isSigned {
+        if Self.signsTokens(profile) {
             fakes.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
-        var parties = [Exchange.Party.revenueCat, .oneSignal]
-        if profile.usesFirebase || isIntercepted { parties.append(.firebase) }
-        for party in parties + others.filter({ !parties.contains($0) }) {
-            let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
-            do throws(StartError) {
-                servers.append(
-                    try await FakeServer(
-                        party,
-                        fakes: fakes,
-                        host: address.host,
-                        port: address.port,
-                        advertisedHost: address.advertisedHost
-                    )
-                )
-            } catch {
-                for server in servers { await server.stop() }
-                throw OpenError(
-                    kind: .unreachable,
-                    description: error.description
-                        + "; choose another with --listen \(party)=127.0.0.1:0"
-                )
-            }
-        }
-        self.servers = servers
+        servers = try await Self.openServers(profile, addresses, others: others, fakes)
         do throws(OpenError) {
             interception = try await Self.interception(
                 profile,
@@ -145,48 +119,14 @@ package final class ReplaySession: Sendable {
             for server in servers { await server.stop() }
             throw OpenError(kind: .internalError, description: failure)
         }
-        let placeholderValues = Self.placeholderValues(profile, servers: servers, folder: folder)
         do {
-            let templateValues = NamedValues(texts: placeholderValues)
-            let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
-            var process: BackendProcess?
-            if let start = profile.start {
-                var environment = Self.standardEnvironment(
-                    placeholderValues,
-                    BackendSetup(
-                        addresses: Dictionary(
-                            uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
-                        ),
-                        secrets: profile.secrets,
-                        project: profile.firebaseProject,
-                        isSigned: isSigned
-                    )
-                )
-                for (name, text) in start.environment {
-                    environment[name] = try templateValues.filled(start.expanded(text))
-                }
-                if let interception {
-                    let inherited = ProgramCommand.inheritedEnvironment
-                        .merging(environment) { $1 }
-                    environment.merge(interception.environment(inheriting: inherited)) { $1 }
-                }
-                process = BackendProcess(
-                    command: try templateValues.filled(start.command),
-                    folder: start.folder,
-                    environment: environment,
-                    outputPath: folder + "/backend.log",
-                    stopSettings: start.stop ?? Profile.StopSettings(),
-                    port: Self.loopbackPort(of: target)
-                )
-            }
-            backend = BackendUnderTest(
-                client: BackendClient(base: target, authority: profile.certificateAuthorityPath),
-                process: process,
-                clock: clock,
-                ready: profile.start?.ready,
-                startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,
-                stopTimeMax: profile.start?.stop?.within ?? .seconds(3),
-                onStartupWait: onStartupWait
+            backend = try Self.backend(
+                profile,
+                servers,
+                interception,
+                folder: folder,
+                clock,
+                onStartupWait
             )
         } catch {
             await interception?.stop()
@@ -217,6 +157,94 @@ package final class ReplaySession: Sendable {
                 hasEnded: error.hasEnded
             )
         }
+    }
+
+    /// Opens the fakes that the profile requires, and the given others.
+    private static func openServers(
+        _ profile: Profile,
+        _ addresses: [Exchange.Party: Address],
+        others: [Exchange.Party],
+        _ fakes: FakeRegistry
+    ) async throws(OpenError) -> [FakeServer] {
+        var servers: [FakeServer] = []
+        var parties = [Exchange.Party.revenueCat, .oneSignal]
+        if profile.usesFirebase || profile.start?.isIntercepted == true {
+            parties.append(.firebase)
+        }
+        for party in parties + others.filter({ !parties.contains($0) }) {
+            let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
+            do throws(StartError) {
+                servers.append(
+                    try await FakeServer(
+                        party,
+                        fakes: fakes,
+                        host: address.host,
+                        port: address.port,
+                        advertisedHost: address.advertisedHost
+                    )
+                )
+            } catch {
+                for server in servers { await server.stop() }
+                throw OpenError(
+                    kind: .unreachable,
+                    description: error.description
+                        + "; choose another with --listen \(party)=127.0.0.1:0"
+                )
+            }
+        }
+        return servers
+    }
+
+    /// Returns the backend of the profile, before its start.
+    private static func backend(
+        _ profile: Profile,
+        _ servers: [FakeServer],
+        _ interception: Interception?,
+        folder: String,
+        _ clock: RealClock,
+        _ onStartupWait: @escaping @Sendable (BackendUnderTest.StartupWait) -> Void
+    ) throws -> BackendUnderTest {
+        let placeholderValues = placeholderValues(profile, servers: servers, folder: folder)
+        let templateValues = NamedValues(texts: placeholderValues)
+        let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
+        var process: BackendProcess?
+        if let start = profile.start {
+            var environment = standardEnvironment(
+                placeholderValues,
+                BackendSetup(
+                    addresses: Dictionary(
+                        uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
+                    ),
+                    secrets: profile.secrets,
+                    project: profile.firebaseProject,
+                    isSigned: signsTokens(profile)
+                )
+            )
+            for (name, text) in start.environment {
+                environment[name] = try templateValues.filled(start.expanded(text))
+            }
+            if let interception {
+                let inherited = ProgramCommand.inheritedEnvironment.merging(environment) { $1 }
+                environment.merge(interception.environment(inheriting: inherited)) { $1 }
+            }
+            process = BackendProcess(
+                command: try templateValues.filled(start.command),
+                folder: start.folder,
+                environment: environment,
+                outputPath: folder + "/backend.log",
+                stopSettings: start.stop ?? Profile.StopSettings(),
+                port: loopbackPort(of: target)
+            )
+        }
+        return BackendUnderTest(
+            client: BackendClient(base: target, authority: profile.certificateAuthorityPath),
+            process: process,
+            clock: clock,
+            ready: profile.start?.ready,
+            startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,
+            stopTimeMax: profile.start?.stop?.within ?? .seconds(3),
+            onStartupWait: onStartupWait
+        )
     }
 
     /// Returns the port in a URL of this machine; nil if the URL has another host or no port.

@@ -2,7 +2,7 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Reads the state of users with the probes (read-only routes and commands) of the run.profile.
+/// Reads the state of users with the probes (read-only routes and commands) of the profile.
 extension CaseRequests {
     /// Reads every probe for every user, and records the responses in the journal.
     func probe(_ users: [String]) async {
@@ -30,7 +30,7 @@ extension CaseRequests {
         _ id: String
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
-        // A probe with a whole URL is sent to that server instead of the run.backend.
+        // A probe with a whole URL is sent to that server instead of the backend.
         let origin = path.isAddress ? OriginClients.origin(of: path) : ""
         let target = values.fill(target: String(path.dropFirst(origin.count)))
         var request = HTTPMessage.Request("GET", target)

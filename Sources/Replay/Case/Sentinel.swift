@@ -68,16 +68,7 @@ struct Sentinel {
             }
             observability.latency = run.clock.now - start
             if observability.appliesEventsLater == nil {
-                let isLate =
-                    expectedObservability.areProbeChangesObservable
-                    ? !observability.areProbeChangesObservable : !observability.arePushesObservable
-                observability.appliesEventsLater = isLate
-                // Only a late change of the user's state shows that the backend processes events in
-                // a queue. Late pushes alone do not show it, because any backend may send pushes
-                // after its response.
-                if isLate, expectedObservability.areProbeChangesObservable {
-                    run.recordLateEffect()
-                }
+                observability.appliesEventsLater = isLate(observability, expectedObservability)
             }
             let isComplete =
                 observability.arePushesObservable == expectedObservability.arePushesObservable
@@ -94,6 +85,21 @@ struct Sentinel {
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
+    }
+
+    /// Returns whether the effects of the purchase come after the response to the event.
+    private func isLate(
+        _ observability: RunRecord.Observability,
+        _ expectedObservability: RunRecord.Observability
+    ) -> Bool {
+        let isLate =
+            expectedObservability.areProbeChangesObservable
+            ? !observability.areProbeChangesObservable : !observability.arePushesObservable
+        // Only a late change of the user's state shows that the backend processes events in a
+        // queue. Late pushes alone do not show it, because any backend may send pushes after its
+        // response.
+        if isLate, expectedObservability.areProbeChangesObservable { run.recordLateEffect() }
+        return isLate
     }
 
     /// Returns the JSON paths in the responses of each probe, before and after the purchase.

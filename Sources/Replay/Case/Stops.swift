@@ -85,7 +85,7 @@ extension CaseRequests {
         }
     }
 
-    /// Restarts the run.backend.
+    /// Restarts the backend.
     ///
     /// Returns an error message if that fails; nil on success.
     func restartBackend(_ restart: Restart) async -> String? {

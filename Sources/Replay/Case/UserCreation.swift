@@ -8,11 +8,14 @@ struct UserCreation: Sendable {
 
     private var run: RunExecutor { requests.run }
 
-    /// Registers a user with the run.backend.
+    /// Registers a user with the backend.
     ///
-    /// Returns an error message on failure; nil on success.
-    func register(_ user: String) async -> String? {
-        let values = templateValues(of: user)
+    /// - Parameters:
+    ///   - user: The name of the user in the contract.
+    ///   - isKnown: Whether an earlier step has named the user, so that the backend may know it.
+    /// - Returns: The result of the registration.
+    func register(_ user: String, isKnown: Bool) async -> UserCreationResult {
+        let values = requests.templateValues(of: user)
         switch run.profile.creation {
         case .command(let commandWords, let pointer):
             return await runProgram(commandWords, values, id: pointer)
@@ -39,10 +42,8 @@ struct UserCreation: Sendable {
         }
     }
 
-    /// Creates an account in the run.backend.
-    ///
-    /// Returns an error message on failure; nil on success.
-    func createAccount(_ account: String) async -> String? {
+    /// Creates an account in the backend.
+    func createAccount(_ account: String) async -> UserCreationResult {
         let values: [String: String?] = [
             "account": requests.namespace.accountID(of: account),
             "password": requests.namespace.password(of: account),

@@ -12,13 +12,13 @@ struct CaseSettling: Sendable {
 
     private var run: RunExecutor { requests.run }
 
-    /// Delivers a purchase by another user, and waits for its effect and for a quiet run.backend.
+    /// Delivers a purchase by another user, and waits for its effect and for a quiet backend.
     ///
     /// The effect shows that the backend has processed all earlier deliveries.
     ///
     /// - Parameters:
     ///   - observability: The effects and the state of the backend that can be observed.
-    ///   - suffix: A suffix of the requests.namespace, which distinguishes several such purchases in one
+    ///   - suffix: A suffix of the namespace, which distinguishes several such purchases in one
     ///     run.
     /// - Returns: The evidence that no further effect will follow.
     func settle(
@@ -51,7 +51,7 @@ struct CaseSettling: Sendable {
     /// Waits until the journal of this run has had no new entry for some time, and returns that
     /// time.
     ///
-    /// The time depends on the latency of the run.backend. Time in which the machine was busy does not
+    /// The time depends on the latency of the backend. Time in which the machine was busy does not
     /// count, because nothing could happen in it. A pause that took much longer than planned does
     /// not count either.
     @discardableResult
