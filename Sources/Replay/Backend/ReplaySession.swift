@@ -101,24 +101,14 @@ package final class ReplaySession: Sendable {
             fakes.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
         servers = try await Self.openServers(profile, addresses, others: others, fakes)
-        do throws(OpenError) {
-            interception = try await Self.interception(
-                profile,
-                servers,
-                fakes,
-                folder,
-                clock.wallTime,
-                onRefusal
-            )
-        } catch {
-            for server in servers { await server.stop() }
-            throw error
-        }
-        if let failure = await FakeServerCheck.failure(of: servers, through: interception) {
-            await interception?.stop()
-            for server in servers { await server.stop() }
-            throw OpenError(kind: .internalError, description: failure)
-        }
+        interception = try await Self.openInterception(
+            profile,
+            servers,
+            fakes,
+            folder,
+            clock.wallTime,
+            onRefusal
+        )
         do {
             backend = try Self.backend(
                 profile,
@@ -143,6 +133,11 @@ package final class ReplaySession: Sendable {
             clientDefects: clientDefects,
             alongside: other?.executor
         )
+        try await startBackend(profile)
+    }
+
+    /// Starts the backend, and closes the session if that fails.
+    private func startBackend(_ profile: Profile) async throws(OpenError) {
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.start()
         } catch {
@@ -261,6 +256,40 @@ package final class ReplaySession: Sendable {
         await executor.originClients.close()
         await interception?.stop()
         for server in servers { await server.stop() }
+    }
+
+    /// Opens the intercepting proxy if the profile turns interception on, and checks that the fakes
+    /// respond.
+    ///
+    /// If that fails, the fakes are closed.
+    private static func openInterception(
+        _ profile: Profile,
+        _ servers: [FakeServer],
+        _ fakes: FakeRegistry,
+        _ folder: String,
+        _ now: Instant,
+        _ onRefusal: @escaping @Sendable (InterceptionRefusal) -> Void
+    ) async throws(OpenError) -> Interception? {
+        let interception: Interception?
+        do throws(OpenError) {
+            interception = try await self.interception(
+                profile,
+                servers,
+                fakes,
+                folder,
+                now,
+                onRefusal
+            )
+        } catch {
+            for server in servers { await server.stop() }
+            throw error
+        }
+        guard let failure = await FakeServerCheck.failure(of: servers, through: interception) else {
+            return interception
+        }
+        await interception?.stop()
+        for server in servers { await server.stop() }
+        throw OpenError(kind: .internalError, description: failure)
     }
 
     /// Opens the intercepting proxy if the profile turns interception on; otherwise returns nil.

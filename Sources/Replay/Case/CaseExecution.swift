@@ -87,7 +87,7 @@ struct CaseExecution: Sendable {
         startKillTask()
         for (index, step) in plan.steps.enumerated() {
             if index == plan.preparationStepCount {
-                await settleGiven(observability)
+                await settling.settleGiven(observability)
                 hasUnsettledEvents = false
             }
             // Only a shrunk contract can hold back deliveries before a step that does not release
@@ -96,7 +96,8 @@ struct CaseExecution: Sendable {
                 await release([], alongside: [])
             }
             if case .phone(.app) = step, hasUnsettledEvents {
-                await settleBeforeStep(index, observability)
+                hasUnsettledEvents = false
+                if runProblem == nil { await settling.settleBeforeStep(index, observability) }
             }
             await carryOut(step)
             if case .deliver = step { hasUnsettledEvents = true }
@@ -214,7 +215,10 @@ struct CaseExecution: Sendable {
             killTask = nil
         case .deliver(let delivery): await deliver(delivery)
         case .probe(let user): await requests.probe([user])
-        case .waitForEnd(let delivery): await waitForEnd(of: delivery)
+        case .waitForEnd(let delivery):
+            if let problem = await requests.waitForEnd(of: delivery, in: plan) {
+                runProblem = problem
+            }
         case .restart(let restart):
             await requests.awaitProviderError(of: plan)
             await self.restart(restart)

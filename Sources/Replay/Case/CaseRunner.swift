@@ -217,9 +217,20 @@ final class CaseRunner: Sendable {
         if findings.contains(where: { $0.code == .machineBusy }) {
             baselineRuns.forget(baselineOf: plan)
         }
+        return result(evidence, verdict, findings, since: start, outputStart: outputStart)
+    }
+
+    /// Returns the result of a judged case.
+    private func result(
+        _ evidence: CaseEvidence,
+        _ verdict: Verdict,
+        _ findings: [Finding],
+        since start: Duration,
+        outputStart: UInt64
+    ) -> CaseResult {
         let subject = evidence.subject
         var result = CaseResult(
-            contract: plan.contract,
+            contract: evidence.plan.contract,
             verdict: verdict,
             findings: findings,
             seconds: Double((executor.clock.now - start).milliseconds) / 1000,

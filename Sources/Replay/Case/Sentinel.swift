@@ -70,10 +70,7 @@ struct Sentinel {
             if observability.appliesEventsLater == nil {
                 observability.appliesEventsLater = isLate(observability, expectedObservability)
             }
-            let isComplete =
-                observability.arePushesObservable == expectedObservability.arePushesObservable
-                && observability.areProbeChangesObservable
-                    == expectedObservability.areProbeChangesObservable
+            let isComplete = observability.showsSameEffects(as: expectedObservability)
             if isComplete || settleTimeout.isOver || Task.isCancelled {
                 if expectedObservability.areProbeChangesObservable {
                     observability.valuePaths = valuePaths(execution)
@@ -204,5 +201,13 @@ struct Sentinel {
                 if case .probe(probe.name, user) = $0.purpose { true } else { false }
             }.map(ObservedState.init)
         }
+    }
+}
+
+extension RunRecord.Observability {
+    /// Returns whether the same kinds of effects are observable.
+    fileprivate func showsSameEffects(as other: RunRecord.Observability) -> Bool {
+        arePushesObservable == other.arePushesObservable
+            && areProbeChangesObservable == other.areProbeChangesObservable
     }
 }

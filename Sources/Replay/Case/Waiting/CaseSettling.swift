@@ -48,6 +48,26 @@ struct CaseSettling: Sendable {
         return isPurchaseObserved ? .sentinel(quietDuration: quietDuration) : .window(quietDuration)
     }
 
+    /// Waits until the backend has processed the events of the given steps, which prepare the case.
+    ///
+    /// The later steps require the state that these events cause. Only a backend that processes
+    /// events after its response needs the wait.
+    func settleGiven(_ observability: RunRecord.Observability) async {
+        let givenSteps = plan.steps.prefix(plan.preparationStepCount ?? 0)
+        let hasEvents = givenSteps.contains { if case .deliver = $0 { true } else { false } }
+        guard observability.appliesEventsLater == true, hasEvents, !Task.isCancelled else { return }
+        _ = await settle(observability, "-g")
+    }
+
+    /// Waits until the backend has processed all earlier events, before an app asks it for its
+    /// state.
+    ///
+    /// Contracts do not test the state immediately after an event.
+    func settleBeforeStep(_ step: Int, _ observability: RunRecord.Observability) async {
+        guard observability.appliesEventsLater == true, !Task.isCancelled else { return }
+        _ = await settle(observability, "-\(step)")
+    }
+
     /// Waits until the journal of this run has had no new entry for some time, and returns that
     /// time.
     ///
@@ -162,15 +182,24 @@ struct CaseSettling: Sendable {
                 after: fullTimeout
             )
         }
+        return recordOfUnsuccessfulWait(result, settleTimeout)
+    }
+
+    /// Returns a record with the facts about a wait that ended before the verdict was settled.
+    private func recordOfUnsuccessfulWait(
+        _ record: RunRecord,
+        _ settleTimeout: SettleTimeout
+    ) -> RunRecord {
+        var record = record
         if settleTimeout.isCutShort {
-            result.starvation = run.heartbeat.starvation(
+            record.starvation = run.heartbeat.starvation(
                 since: settleTimeout.start,
                 isCutShort: true
             )
         }
-        if plan.observesFinalState { result.openRetryPause = result.pauseOfFailedRetry }
-        result.unsuccessfulWaitTime = run.clock.now - settleTimeout.start
-        return result
+        if plan.observesFinalState { record.openRetryPause = record.pauseOfFailedRetry }
+        record.unsuccessfulWaitTime = run.clock.now - settleTimeout.start
+        return record
     }
 
     /// Reads the probes repeatedly until no longer wait is needed or the timeout is over, and
