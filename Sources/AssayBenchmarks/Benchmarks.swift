@@ -141,6 +141,20 @@ enum Benchmarks {
     /// Observations are deliveries, pushes and probe responses: 10 in the judged run, and 10 in
     /// each of its two baseline runs (the same case without faults).
     private static func measureJudging() {
+        let evidence = makeEvidence()
+        let verdict = Judge.judge(evidence)
+        guard verdict.verdict == .passed else {
+            print("the case of the benchmark does not pass: \(verdict.findings)")
+            return
+        }
+        printSamples(
+            "100,000 observations judged",
+            measureTimes(3) { for _ in 0..<3334 { _ = Judge.judge(evidence) } }
+        )
+    }
+
+    /// Returns the evidence of a passed case.
+    private static func makeEvidence() -> CaseEvidence {
         let location = SourceLocation(path: "x", line: 1, column: 1)
         var expectation = Expectation(responses: .statuses([200]))
         expectation.relation = .once
@@ -168,53 +182,13 @@ enum Benchmarks {
         profile.probes = [
             Profile.Probe(name: "s", source: .get("/"), readings: [:], ignoredPointers: [])
         ]
-        func makeRunRecord(_ name: String) -> RunRecord {
-            let namespace = Namespace(name: name, idForm: .uuid)
-            let id = namespace.id(of: "ada")
-            let base = Instant(milliseconds: 1_790_000_000_000)
-            func exchange(
-                _ purpose: Exchange.Purpose,
-                body: JSONValue,
-                effects: [Effect] = []
-            ) -> Exchange {
-                Exchange(
-                    from: .revenueCat,
-                    to: .backend,
-                    namespace: name,
-                    purpose: purpose,
-                    at: base,
-                    request: HTTPMessage.Request("POST", "/"),
-                    completed: 1,
-                    outcome: .answered(HTTPMessage.Response(200, json: body)),
-                    effects: effects
-                )
-            }
-            let pushEffect = Effect(
-                kind: "onesignal.notification",
-                recipients: [id],
-                content: ["contents": ["en": .string("Hello \(id)")]]
-            )
-            let probedState: JSONValue = [
-                "user": .string(id), "access": true, "until": 1_795_000_000_000, "plan": "pro",
-            ]
-            return RunRecord(
-                plan: plan.subject,
-                namespace: namespace,
-                base: base,
-                began: base + .seconds(3600),
-                ended: base + .seconds(3601),
-                exchanges: deliveries.map {
-                    exchange(.delivery(name: $0.name, attempt: 1), body: [:])
-                } + (0..<4).map { _ in exchange(.call, body: [:], effects: [pushEffect]) }
-                    + (0..<2).map { _ in exchange(.probe(name: "s", user: "ada"), body: probedState)
-                    },
-                settleEvidence: .notNeeded
-            )
-        }
-        let evidence = CaseEvidence(
+        return CaseEvidence(
             plan: plan,
-            subject: makeRunRecord("benchmark-a"),
-            baselines: [makeRunRecord("benchmark-b"), makeRunRecord("benchmark-c")],
+            subject: makeRunRecord("benchmark-a", plan, deliveries),
+            baselines: [
+                makeRunRecord("benchmark-b", plan, deliveries),
+                makeRunRecord("benchmark-c", plan, deliveries),
+            ],
             profile: profile,
             observability: RunRecord.Observability(
                 arePushesObservable: true,
@@ -222,14 +196,54 @@ enum Benchmarks {
                 latency: .zero
             )
         )
-        let verdict = Judge.judge(evidence)
-        guard verdict.verdict == .passed else {
-            print("the case of the benchmark does not pass: \(verdict.findings)")
-            return
+    }
+
+    /// Returns the record of a run with deliveries, pushes and probe responses.
+    private static func makeRunRecord(
+        _ name: String,
+        _ plan: CasePlan,
+        _ deliveries: [Delivery]
+    ) -> RunRecord {
+        let namespace = Namespace(name: name, idForm: .uuid)
+        let id = namespace.id(of: "ada")
+        let base = Instant(milliseconds: 1_790_000_000_000)
+        func exchange(
+            _ purpose: Exchange.Purpose,
+            body: JSONValue,
+            effects: [Effect] = []
+        ) -> Exchange {
+            Exchange(
+                from: .revenueCat,
+                to: .backend,
+                namespace: name,
+                purpose: purpose,
+                at: base,
+                request: HTTPMessage.Request("POST", "/"),
+                completed: 1,
+                outcome: .answered(HTTPMessage.Response(200, json: body)),
+                effects: effects
+            )
         }
-        printSamples(
-            "100,000 observations judged",
-            measureTimes(3) { for _ in 0..<3334 { _ = Judge.judge(evidence) } }
+        let pushEffect = Effect(
+            kind: "onesignal.notification",
+            recipients: [id],
+            content: ["contents": ["en": .string("Hello \(id)")]]
+        )
+        let probedState: JSONValue = [
+            "user": .string(id), "access": true, "until": 1_795_000_000_000, "plan": "pro",
+        ]
+        return RunRecord(
+            plan: plan.subject,
+            namespace: namespace,
+            base: base,
+            began: base + .seconds(3600),
+            ended: base + .seconds(3601),
+            exchanges: deliveries.map {
+                exchange(.delivery(name: $0.name, attempt: 1), body: [:])
+            } + (0..<4).map { _ in exchange(.call, body: [:], effects: [pushEffect]) }
+                + (0..<2).map { _ in exchange(.probe(name: "s", user: "ada"), body: probedState)
+                },
+            settleEvidence: .notNeeded
         )
     }
 

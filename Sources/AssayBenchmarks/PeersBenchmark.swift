@@ -186,15 +186,11 @@ struct PeersBenchmark {
             unit: "/s"
         )
         let port = Int(LoopbackPort.findFree())
-        let process = try ServingBenchmark.spawn(
-            pythonPath,
-            ["\(scriptsFolder)/fakes.py", "pytest-httpserver", "\(port)"]
-        )
+        let process = try startPythonServer(port)
         defer {
             kill(process, SIGKILL)
             ServingBenchmark.wait(process)
         }
-        _ = ServingBenchmark.firstResponse(port: port, path: "/")
         try compare(
             "deliveries with judging, to Werkzeug",
             [
@@ -211,11 +207,21 @@ struct PeersBenchmark {
         )
     }
 
+    private func startPythonServer(_ port: Int) throws -> pid_t {
+        let process = try ServingBenchmark.spawn(
+            pythonPath,
+            ["\(scriptsFolder)/fakes.py", "pytest-httpserver", "\(port)"]
+        )
+        _ = ServingBenchmark.firstResponse(port: port, path: "/")
+        return process
+    }
+
     // MARK: Fakes
 
-    private func compareFakes() throws {
+    /// The servers that are compared, each with the command that starts it on a port.
+    private var fakeServers: [(name: String, path: String, command: (Int) -> [String])] {
         let controlPort = Int(LoopbackPort.findFree())
-        let servers: [(name: String, path: String, command: (Int) -> [String])] = [
+        return [
             (
                 "a fake, with journal", ServingBenchmark.path,
                 { port in
@@ -242,9 +248,12 @@ struct PeersBenchmark {
                 }
             ),
         ]
+    }
+
+    private func compareFakes() throws {
         var rateRows: [ComparisonRow] = []
         var slowResponseTimes: [String: [Double]] = [:]
-        for server in servers {
+        for server in fakeServers {
             rateRows.append(
                 (
                     server.name,

@@ -39,6 +39,16 @@ enum RecordingBenchmark {
             ] + fakes.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
         )
         _ = ServingBenchmark.firstResponse(port: proxyPort, path: "/")
+        measureAddedTime(bareServerPort: bareServerPort, proxyPort: proxyPort)
+        measureMemory(recorderProcess, port: proxyPort)
+        kill(recorderProcess, SIGINT)
+        ServingBenchmark.wait(recorderProcess)
+        measureDistillation(isShared: false)
+        measureDistillation(isShared: true)
+    }
+
+    /// Measures the time that the recording proxy adds to a request, and its throughput.
+    private static func measureAddedTime(bareServerPort: Int, proxyPort: Int) {
         // The measurements alternate, so that both have the same conditions.
         let request = postRequestBytes(String(repeating: "x", count: 496), port: proxyPort)
         var directSeconds: [Double] = []
@@ -72,11 +82,6 @@ enum RecordingBenchmark {
                 median(proxiedToDirectRateRatios) * 100
             )
         )
-        measureMemory(recorderProcess, port: proxyPort)
-        kill(recorderProcess, SIGINT)
-        ServingBenchmark.wait(recorderProcess)
-        measureDistillation(isShared: false)
-        measureDistillation(isShared: true)
     }
 
     private static func median(_ values: [Double]) -> Double {
@@ -136,12 +141,55 @@ enum RecordingBenchmark {
         return (pages * Int(sysconf(Int32(_SC_PAGESIZE)))) >> 20
     }
 
-    /// Measures the time to distill a recording of 10,000 users.
+    /// Measures the time to distill a recording of 10,000 users, on separate devices or on one
+    /// shared device.
+    private static func measureDistillation(isShared: Bool) {
+        let recording = makeRecording(isShared: isShared)
+        let clock = ContinuousClock()
+        let samples = (0..<3).map { _ in
+            Benchmarks.seconds(
+                clock.measure {
+                    _ = Distiller.contracts(
+                        recording,
+                        Distiller.Options(id: "x/golden", source: "x")
+                    )
+                }
+            )
+        }
+        let deviceSharingText = isShared ? "shared" : "apart"
+        Benchmarks.printSamples("distil: 100,000 exchanges, \(deviceSharingText)", samples)
+    }
+
+    /// The time of the first exchange, in milliseconds since 1970.
+    private static let baseMilliseconds: Int64 = 1_790_000_000_000
+
+    private static func exchange(
+        _ from: Exchange.Party,
+        _ to: Exchange.Party,
+        _ method: String,
+        _ target: String,
+        _ body: JSONValue?,
+        _ responseBody: JSONValue,
+        number: Int
+    ) -> Exchange {
+        Exchange(
+            from: from,
+            to: to,
+            namespace: "",
+            purpose: .call,
+            at: Instant(milliseconds: baseMilliseconds + Int64(number)),
+            request: HTTPMessage.Request(method, target, body: body?.bytes ?? []),
+            sequence: number,
+            completed: 1,
+            outcome: .answered(HTTPMessage.Response(200, json: responseBody))
+        )
+    }
+
+    /// Returns a recording of 10,000 users.
     ///
     /// They register, buy, receive a push and read their subscription, on separate devices or on
     /// one shared device.
-    private static func measureDistillation(isShared: Bool) {
-        let baseMilliseconds: Int64 = 1_790_000_000_000
+    private static func makeRecording(isShared: Bool) -> Recording {
         var exchanges: [Exchange] = []
         func addExchange(
             _ from: Exchange.Party,
@@ -152,17 +200,7 @@ enum RecordingBenchmark {
             _ responseBody: JSONValue
         ) {
             exchanges.append(
-                Exchange(
-                    from: from,
-                    to: to,
-                    namespace: "",
-                    purpose: .call,
-                    at: Instant(milliseconds: baseMilliseconds + Int64(exchanges.count)),
-                    request: HTTPMessage.Request(method, target, body: body?.bytes ?? []),
-                    sequence: exchanges.count,
-                    completed: 1,
-                    outcome: .answered(HTTPMessage.Response(200, json: responseBody))
-                )
+                exchange(from, to, method, target, body, responseBody, number: exchanges.count)
             )
         }
         for number in 0..<10_000 {
@@ -207,19 +245,6 @@ enum RecordingBenchmark {
             began: Instant(milliseconds: baseMilliseconds),
             target: "http://127.0.0.1"
         )
-        let recording = Recording(header: header, exchanges: exchanges)
-        let clock = ContinuousClock()
-        let samples = (0..<3).map { _ in
-            Benchmarks.seconds(
-                clock.measure {
-                    _ = Distiller.contracts(
-                        recording,
-                        Distiller.Options(id: "x/golden", source: "x")
-                    )
-                }
-            )
-        }
-        let deviceSharingText = isShared ? "shared" : "apart"
-        Benchmarks.printSamples("distil: 100,000 exchanges, \(deviceSharingText)", samples)
+        return Recording(header: header, exchanges: exchanges)
     }
 }

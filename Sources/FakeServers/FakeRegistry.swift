@@ -442,17 +442,7 @@ package final class FakeRegistry: Sendable {
 
     /// Returns the data of all namespaces without keys and secrets, as JSON that `load` can read.
     package func save() throws -> JSONValue {
-        let (servicesByNamespace, ids) = state.withLock {
-            ($0.servicesByNamespace, $0.ids.namespaces)
-        }
-        var savedState = JSONObject()
-        for (name, services) in servicesByNamespace.sorted(by: { $0.key < $1.key }) {
-            savedState[name] = try JSONValue(encoding: services)
-        }
-        return [
-            "assay": 2, "kind": "services", "namespaces": .object(savedState),
-            "ids": try JSONValue(encoding: ids),
-        ]
+        try state.withLock { SavedServices($0.servicesByNamespace, ids: $0.ids.namespaces) }.json()
     }
 
     /// The reason why the saved state of the fakes cannot be loaded.
@@ -460,53 +450,14 @@ package final class FakeRegistry: Sendable {
         package let description: String
     }
 
-    package func load(_ savedState: JSONValue) throws(StateLoadError) {
-        guard savedState["kind"] == "services", let namespaces = savedState["namespaces"]?.object
-        else {
-            throw StateLoadError(
-                description: "this was not written by assay serve --export-on-exit"
-            )
-        }
-        guard savedState["assay"] == 2 else {
-            throw StateLoadError(
-                description: "the state was written by another version of assay (format "
-                    + "\(savedState["assay"]?.text ?? "unknown"); this version reads format 2)"
-            )
-        }
-        var servicesByNamespace: [String: Services] = [:]
-        var ids: [String: String] = [:]
-        do {
-            for member in namespaces.members {
-                var services = try member.value.decoded(as: Services.self)
-                services.providerTable = providers
-                services.take(keys: keys)
-                services.queue.recoverUnderwayDeliveries()
-                servicesByNamespace[member.key] = services
-            }
-            if let savedState = savedState["ids"] { ids = try savedState.decoded() }
-        } catch let error as DecodingError {
-            throw StateLoadError(description: Self.decodingErrorMessage(error))
-        } catch {
-            throw StateLoadError(description: "\(error)")
-        }
+    package func load(_ json: JSONValue) throws(StateLoadError) {
+        let savedServices = try SavedServices(json, providers, keys)
         let newServices = makeServices("")
         state.withLock { state in
-            state.servicesByNamespace = servicesByNamespace
+            state.servicesByNamespace = savedServices.servicesByNamespace
             if state.servicesByNamespace[""] == nil { state.servicesByNamespace[""] = newServices }
-            state.ids = NamespaceIDs(ids)
+            state.ids = NamespaceIDs(savedServices.ids)
         }
-        if !ids.isEmpty { hasAssignedIDs.store(true, ordering: .relaxed) }
-    }
-
-    private static func decodingErrorMessage(_ error: DecodingError) -> String {
-        let decodingContext: DecodingError.Context? =
-            switch error {
-            case .typeMismatch(_, let decodingContext), .valueNotFound(_, let decodingContext),
-                .keyNotFound(_, let decodingContext), .dataCorrupted(let decodingContext):
-                decodingContext
-            @unknown default: nil
-            }
-        let path = (decodingContext?.codingPath ?? []).map { "/" + $0.stringValue }.joined()
-        return "at \(path.isEmpty ? "/" : path): \(decodingContext?.debugDescription ?? "\(error)")"
+        if !savedServices.ids.isEmpty { hasAssignedIDs.store(true, ordering: .relaxed) }
     }
 }

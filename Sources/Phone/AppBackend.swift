@@ -129,19 +129,9 @@ package struct AppBackend: Hashable, Sendable {
         }
         switch route {
         case "register":
-            guard !text("id").isEmpty, !text("device").isEmpty else {
-                let missingFields = ["id", "device"].filter { text($0).isEmpty }.map { name in
-                    pointersByTemplateName[name].map { "\($0) (the \(name))" } ?? "the \(name)"
-                }
-                let members = body.object.map { $0.members.map(\.key).joined(separator: ", ") }
-                let problem =
-                    "the body lacks \(missingFields.joined(separator: " and ")); "
-                    + (members.map { $0.isEmpty ? "the body is empty" : "the body has \($0)" }
-                        ?? "the body is not a JSON object")
-                return HTTPMessage.Response(
-                    400,
-                    json: ["error": "invalid_registration", "why": .string(problem)]
-                )
+            let missingFields = ["id", "device"].filter { text($0).isEmpty }
+            guard missingFields.isEmpty else {
+                return rejectedRegistration(body, missingFields, pointersByTemplateName)
             }
             let id = plannedResponse == .otherID ? "another-" + text("id") : text("id")
             return HTTPMessage.Response(
@@ -153,24 +143,7 @@ package struct AppBackend: Hashable, Sendable {
                 )
             )
         case "login":
-            let account = text("account")
-            var id = idByAccount[account] ?? text("id")
-            var action = idByAccount[account] == nil ? "claimed" : "recovered"
-            if case .recovered(let user) = plannedResponse {
-                id = ids(user)
-                action = "recovered"
-            }
-            if plannedResponse == .claimed {
-                id = text("id")
-                action = "claimed"
-            }
-            idByAccount[account] = id
-            var body = responseBody(
-                withIDAt: profile.endpoints["login"]?.responseIDPointer,
-                plannedResponse.unusableID ?? .string(id)
-            )
-            body.set(JSONPointer(tokens: ["action"]), to: .string(action))
-            return HTTPMessage.Response(200, json: body)
+            return loginResponse(account: text("account"), id: text("id"), plannedResponse, ids)
         default:
             let access = profile.app.access
             let id = Self.id(in: request.target, access?.path ?? "") ?? ""
@@ -181,6 +154,52 @@ package struct AppBackend: Hashable, Sendable {
             ])
             return HTTPMessage.Response(200, json: values.fill(access?.body ?? .null))
         }
+    }
+
+    /// Returns the response to a registration that lacks fields.
+    private func rejectedRegistration(
+        _ body: JSONValue,
+        _ missingFields: [String],
+        _ pointersByTemplateName: [String: JSONPointer]
+    ) -> HTTPMessage.Response {
+        let fields = missingFields.map { name in
+            pointersByTemplateName[name].map { "\($0) (the \(name))" } ?? "the \(name)"
+        }
+        let members = body.object.map { $0.members.map(\.key).joined(separator: ", ") }
+        let problem =
+            "the body lacks \(fields.joined(separator: " and ")); "
+            + (members.map { $0.isEmpty ? "the body is empty" : "the body has \($0)" }
+                ?? "the body is not a JSON object")
+        return HTTPMessage.Response(
+            400,
+            json: ["error": "invalid_registration", "why": .string(problem)]
+        )
+    }
+
+    /// Returns the response to a login, with the user ID that belongs to the account from now on.
+    private mutating func loginResponse(
+        account: String,
+        id currentID: String,
+        _ plannedResponse: AppBackendPlan.PlannedResponse,
+        _ ids: (String) -> String
+    ) -> HTTPMessage.Response {
+        var id = idByAccount[account] ?? currentID
+        var action = idByAccount[account] == nil ? "claimed" : "recovered"
+        if case .recovered(let user) = plannedResponse {
+            id = ids(user)
+            action = "recovered"
+        }
+        if plannedResponse == .claimed {
+            id = currentID
+            action = "claimed"
+        }
+        idByAccount[account] = id
+        var body = responseBody(
+            withIDAt: profile.endpoints["login"]?.responseIDPointer,
+            plannedResponse.unusableID ?? .string(id)
+        )
+        body.set(JSONPointer(tokens: ["action"]), to: .string(action))
+        return HTTPMessage.Response(200, json: body)
     }
 
     private func responseBody(withIDAt idPointer: JSONPointer?, _ id: JSONValue?) -> JSONValue {

@@ -54,6 +54,10 @@ package struct ScriptedApp: Sendable {
         var behaviorFlags: Set<String> = []
 
         package init() {}
+
+        mutating func addPendingRegistration(_ id: String) {
+            if !pendingRegistrationIDs.contains(id) { pendingRegistrationIDs.append(id) }
+        }
     }
 
     // MARK: State
@@ -61,29 +65,18 @@ package struct ScriptedApp: Sendable {
     package var storage: Storage
     package internal(set) var nextWakeTime: Int64?
     let policy: Policy
-    let keys: [PhoneChange.VaultRole: String]
     let userAgent: String
+    var bridge: ScriptedBridge
     var idSource: IDSource
-    var globals: [String: (value: JSONValue, at: Int64)] = [:]
-    var flows: [Flow] = []
-    var output: [Output] = []
-    var lastCommandTime = Int64.min
-    var callCount = 0
-    var responses: [Int: (status: Int?, body: JSONValue)] = [:]
+    var flows: [ScriptedFlow] = []
 
+    /// The content of the open page.
+    package internal(set) var page = ScriptedPage()
     var id: String?
     var registeredID: String?
     var hasFinishedStart = false
     var isBusy = false
     var isPaywallOpen = false
-    var isLoading = true
-    var hasAccess = false
-    var error: String?
-    var subscription: (status: String, product: String?)?
-
-    /// The maximum time for which a tap to buy waits until the app is ready, in milliseconds.
-    static let paywallWaitMaxMilliseconds: Int64 = 8_000
-    static let retryCountMax = 6
 
     // MARK: Lifecycle
 
@@ -106,53 +99,37 @@ package struct ScriptedApp: Sendable {
     ) {
         self.storage = storage
         self.policy = policy
-        self.keys = keys
         self.userAgent = userAgent
+        bridge = ScriptedBridge(policy: policy.bridge, keys: keys, globals: globals)
         idSource = IDSource(seed: seed, text: "scripted-app")
-        for member in globals.members { self.globals[member.key] = (member.value, 0) }
     }
 
-    /// Returns whether a user agent belongs to the Despia runtime.
-    ///
-    /// A browser has no bridge, and bridge commands would open pages there (C-01).
-    static func isNativeApp(_ userAgent: String) -> Bool {
-        userAgent.lowercased().contains("despia")
-    }
-
-    var isNativeApp: Bool { policy.isNativeApp(userAgent) }
+    var isNativeApp: Bool { bridge.policy.isNativeApp(userAgent) }
 
     /// Starts the app on the opened page.
     package mutating func start(at now: Int64) -> [Output] {
         guard isNativeApp else {
-            isLoading = false
+            page.isLoading = false
             hasFinishedStart = true
             return []
         }
-        guard policy.mayStartPage(&self, now) else { return [] }
-        flows.append(Flow(policy.start, at: now))
+        guard policy.launch.mayStartPage(&self, now) else { return [] }
+        flows.append(ScriptedFlow(policy.actions.start, at: now))
         return runFlows(at: now)
-    }
-
-    /// The content of the page, with the member names of `AppExpectation.Screen.Element`.
-    package var screen: JSONValue {
-        [
-            "loading": .bool(isLoading), "access": .bool(hasAccess),
-            "error": .bool(error != nil),
-            "status": subscription.map { .string($0.status) } ?? .null,
-            "product": subscription?.product.map(JSONValue.string) ?? .null,
-        ]
     }
 
     package mutating func handleInput(_ input: Input, at now: Int64) -> [Output] {
         switch input {
         case .globalAssigned(let name, let value): assign(name, value, at: now)
         case .called(let name, let arguments): called(name, arguments, at: now)
-        case .answered(let number, let status, let body): responses[number] = (status, body)
+        case .answered(let number, let status, let body): bridge.responses[number] = (status, body)
         case .upgrade: upgrade(at: now)
         case .restore: beginUserIDChange(.restore, at: now)
         case .logout: beginUserIDChange(.logout, at: now)
         case .status:
-            if isNativeApp { flows.append(Flow([.readPurchaseHistory, .showStatus], at: now)) }
+            if isNativeApp {
+                flows.append(ScriptedFlow([.readPurchaseHistory, .showStatus], at: now))
+            }
         case .login(let account, let password, let agreesToReplacement):
             beginUserIDChange(.login(account, password, agreesToReplacement), at: now)
         case .tick: break
@@ -167,16 +144,16 @@ package struct ScriptedApp: Sendable {
 
     private mutating func beginUserIDChange(_ change: UserIDChange, at now: Int64) {
         guard isNativeApp, hasFinishedStart, !isBusy else { return }
-        var flow: Flow
+        var flow: ScriptedFlow
         switch change {
         case .restore:
-            flow = Flow(policy.restore, at: now)
+            flow = ScriptedFlow(policy.actions.restore, at: now)
             flow.source = "restore_button"
         case .logout:
-            flow = Flow(policy.logout, at: now)
+            flow = ScriptedFlow(policy.actions.logout, at: now)
             flow.source = "logout"
         case .login(let account, let password, let agreesToReplacement):
-            flow = Flow(policy.login, at: now)
+            flow = ScriptedFlow(policy.actions.login, at: now)
             flow.source = "login"
             flow.account = account
             flow.password = password
@@ -187,45 +164,35 @@ package struct ScriptedApp: Sendable {
 
     private mutating func upgrade(at now: Int64) {
         guard isNativeApp else {
-            error = "Buy on the web"
+            page.error = "Buy on the web"
             return
         }
-        guard !policy.isPaywallOpening(self) else { return }
-        flows.append(Flow([.waitForPaywall, .openPaywall], at: now))
+        guard !policy.selling.isPaywallOpening(self) else { return }
+        flows.append(ScriptedFlow([.waitForPaywall, .openPaywall], at: now))
     }
 
     /// Whether a paywall is opening or open.
     ///
     /// Only one is allowed at a time, however often the user taps (C-19).
     var isPaywallOpening: Bool {
-        flows.contains { $0.actions.contains(.openPaywall) } || isPaywallOpen
+        flows.contains(.openPaywall) || isPaywallOpen
     }
 
     // MARK: Input of the native side
 
     private mutating func assign(_ name: String, _ value: JSONValue, at now: Int64) {
-        globals[name] = (value, now)
-        policy.handleUnexpectedValue(&self, name, value, now)
+        bridge.globals[name] = (value, now)
+        bridge.policy.handleUnexpectedValue(&self, name, value, now)
     }
-
-    func isFlowWaiting(for name: String) -> Bool {
-        flows.contains { if case .global(name, _, _) = $0.wait { true } else { false } }
-    }
-
-    /// The functions that the native side calls with the result of a purchase (Despia fact sheet,
-    /// section 6.1).
-    static let purchaseCallbacks: Set<String> = [
-        "onRevenueCatPurchase", "onRevenueCatResult", "iapSuccess",
-    ]
 
     /// Returns whether the page defines a function with this name on its window.
     func hasCallback(_ function: String) -> Bool {
-        policy.purchaseCallbacks(self).contains(function)
+        policy.selling.purchaseCallbacks(self).contains(function)
     }
 
     private mutating func called(_ name: String, _ arguments: [JSONValue], at now: Int64) {
         guard hasCallback(name) else { return }
-        policy.handlePurchaseCallback(&self, arguments, now)
+        policy.selling.handlePurchaseCallback(&self, arguments, now)
     }
 
     /// Handles a purchase callback.
@@ -236,6 +203,6 @@ package struct ScriptedApp: Sendable {
         var result = arguments.first
         if case .string(let text)? = result { result = JSONValue(ifValid: text) }
         if result?["cancelled"] == true || result?["ok"] == false { return }
-        policy.requestAccess(&self, now)
+        policy.selling.requestAccess(&self, now)
     }
 }

@@ -3,70 +3,68 @@ internal import Values
 
 /// The scripted app's changes of the user ID: login, logout and restore (C-26 to C-32).
 extension ScriptedApp {
-    mutating func login(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
+    mutating func login(_ flow: inout ScriptedFlow, after wait: ScriptedFlow.Wait?, at now: Int64)
+        -> Bool
+    {
         guard case .response(let number, _)? = wait else {
-            flow.wait = call(
+            flow.wait = bridge.call(
                 "login",
                 [
                     "account": flow.account ?? "", "password": flow.password,
-                    "id": policy.loginID(self),
+                    "id": policy.userChange.loginID(self),
                 ],
                 at: now
             )
             return false
         }
-        let response = responses.removeValue(forKey: number)
+        let response = bridge.responses.removeValue(forKey: number)
         let returnedID = response?.body["appUserId"]?.string
         if (200..<300).contains(response?.status ?? 0), let returnedID,
-            policy.isUsableID(returnedID)
+            policy.userChange.isUsableID(returnedID)
         {
             flow.id = returnedID
             flow.vaultID = returnedID == id ? id : nil
         } else {
-            policy.endFailedLogin(&self, &flow, returnedID)
+            policy.userChange.endFailedLogin(&self, &flow, returnedID)
         }
         return true
     }
 
     /// Ends a flow after a failed login, without any change of the user (C-27).
-    mutating func endFailedLogin(_ flow: inout Flow) {
-        error = "The login failed"
+    mutating func endFailedLogin(_ flow: inout ScriptedFlow) {
+        page.error = "The login failed"
         flow.actions = [.login, .markIdle]
     }
 
-    mutating func decideReplacement(_ flow: inout Flow) {
+    mutating func decideReplacement(_ flow: inout ScriptedFlow) {
         // A locked user ID owns purchases, so the login does not replace it without the user's
         // agreement (C-29).
-        if flow.isIdentityLocked, flow.id != id, !policy.mayReplaceStoredID(flow) {
-            error = "This device holds purchases of another user"
+        if flow.isIdentityLocked, flow.id != id, !policy.userChange.mayReplaceStoredID(flow) {
+            page.error = "This device holds purchases of another user"
             flow.actions = [.decideReplacement, .markIdle]
             return
         }
-        policy.storePendingID(&self, flow)
+        policy.userChange.storePendingID(&self, flow)
     }
 
-    /// Stores the new user ID of an unfinished change, so that the next launch can complete the
-    /// change after a kill (C-28).
-    mutating func storePendingID(_ flow: Flow) { storage.pendingUserID = flow.id }
-
-    mutating func createID(_ flow: inout Flow, at now: Int64) {
+    mutating func createID(_ flow: inout ScriptedFlow, at now: Int64) {
         if let id { storage.retiredIDs.insert(id) }
-        storage.retiredIDs.insert(installID())
-        flow.id = policy.newLogoutID(&self, now)
+        storage.retiredIDs.insert(bridge.installID)
+        flow.id = policy.userChange.newLogoutID(&self, now)
         storage.pendingUserID = flow.id
         storage.account = nil
     }
 
-    mutating func selectHistoryUser(_ flow: inout Flow) {
-        let historyUserID = userInHistory(flow.history, isRestoreAction: true)
-        guard let historyUserID else { return policy.endEmptyRestore(&self, &flow) }
+    mutating func selectHistoryUser(_ flow: inout ScriptedFlow) {
+        let historyUserID = policy.history.user(in: flow.history, isRestoreAction: true)
+        guard let historyUserID else { return policy.userChange.endEmptyRestore(&self, &flow) }
         guard historyUserID != id else {
-            error = nil
+            page.error = nil
             flow.actions = [.selectHistoryUser, .markIdle]
             return
         }
-        if !policy.mayReplaceUser(self, flow) {
-            error = "These purchases belong to another user"
+        if !policy.userChange.mayReplaceUser(self, flow) {
+            page.error = "These purchases belong to another user"
             flow.actions = [.selectHistoryUser, .markIdle]
             return
         }
@@ -76,18 +74,13 @@ extension ScriptedApp {
     }
 
     /// Ends a flow after a restore that found no user, without any change of the user (C-26).
-    mutating func endEmptyRestore(_ flow: inout Flow) {
-        error = "Nothing to restore"
+    mutating func endEmptyRestore(_ flow: inout ScriptedFlow) {
+        page.error = "Nothing to restore"
         flow.actions = [.selectHistoryUser, .markIdle]
     }
 
-    /// Returns whether a restore may replace the current user.
-    ///
-    /// A signed-in user must agree to it (C-26).
-    func mayReplaceUser(_ flow: Flow) -> Bool { storage.account == nil || flow.agreesToReplacement }
-
-    mutating func adoptID(_ flow: Flow) {
-        if policy.resetsAccess(self, flow) { hasAccess = false }
+    mutating func adoptID(_ flow: ScriptedFlow) {
+        if policy.userChange.resetsAccess(self, flow) { page.hasAccess = false }
         id = flow.id
         storage.currentID = flow.id
         if let account = flow.account { storage.account = account }

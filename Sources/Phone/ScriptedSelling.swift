@@ -5,23 +5,23 @@ extension ScriptedApp {
     /// Waits until a paywall may open, because no change of the user ID is in progress.
     ///
     /// The app gives up after `paywallWaitMaxMilliseconds` (C-16 to C-20).
-    mutating func waitForPaywall(_ flow: inout Flow, at now: Int64) -> Bool {
-        if policy.mayOpenPaywall(self) { return true }
-        guard now < flow.startedAtMilliseconds + Self.paywallWaitMaxMilliseconds else {
-            error = "Please try again later"
+    mutating func waitForPaywall(_ flow: inout ScriptedFlow, at now: Int64) -> Bool {
+        if policy.selling.mayOpenPaywall(self) { return true }
+        guard now < flow.startedAtMilliseconds + Policy.Selling.paywallWaitMaxMilliseconds else {
+            page.error = "Please try again later"
             flow.actions = [.waitForPaywall]
             return true
         }
         flow.wait = .time(
-            min(now + 50, flow.startedAtMilliseconds + Self.paywallWaitMaxMilliseconds)
+            min(now + 50, flow.startedAtMilliseconds + Policy.Selling.paywallWaitMaxMilliseconds)
         )
         return false
     }
 
-    mutating func openPaywall(_ flow: Flow, at now: Int64) {
+    mutating func openPaywall(_ flow: ScriptedFlow, at now: Int64) {
         isPaywallOpen = true
-        let paywallUserID = policy.encoded(policy.paywallUserID(self))
-        sendCommand(
+        let paywallUserID = bridge.policy.encoded(policy.selling.paywallUserID(self))
+        bridge.sendCommand(
             "revenuecat://launchPaywall?external_id=\(paywallUserID)&offering=default",
             at: now
         )
@@ -37,27 +37,30 @@ extension ScriptedApp {
     ///
     /// Only the backend decides about access (C-23).
     mutating func requestAccess(at now: Int64) {
-        guard !flows.contains(where: { $0.actions.contains(.requestAccessStatus) }) else { return }
-        flows.append(Flow([.requestAccessStatus], at: now))
+        guard !flows.contains(.requestAccessStatus) else { return }
+        flows.append(ScriptedFlow([.requestAccessStatus], at: now))
     }
 
     /// Asks the backend up to six times whether the user has access.
     ///
     /// Only the backend decides about access (C-23).
-    mutating func requestAccessStatus(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool
-    {
+    mutating func requestAccessStatus(
+        _ flow: inout ScriptedFlow,
+        after wait: ScriptedFlow.Wait?,
+        at now: Int64
+    ) -> Bool {
         switch wait {
         case .response(let number, _)?:
-            let response = responses.removeValue(forKey: number)
+            let response = bridge.responses.removeValue(forKey: number)
             if response?.body["access"] == true {
-                hasAccess = true
+                page.hasAccess = true
                 return true
             }
             flow.attemptCount += 1
             if flow.attemptCount >= 6 { return true }
             flow.wait = .time(now + 500)
         case .time?, .global?, nil:
-            flow.wait = call("access", ["id": id ?? ""], at: now)
+            flow.wait = bridge.call("access", ["id": id ?? ""], at: now)
         }
         return false
     }
@@ -66,27 +69,12 @@ extension ScriptedApp {
     ///
     /// The native side sends no reply for an empty history, so the status is then unknown (Despia
     /// fact sheet, section 1.4).
-    mutating func showStatus(_ flow: Flow) {
+    mutating func showStatus(_ flow: ScriptedFlow) {
         let entry = flow.history?.first { $0["isActive"] == true }
         guard let entry else {
-            subscription = (policy.statusWithoutActivePurchase(flow.history), nil)
+            page.subscription = (policy.selling.statusWithoutActivePurchase(flow.history), nil)
             return
         }
-        subscription = ("active", policy.product(entry))
-    }
-
-    /// Returns the subscription status when the purchase history has no active entry.
-    ///
-    /// An empty history means no subscription; a missing history means that the status is unknown
-    /// (C-25).
-    static func statusWithoutActivePurchase(_ history: [JSONObject]?) -> String {
-        history == nil ? "unknown" : "none"
-    }
-
-    /// Returns the product of a history entry.
-    ///
-    /// Versions of the Despia runtime use two different names for this field.
-    static func product(_ entry: JSONObject) -> String? {
-        (entry["productId"] ?? entry["productIdentifier"])?.string
+        page.subscription = ("active", policy.selling.product(entry))
     }
 }

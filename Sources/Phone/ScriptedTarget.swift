@@ -74,7 +74,11 @@ package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
     package mutating func finish() async {
         await settle()
         for phone in pages.keys.sorted() {
-            environment.recordScreen(pages[phone]?.last?.app.screen ?? .null, of: phone, at: time)
+            environment.recordScreen(
+                pages[phone]?.last?.app.page.screen ?? .null,
+                of: phone,
+                at: time
+            )
         }
         for phone in environment.phones { environment.recordPhoneData(phone, at: time) }
     }

@@ -130,9 +130,8 @@ package struct Redaction {
             guard Self.isJSONLine(line.utf8), let value = Self.parsedJSON(Array(line.utf8)) else {
                 return line
             }
-            var isChanged = false
-            let redactedValue = json(value, MemberContext(), &isChanged)
-            return isChanged ? redactedValue.text + (line.utf8.last == 13 ? "\r" : "") : line
+            guard let redactedValue = changedJSON(value) else { return line }
+            return redactedValue.text + (line.utf8.last == 13 ? "\r" : "")
         }
         return redactedText(lines.joined(separator: "\n"), findsNameValuePairs: true)
     }
@@ -240,7 +239,7 @@ package struct Redaction {
     ///
     /// A digest looks random but only identifies content, and a version such as `1.2.3.4` looks
     /// like an IP address.
-    private static func isDigest(_ name: String) -> Bool {
+    static func isDigest(_ name: String) -> Bool {
         let normalizedName = SecretNames.normalizedName(name)
         return digestFieldNames.contains { normalizedName.hasSuffix($0) }
     }
@@ -274,121 +273,13 @@ package struct Redaction {
 
     // MARK: JSON
 
-    package func json(_ value: JSONValue) -> JSONValue {
-        var isChanged = false
-        return json(value, MemberContext(), &isChanged)
-    }
+    package func json(_ value: JSONValue) -> JSONValue { changedJSON(value) ?? value }
 
-    /// Information about a JSON value that follows from the names of the members that contain it.
-    private struct MemberContext {
-        /// The kind of secret that the name of a containing member indicates; nil when none does.
-        var kind: String?
-        /// Whether the value describes errors in other fields, as in `{"errors": {"password": "too
-        /// short"}}`.
-        var isErrorDescription = false
-        /// Whether the value is the number of a purchase, an order or a user, which is assumed when
-        /// its name ends in `id`.
-        var isIDNumber = false
-        /// Whether the value is a digest or a version, which is not masked although it may look
-        /// like a secret.
-        var isDigest = false
-    }
-
-    private func json(_ value: JSONValue, _ context: MemberContext, _ isChanged: inout Bool)
-        -> JSONValue
-    {
-        switch value {
-        case .object(let object):
-            var members: [JSONObject.Member] = []
-            members.reserveCapacity(object.members.count)
-            let kindFromSiblingName = kindOfValue(in: object)
-            for member in object.members {
-                var childContext = self.context(member, context)
-                if childContext.kind == nil, Self.valueMemberNames.contains(member.key) {
-                    childContext.kind = kindFromSiblingName
-                }
-                let key = self.key(member.key, context)
-                isChanged = isChanged || key != member.key
-                members.append(.init(key: key, value: json(member.value, childContext, &isChanged)))
-            }
-            return .object(JSONObject(members: members))
-        case .array(let elements):
-            var redactedElements: [JSONValue] = []
-            redactedElements.reserveCapacity(elements.count)
-            var childContext = context
-            for element in elements {
-                redactedElements.append(json(element, childContext, &isChanged))
-                // In a JSON list of headers, each header may be an array such as `["Authorization",
-                // "…"]`.
-                if elements.count == 2, childContext.kind == nil, let name = element.string {
-                    childContext.kind = kind(name, .headers)
-                }
-            }
-            return .array(redactedElements)
-        case .string(let text):
-            let isProse = context.isErrorDescription && text.utf8.contains(0x20)
-            let kind = isProse ? nil : context.kind
-            let redactedValue =
-                kind.map { masked($0, text) }
-                ?? (context.isDigest ? known.maskingSecrets(in: text) : string(text))
-            isChanged = isChanged || redactedValue != text
-            return .string(redactedValue)
-        case .number(let number):
-            let text = number.description
-            let known = ["password", "key", "phone", "card", "account"].first { $0 == context.kind }
-            let isCardNumber =
-                !context.isIDNumber
-                && SecretPatterns.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
-            guard let kind = known ?? (isCardNumber ? "card" : nil) else { return value }
-            isChanged = true
-            return .string(masked(kind, text))
-        case .bool, .null: return value
-        }
-    }
-
-    private func context(_ member: JSONObject.Member, _ context: MemberContext) -> MemberContext {
-        let isString = if case .string = member.value { true } else { false }
-        let key = member.key
-        let isCredential = ["password", "key", "token", "secret"].contains(context.kind)
-        // RevenueCat's attributes have their value in a member `value`. Everything inside a member
-        // that is a credential is secret.
-        let inheritedKind = isCredential || key == "value" ? context.kind : nil
-        return MemberContext(
-            kind: kind(key, isString ? .stringMembers : .members) ?? inheritedKind,
-            isErrorDescription: context.isErrorDescription
-                || SecretNames.errorMemberNames.contains(SecretNames.normalizedName(key)),
-            isIDNumber: ["id", "Id", "ID"].contains { key.hasSuffix($0) },
-            isDigest: isString && Self.isDigest(key)
-        )
-    }
-
-    /// Redacts the name of a JSON member, which may itself be a secret in an object whose keys are
-    /// credentials.
-    private func key(_ key: String, _ context: MemberContext) -> String {
-        guard let kind = context.kind, ["key", "token"].contains(kind), key.utf8.count >= 16,
-            SecretPatterns.hasLettersAndDigits(key)
-        else { return text(key) }
-        return masked(kind, key)
-    }
-
-    private static let valueMemberNames: Set<String> = ["value", "val", "content", "Value"]
-    private static let nameMemberNames: Set<String> = [
-        "name", "key", "field", "path", "header", "Name",
-    ]
-
-    /// Returns the kind of secret in the value of an object such as
-    /// `{"name": "password", "value": …}`.
-    ///
-    /// An object such as `{"path": "/password", "value": …}` is also recognized.
-    private func kindOfValue(in object: JSONObject) -> String? {
-        guard (2...8).contains(object.members.count),
-            object.members.contains(where: { Self.valueMemberNames.contains($0.key) })
-        else { return nil }
-        for member in object.members where Self.nameMemberNames.contains(member.key) {
-            guard let name = member.value.string?.parts(between: "/").last else { continue }
-            if let kind = kind(name, .stringMembers) ?? kind(name, .headers) { return kind }
-        }
-        return nil
+    /// Returns the document with its secrets masked; nil when it contains none.
+    private func changedJSON(_ value: JSONValue) -> JSONValue? {
+        var document = RedactedJSON(self)
+        let redactedValue = document.redacted(value)
+        return document.isChanged ? redactedValue : nil
     }
 
     /// Redacts a string, which may itself contain JSON.
@@ -398,9 +289,7 @@ package struct Redaction {
             first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
             let value = Self.parsedJSON(Array(text.utf8))
         else { return self.text(text) }
-        var isChanged = false
-        let redactedValue = json(value, MemberContext(), &isChanged)
-        return isChanged ? redactedValue.text : text
+        return changedJSON(value)?.text ?? text
     }
 
     static func parsedJSON(_ bytes: [UInt8]) -> JSONValue? {
@@ -408,9 +297,7 @@ package struct Redaction {
     }
 
     func jsonBody(_ value: JSONValue) -> RedactedBody {
-        var isChanged = false
-        let redactedValue = json(value, MemberContext(), &isChanged)
-        return isChanged ? .json(redactedValue) : .unchangedJSON(value)
+        changedJSON(value).map { .json($0) } ?? .unchangedJSON(value)
     }
 }
 

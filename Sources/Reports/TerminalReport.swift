@@ -266,12 +266,23 @@ package struct TerminalReport: Sendable {
     /// the seed.
     package func summary(_ report: Redacted<RunReport>) -> String {
         if !report.skipReasons.isEmpty { return stop(report) }
+        let seconds = Int((report.seconds * 100).rounded())
+        return "\(style.bold("summary"))  \(report.cases.count) case"
+            + "\(report.cases.count == 1 ? "" : "s") in "
+            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
+            + "         \(verdictCounts(report))\n" + backendTime(report) + leadingCases(report)
+            + clauses(report) + casesNotRun(report) + volatilePaths(report)
+            + report.notesWithKillSummary.map { indented($0, 9) }.joined() + ending(report)
+            + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
+    }
+
+    private func verdictCounts(_ report: Redacted<RunReport>) -> String {
         func count(_ verdict: Verdict, _ word: String, _ applyColor: (String) -> String) -> String?
         {
             let number = report.count(verdict)
             return number == 0 ? nil : applyColor("\(number) \(word)")
         }
-        let counts = [
+        return [
             count(.passed, "passed", style.green), count(.failed, "failed", style.red),
             count(
                 .knownFailure,
@@ -282,31 +293,34 @@ package struct TerminalReport: Sendable {
             count(.inconclusive, "inconclusive", style.yellow),
             count(.notRun, "not run", style.yellow),
         ].compactMap { $0 }.joined(separator: " · ")
-        let seconds = Int((report.seconds * 100).rounded())
-        var text =
-            "\(style.bold("summary"))  \(report.cases.count) case"
-            + "\(report.cases.count == 1 ? "" : "s") in "
-            + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
-            + "         \(counts)\n"
-        if let backendWorkSeconds = report.backendSeconds {
-            let tenthsOfSecond = Int((backendWorkSeconds * 10).rounded())
-            let backendTimeText = "\(tenthsOfSecond / 10).\(tenthsOfSecond % 10) s"
-            text +=
-                report.backendCount == 1
-                ? "         the backend was handling requests for \(backendTimeText) of that time\n"
-                : "         \(report.backendCount) backends were handling requests for \(backendTimeText) in "
-                    + "total\n"
-        }
+    }
+
+    /// Returns the time in which the backends were handling requests; empty if it is not known.
+    private func backendTime(_ report: Redacted<RunReport>) -> String {
+        guard let backendWorkSeconds = report.backendSeconds else { return "" }
+        let tenthsOfSecond = Int((backendWorkSeconds * 10).rounded())
+        let backendTimeText = "\(tenthsOfSecond / 10).\(tenthsOfSecond % 10) s"
+        return report.backendCount == 1
+            ? "         the backend was handling requests for \(backendTimeText) of that time\n"
+            : "         \(report.backendCount) backends were handling requests for \(backendTimeText) in "
+                + "total\n"
+    }
+
+    private func leadingCases(_ report: Redacted<RunReport>) -> String {
         let leadingCases = LeadingCases(Self.reportedIndividually(report.cases)).all
-        for (caseID, count) in leadingCases.prefix(Self.namedLeaderMax) {
+        return leadingCases.prefix(Self.namedLeaderMax).map { caseID, count in
             let cases = "\(count) more case\(count == 1 ? "" : "s")"
-            text += indented(
+            return indented(
                 "start with \(caseID): \(cases) containing the same steps failed in the same way",
                 9
             )
-        }
+        }.joined()
+    }
+
+    private func clauses(_ report: Redacted<RunReport>) -> String {
         let scorecard = report.scorecard
-        text += "         clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
+        var text =
+            "         clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
         if let grade = scorecard.grade { text += " · grade \(style.bold(grade.rawValue))" }
         text += "\n"
         let failedClauses = scorecard.clauseNames(.failed)
@@ -320,28 +334,37 @@ package struct TerminalReport: Sendable {
         for (line, clauses) in Scorecard.unobservedChecks(report.value.cases) {
             text += indented("\(clauses.joined(separator: " ")) not proven: \(line)", 9)
         }
+        return text
+    }
+
+    /// Returns the numbers of cases that did not run because the profile declares a feature
+    /// unsupported, by reason.
+    private func casesNotRun(_ report: Redacted<RunReport>) -> String {
         let casesByNote = Dictionary(
             grouping: report.value.cases.filter {
                 $0.verdict == .notRun && $0.isDeclaredUnsupported
             },
             by: { $0.note ?? "" }
         )
-        for (note, cases) in casesByNote.sorted(by: { $0.key < $1.key }) {
-            text += indented(
-                "\(cases.count) case\(cases.count == 1 ? "" : "s") not run: \(note)",
-                9
-            )
-        }
+        return casesByNote.sorted(by: { $0.key < $1.key }).map { note, cases in
+            indented("\(cases.count) case\(cases.count == 1 ? "" : "s") not run: \(note)", 9)
+        }.joined()
+    }
+
+    private func volatilePaths(_ report: Redacted<RunReport>) -> String {
         let volatilePaths = Set(report.cases.flatMap(\.volatilePaths)).sorted()
-        if !volatilePaths.isEmpty {
-            let list = volatilePaths.prefix(8).joined(separator: ", ")
-            let more = volatilePaths.count > 8 ? ", …" : ""
-            text += indented(
-                "not compared, because the values vary between identical runs: \(list)\(more)",
-                9
-            )
-        }
-        for note in report.notesWithKillSummary { text += indented(note, 9) }
+        guard !volatilePaths.isEmpty else { return "" }
+        let list = volatilePaths.prefix(8).joined(separator: ", ")
+        let more = volatilePaths.count > 8 ? ", …" : ""
+        return indented(
+            "not compared, because the values vary between identical runs: \(list)\(more)",
+            9
+        )
+    }
+
+    /// Returns the reason why the run ended before all cases had run; empty for a complete run.
+    private func ending(_ report: Redacted<RunReport>) -> String {
+        var text = ""
         if report.hasTimedOut {
             let unfinishedCaseCount = report.cases.count {
                 $0.verdict == .notRun && !$0.isDeclaredUnsupported
@@ -352,7 +375,6 @@ package struct TerminalReport: Sendable {
         if report.isInterrupted {
             text += "         interrupted; the report covers the cases that had finished\n"
         }
-        text += indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
         return text
     }
 }

@@ -104,13 +104,12 @@ struct ScriptedAppTests {
     /// Thirty silent seconds are in the record's time, and cost none of ours.
     @Test func `an app that waits for the bridge is late on its own clock`() async throws {
         let contract = try #require(Self.scenarios.first { $0.id == "app/start/silent-bridge" })
-        let defect = try #require(ClientDefect(rawValue: "waits-for-bridge"))
         let record = await Simulation.run(
             CasePlan(contract).subject,
             name: "silent",
             profile: Profile(),
             base: Self.base,
-            defects: [defect]
+            defects: Set(["waits-for-bridge"].compactMap(ClientDefect.init(rawValue:)))
         )
         let timeline = ClientTimeline(record, profile: Profile())
         let sendTime = try #require(timeline.registrations.first { $0.isAcknowledged }?.sendTime)

@@ -344,7 +344,7 @@ struct CaseRunnerTests {
             bench: bench,
             contracts: (0..<12).map { Self.contractWithoutState("c\($0)") }
         ).run()
-        #expect(bench.backend.webhooks.count == CaseRunner.silentCaseCountMax)
+        #expect(bench.backend.webhooks.count == CaseMemory.silentCaseCountMax)
         let given = outcome.results.filter { $0.findings.map(\.code) == [.backendGone] }
         #expect(given.count == 4)
         for result in given {
@@ -355,7 +355,7 @@ struct CaseRunnerTests {
                     + "the case was not run"
             )
         }
-        #expect(outcome.verdicts.count { $0 == .failed } == CaseRunner.silentCaseCountMax)
+        #expect(outcome.verdicts.count { $0 == .failed } == CaseMemory.silentCaseCountMax)
     }
 
     @Test func `one passing case keeps the others running`() throws {

@@ -195,7 +195,7 @@ struct ConcurrentCopiesTests {
             )
             bench.backend.isGone = true
             await play.release(
-                [CaseExecution.HeldDelivery(delivery: Self.copies(3), body: Array("{}".utf8))],
+                [HeldDelivery(delivery: Self.copies(3), body: Array("{}".utf8))],
                 alongside: []
             )
             return bench.journal("n-1")

@@ -91,7 +91,7 @@ struct DeliveriesTests {
         let arrival = try #require(bench.backend.webhooks.first)
         #expect(arrival.request.body == attempt.request.body)
         #expect(arrival.fault == AttemptFault.none)
-        #expect(made.play.bodiesByDelivery["a"] == attempt.request.body)
+        #expect(made.play.deliveries.bodies["a"] == attempt.request.body)
     }
 
     @Test("copies have the same bytes and separate connections", arguments: [2, 3, 7])
@@ -118,7 +118,10 @@ struct DeliveriesTests {
         let made = try Self.make([Self.purchase(), again])
         #expect(made.attempts("aAgain").map(\.request.body) == made.attempts().map(\.request.body))
         #expect(made.attempts("aAgain").map(\.purpose) == [.delivery(name: "aAgain", attempt: 1)])
-        #expect(made.play.bodiesByDelivery["aAgain"] == nil, "a repeat of a repeat names the first")
+        #expect(
+            made.play.deliveries.bodies["aAgain"] == nil,
+            "a repeat of a repeat names the first"
+        )
     }
 
     @Test func `a repeat is changed only where its contract edits it`() throws {
@@ -295,7 +298,7 @@ struct DeliveriesTests {
                 "n-1",
                 within: SimulationBench.within
             )
-            await play.probe(["ada"])
+            await play.requests.probe(["ada"])
             return bench.journal("n-1").compactMap { $0.response?.status }
         }
         #expect(statuses.count == reads)
@@ -478,7 +481,7 @@ struct DeliveriesTests {
                 )
                 withUnsafeCurrentTask { $0?.cancel() }
                 await play.deliver(Self.retrySchedule())
-                return play.attemptCounts["a"]
+                return play.deliveries.attemptCounts["a"]
             }
             return await work.value
         }

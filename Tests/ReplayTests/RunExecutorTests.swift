@@ -301,7 +301,7 @@ struct RunExecutorTests {
             "n-1",
             within: SimulationBench.within
         )
-        await play.probe(["ada"])
+        await play.requests.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
         #expect(look.purpose == .probe(name: "sql", user: "ada"))
         #expect(look.response?.status == status)
@@ -323,7 +323,7 @@ struct RunExecutorTests {
             "n-1",
             within: SimulationBench.within
         )
-        await play.probe(["ada"])
+        await play.requests.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
         #expect(look.outcome == .failed(.closed, "'/bin/sh' exited with status 3"))
     }

@@ -47,7 +47,7 @@ struct SettlingTests {
             bench.backend.push(to: play.namespace.id(of: "ada"))
             await bench.clock.pause(.microseconds(1))
             let start = bench.clock.now
-            let window = await play.waitForQuietBackend(
+            let window = await play.settling.waitForQuietBackend(
                 latency.map { Self.observability($0) }
             )
             return (window, bench.clock.now - start)
@@ -70,7 +70,7 @@ struct SettlingTests {
                     effects: effects,
                     state: state
                 )
-                windows.append(await play.waitForQuietBackend(observability))
+                windows.append(await play.settling.waitForQuietBackend(observability))
             }
             return windows
         }
@@ -88,7 +88,7 @@ struct SettlingTests {
             bench.backend.push(to: play.namespace.id(of: "ada"))
             await bench.clock.pause(.seconds(1))
             let start = bench.clock.now
-            await play.waitForQuietBackend(nil)
+            await play.settling.waitForQuietBackend(nil)
             return bench.clock.now - start
         }
         #expect(took == .zero)
@@ -118,7 +118,7 @@ struct SettlingTests {
                 bench.backend.push(to: other.namespace.id(of: "ada"), after: .milliseconds(delay))
             }
             await bench.clock.pause(.microseconds(1))
-            await play.waitForQuietBackend(nil)
+            await play.settling.waitForQuietBackend(nil)
             return bench.clock.now
         }
         #expect(took == .milliseconds(45))
@@ -138,7 +138,7 @@ struct SettlingTests {
             }
             await bench.clock.pause(.milliseconds(5))
             let start = bench.clock.now
-            await play.waitForQuietBackend(nil)
+            await play.settling.waitForQuietBackend(nil)
             return bench.clock.now - start
         }
         #expect(took == .seconds(2))
@@ -154,7 +154,7 @@ struct SettlingTests {
                 "n-1",
                 within: SimulationBench.within
             )
-            let settleEvidence = await play.settle(SimulationBench.observability)
+            let settleEvidence = await play.settling.settle(SimulationBench.observability)
             return (settleEvidence, bench.journal("n-1-s"))
         }
         #expect(settleEvidence == .sentinel(quietDuration: .milliseconds(15)))
@@ -172,7 +172,7 @@ struct SettlingTests {
                 within: SimulationBench.within
             )
             let observability = Self.observability(.milliseconds(5), state: false)
-            return await play.settle(observability)
+            return await play.settling.settle(observability)
         }
         #expect(settleEvidence == .window(.milliseconds(15)))
         #expect(bench.clock.now > .seconds(1), "it was looked for")
@@ -186,7 +186,7 @@ struct SettlingTests {
                 "n-1",
                 within: SimulationBench.within
             )
-            return await play.settle(Calibration.nothingObservable)
+            return await play.settling.settle(Calibration.nothingObservable)
         }
         #expect(settleEvidence == .window(.milliseconds(250)))
         #expect(bench.backend.arrivals.isEmpty)

@@ -62,7 +62,7 @@ struct WaitingTests {
             "answers before it stores: nothing comes next that it could wait for but the crash",
         "Sources/FakeServers/HTTPHost.swift":
             "closing a port waits for its callers, but not for those that are held by plan",
-        "Sources/Replay/Case/RunClock.swift": "the one clock of the runner",
+        "Sources/Replay/Case/Waiting/RunClock.swift": "the one clock of the runner",
         "Tests/ReplayTests/Simulation/SimulatedMachine.swift": "the clock of a simulated machine",
         "Tests/ReplayTests/HeartbeatTests.swift": "a clock whose time the test says",
         "Sources/AssayCLI/Commands/RecordCommand.swift": "how often a person is told how far it is",

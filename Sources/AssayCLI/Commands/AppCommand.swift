@@ -78,13 +78,7 @@ struct AppCommand: AsyncParsableCommand {
         let saveFile = try Setting.save.text(save, environment).map {
             try ReportFiles.writablePath($0)
         }
-        let processorCount = ProcessInfo.processInfo.activeProcessorCount
-        let jobs = try Setting.appJobs.number(
-            jobs,
-            or: min(32, 10 * processorCount),
-            in: 1...64,
-            environment
-        )
+        let jobs = try jobCount(environment)
         let executor = try app.executor(
             profile,
             TargetOptions.hosts(allowHost, environment),
@@ -109,17 +103,7 @@ struct AppCommand: AsyncParsableCommand {
                     + "app      \(address)\n\n"
             )
         }
-        if let pictures {
-            guard case .browser = executor else {
-                throw CommandFailure(.usage, "--pictures needs a web page: remove --scripted")
-            }
-            do throws(OutputFile.WriteError) {
-                try OutputFile.makeFolder(pictures, .umaskDefault)
-            } catch {
-                throw CommandFailure(.usage, error.description)
-            }
-            run.pictures = pictures
-        }
+        run.pictures = try picturesFolder(executor)
         let configuredRun = run
         var report = try await interruption.run {
             try await configuredRun.report(
@@ -136,6 +120,30 @@ struct AppCommand: AsyncParsableCommand {
         files.show(report, replay: ReplayCommand(replayArguments(seed)))
         if let saveFile { try RunConclusion.save(report, profile, to: saveFile) }
         throw ExitCode(report.exitCode)
+    }
+
+    private func jobCount(_ environment: [String: String]) throws -> Int {
+        let processorCount = ProcessInfo.processInfo.activeProcessorCount
+        return try Setting.appJobs.number(
+            jobs,
+            or: min(32, 10 * processorCount),
+            in: 1...64,
+            environment
+        )
+    }
+
+    /// Creates the folder of `--pictures`, and returns its path; nil without that flag.
+    private func picturesFolder(_ executor: DeviceRun.Executor) throws -> String? {
+        guard let pictures else { return nil }
+        guard case .browser = executor else {
+            throw CommandFailure(.usage, "--pictures needs a web page: remove --scripted")
+        }
+        do throws(OutputFile.WriteError) {
+            try OutputFile.makeFolder(pictures, .umaskDefault)
+        } catch {
+            throw CommandFailure(.usage, error.description)
+        }
+        return pictures
     }
 
     /// Returns the command line that repeats this run.

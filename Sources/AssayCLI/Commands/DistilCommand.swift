@@ -213,16 +213,7 @@ struct DistilCommand: AsyncParsableCommand {
                     let parts = "\(removedPartCount) part\(removedPartCount == 1 ? "" : "s")"
                     Terminal.error("\(contract.id): \(parts) removed\n")
                 }
-                if print {
-                    Terminal.output(ContractWriter.text(contract, id: contract.id))
-                    continue
-                }
-                let result = try PendingContract.write(
-                    contract,
-                    folder: out,
-                    isAccepted: accept
-                )
-                Terminal.output("\(result)\n")
+                try write(contract, to: out)
             }
         }
         guard count > 0 else {
@@ -239,6 +230,16 @@ struct DistilCommand: AsyncParsableCommand {
                     + "'assay record --start'. '--print' without a backend shows the drafts"
             )
         }
+    }
+
+    /// Prints a contract, or writes it to a folder.
+    private func write(_ contract: Contract, to folder: String) throws {
+        if print {
+            Terminal.output(ContractWriter.text(contract, id: contract.id))
+            return
+        }
+        let result = try PendingContract.write(contract, folder: folder, isAccepted: accept)
+        Terminal.output("\(result)\n")
     }
 
     /// Returns the folder for the contracts of a recording: the folder of `--out` if that flag is

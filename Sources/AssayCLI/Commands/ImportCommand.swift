@@ -70,23 +70,7 @@ struct ImportCommand: AsyncParsableCommand {
             )
         }
         let bytes = Array(data)
-        let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
-        let chosenFormat: Importer.Format
-        if let format {
-            guard let knownFormat = Importer.Format(rawValue: format) else {
-                throw CommandFailure(.usage, "--format '\(format)' is not one of \(names)")
-            }
-            chosenFormat = knownFormat
-        } else {
-            guard let guessedFormat = Importer.format(of: bytes) else {
-                throw CommandFailure(
-                    .unparsable,
-                    "\(file): line 1: error: the format is not recognized\n"
-                        + "Add --format with one of \(names)."
-                )
-            }
-            chosenFormat = guessedFormat
-        }
+        let chosenFormat = try chosenFormat(for: bytes)
         let profile = try readProfile()
         var webhooks: [Exchange.Party: String] = [:]
         for provider in Services.providers {
@@ -109,8 +93,36 @@ struct ImportCommand: AsyncParsableCommand {
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
         let exchangesWithResponses = try await exchangesWithResponses(result.exchanges)
         guard hasUnansweredRequests else { return try write(exchangesWithResponses, profile, now) }
-        // This import replaces an earlier import whose requests have no responses. The earlier file
-        // is kept until the new one is written.
+        try replaceImport(exchangesWithResponses, profile, now)
+    }
+
+    /// Returns the format of `--format`, or the format that the content has.
+    private func chosenFormat(for bytes: [UInt8]) throws -> Importer.Format {
+        let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
+        if let format {
+            guard let knownFormat = Importer.Format(rawValue: format) else {
+                throw CommandFailure(.usage, "--format '\(format)' is not one of \(names)")
+            }
+            return knownFormat
+        }
+        guard let guessedFormat = Importer.format(of: bytes) else {
+            throw CommandFailure(
+                .unparsable,
+                "\(file): line 1: error: the format is not recognized\n"
+                    + "Add --format with one of \(names)."
+            )
+        }
+        return guessedFormat
+    }
+
+    /// Writes this import in place of an earlier import whose requests have no responses.
+    ///
+    /// The earlier file is kept until the new one is written.
+    private func replaceImport(
+        _ exchangesWithResponses: [Exchange],
+        _ profile: Profile,
+        _ now: Instant
+    ) throws {
         let fileManager = FileManager.default
         let (path, backupPath) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
         try? fileManager.removeItem(atPath: backupPath)

@@ -83,23 +83,7 @@ struct RecordCommand: AsyncParsableCommand {
             atPath: dataFolder + "/data",
             withIntermediateDirectories: true
         )
-        let session: ReplaySession
-        do throws(ReplaySession.OpenError) {
-            session = try await ReplaySession(
-                profile: profile,
-                addresses: addresses,
-                folder: dataFolder,
-                base: began,
-                // The recording file has all exchanges; this journal is only for the control API.
-                journalBytesMax: 16 << 20,
-                seed: seed,
-                others: ProviderTable.all.sortedEntries.map(\.party),
-                onRefusal: Terminal.reportRefusal,
-                onStartupWait: Terminal.reportWaiting
-            )
-        } catch {
-            throw CommandFailure(ExitStatus(error.kind), error.description)
-        }
+        let session = try await openSession(profile, addresses, folder: dataFolder, began)
         interruption.onSecondSignal { session.killBackend() }
         do {
             try await record(
@@ -121,6 +105,30 @@ struct RecordCommand: AsyncParsableCommand {
         // from run to run.
         var command = try DistilCommand.parse([name] + distilArguments)
         try await command.run()
+    }
+
+    private func openSession(
+        _ profile: Profile,
+        _ addresses: [Exchange.Party: ReplaySession.Address],
+        folder: String,
+        _ began: Instant
+    ) async throws -> ReplaySession {
+        do throws(ReplaySession.OpenError) {
+            return try await ReplaySession(
+                profile: profile,
+                addresses: addresses,
+                folder: folder,
+                base: began,
+                // The recording file has all exchanges; this journal is only for the control API.
+                journalBytesMax: 16 << 20,
+                seed: seed,
+                others: ProviderTable.all.sortedEntries.map(\.party),
+                onRefusal: Terminal.reportRefusal,
+                onStartupWait: Terminal.reportWaiting
+            )
+        } catch {
+            throw CommandFailure(ExitStatus(error.kind), error.description)
+        }
     }
 
     private func record(

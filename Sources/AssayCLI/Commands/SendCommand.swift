@@ -114,16 +114,7 @@ struct SendCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let outgoingEvents = try outgoingEvents()
-        if print {
-            for outgoingEvent in outgoingEvents {
-                Terminal.output(
-                    outgoingEvent.json?.prettyText
-                        ?? String(decoding: outgoingEvent.bytes, as: UTF8.self)
-                )
-                Terminal.output("\n")
-            }
-            return
-        }
+        if print { return printBodies(outgoingEvents) }
         guard let to else { return try await sendThroughServe(outgoingEvents) }
         guard (1...1000).contains(times) else {
             throw CommandFailure(.usage, "--times takes a number from 1 to 1000")
@@ -174,6 +165,16 @@ struct SendCommand: AsyncParsableCommand {
         }
         await client.close()
         if !areAllDeliveriesAccepted { throw ExitCode(ExitStatus.failures.rawValue) }
+    }
+
+    private func printBodies(_ outgoingEvents: [OutgoingEvent]) {
+        for outgoingEvent in outgoingEvents {
+            Terminal.output(
+                outgoingEvent.json?.prettyText
+                    ?? String(decoding: outgoingEvent.bytes, as: UTF8.self)
+            )
+            Terminal.output("\n")
+        }
     }
 
     /// Sends all copies of a webhook body, and returns the outcome of each request.

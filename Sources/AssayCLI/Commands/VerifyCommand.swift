@@ -110,107 +110,116 @@ struct VerifyCommand: AsyncParsableCommand {
         try await runAfterEachChange()
     }
 
-    /// Runs the contracts, and runs them again after every change of a watched file, until Ctrl-C.
+    /// Runs the contracts once.
     ///
-    /// The exit code is that of the last run.
-    private func runAfterEachChange() async throws {
-        let interruption = Interruption()
-        // With `--rerun-failed`, the cases that had failed before this command started are repeated
-        // after every change, even when they pass in between.
-        let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
-        let lastRun = rerunFailed ? try LastRun.read(lastRunFolder) : nil
-        var hasRun = false
-        while true {
-            let watch = fileWatch()
-            let snapshotBeforeRun = watch.snapshot()
-            var commandCopy = self
-            var runEndError: any Error = ExitCode(0)
-            FileWriteFailures.reset()
-            do {
-                try await commandCopy.runOnce(interruption, lastRun)
-            } catch let failure as CommandFailure where !interruption.hasReceivedSignal {
-                // A usage error in the first run can only be fixed on the command line. In a later
-                // run it may come from a file that is being edited, so the loop continues.
-                guard hasRun || failure.status != .usage else { throw failure }
-                Terminal.message(failure.description)
-                runEndError = ExitCode(failure.status.rawValue)
-            } catch {
-                runEndError = error
-            }
-            hasRun = true
-            let snapshotAfterRun = watch.snapshot()
-            let userChanges = watch.changesByUser(snapshotBeforeRun, snapshotAfterRun)
-            var changedPaths = userChanges
-            if changedPaths.isEmpty, !interruption.hasReceivedSignal {
-                try printWaiting(
-                    watch,
-                    snapshotAfterRun,
-                    FileWatch.changes(snapshotBeforeRun, snapshotAfterRun)
-                )
-                changedPaths = try await interruption.run {
-                    await watch.waitForChanges(from: snapshotAfterRun)
-                }
-            }
-            if interruption.hasReceivedSignal { throw runEndError }
-            let moreText = changedPaths.count > 1 ? " and \(changedPaths.count - 1) more" : ""
-            Terminal.error("\nchanged: \(changedPaths[0].printable)\(moreText)\n\n")
-        }
-    }
-
-    private func printWaiting(
-        _ watch: FileWatch,
-        _ watchedFiles: FileWatch.Snapshot,
-        _ skippedContracts: [String]
-    ) throws {
-        guard !watchedFiles.isEmpty else {
-            throw CommandFailure(
-                .usage,
-                "--watch finds no file to watch: give --start, a profile, or contract files"
-            )
-        }
-        if let first = skippedContracts.first {
-            let moreText =
-                skippedContracts.count > 1 ? " and \(skippedContracts.count - 1) more" : ""
-            Terminal.error(
-                "\nignored a change, which the backend may have made: \(first.printable)\(moreText)\n"
-            )
-        }
-        let limitNote =
-            watchedFiles.count >= FileWatch.fileCountMax ? " (the limit; more files exist)" : ""
-        let count = "\(watchedFiles.count) file\(watchedFiles.count == 1 ? "" : "s")"
-        Terminal.error("\nwatching \(count)\(limitNote); press Ctrl-C to end\n")
-    }
-
-    private func fileWatch() -> FileWatch {
-        let profile = try? target.resolvedProfile()
-        let path = TargetOptions.path(target.profile)
-        let contracts = paths.isEmpty ? selection.contractsFolders : paths
-        let start = profile?.start
-        // A profile that cannot be parsed at this moment is still watched.
-        let editedPaths =
-            [path, path.map(DotEnv.path), profile?.knownFailuresPath].compactMap(\.self)
-        let outputPaths =
-            [baseline, Setting.save.text(save), Setting.found.text(found) ?? "assay-found"]
-            .compactMap(\.self) + ReportFiles.paths(Setting.report.texts(reports.report))
-        return FileWatch(
-            editedPaths: editedPaths + contracts,
-            backend: start.map { $0.folder ?? "." },
-            outputPaths: outputPaths
-        )
-    }
-
-    private mutating func runOnce(_ interruption: Interruption, _ known: LastRun?) async throws {
+    /// - Parameters:
+    ///   - interruption: Ends the run at Ctrl-C.
+    ///   - known: The last run whose failed cases are repeated; nil to read it if the command
+    ///     repeats failed cases.
+    /// - Throws: The exit code of the run, or the failure that prevented it.
+    mutating func runOnce(_ interruption: Interruption, _ known: LastRun?) async throws {
         let environment = Setting.environment
         let control = keep ? try target.extractControlAddress() : nil
         let profile = try target.resolvedProfile()
-        let library = try selection.contractLibrary(paths: paths)
-        for error in library.errors { Terminal.error("\(error)\n\n") }
-        let headings = library.headings
-        if headings.isEmpty, !library.errors.isEmpty {
-            throw CommandFailure(.unparsable, "no contract could be read")
-        }
+        let library = try readableLibrary()
         let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
         let lastRun = try known ?? (rerunFailed ? LastRun.read(lastRunFolder) : nil)
+        let selectedCases = try selectedCases(of: library, lastRun, environment)
+        let (timeText, timeMax) = try timeLimit(environment)
+        let files = try reports.files(keepsExistingFiles: dryRun)
+        try checkJournalSize()
+        let jobs = try jobCount(environment)
+        let baselineFile = try baseline.map { try ReportFiles.writablePath($0) }
+        // The file of `--baseline` is read before the run, because entries for cases outside this
+        // run are kept.
+        let earlierKnownFailures = try ReportOptions.knownFailures(
+            at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
+        )
+        let saveFile = try Setting.save.text(save, environment).map {
+            try ReportFiles.writablePath($0)
+        }
+        let run = try suiteRun(
+            profile,
+            library,
+            selectedCases,
+            jobs: jobs,
+            seed: Setting.seed.text(seed, environment) ?? lastRun?.seed ?? SuiteRun.nonce(),
+            timeMax: timeMax,
+            saveFile: saveFile
+        )
+        let isStrict = try isStrict(environment)
+        if dryRun {
+            printDryRun(run)
+            return try checkLibraryErrors(library)
+        }
+        let conclusion = RunConclusion(
+            profile: profile,
+            profilePath: TargetOptions.path(target.profile),
+            contractRerunArguments: ["verify"] + target.replayArguments,
+            files: files,
+            replay: ReplayCommand(replayArguments(seed: run.seed, isStrict: isStrict)),
+            isVerbose: reports.verbose,
+            isStrict: isStrict,
+            saveFile: saveFile,
+            baselineFile: baselineFile,
+            earlierKnownFailures: earlierKnownFailures,
+            writesGoldenUpdates: update,
+            found: Setting.found.text(found, environment) ?? "assay-found",
+            lastRunFolder: environment["CI", default: ""].isEmpty ? lastRunFolder : nil,
+            lastRun: lastRun
+        )
+        let sessionKeeper = control.map {
+            SessionKeeper(profile, at: $0, allowedHosts: target.hosts)
+        }
+        let outcome = try await execute(
+            run,
+            conclusion,
+            sessionKeeper,
+            interruption,
+            timeText: timeText,
+            isQuiet: files.usesStandardOutput
+        )
+        if outcome.exitCode == 0 || outcome.exitCode == 5 { try checkLibraryErrors(library) }
+        throw ExitCode(outcome.exitCode)
+    }
+
+    /// Returns the contracts, and prints the errors in contract files.
+    private func readableLibrary() throws -> ContractLibrary {
+        let library = try selection.contractLibrary(paths: paths)
+        for error in library.errors { Terminal.error("\(error)\n\n") }
+        if library.headings.isEmpty, !library.errors.isEmpty {
+            throw CommandFailure(.unparsable, "no contract could be read")
+        }
+        return library
+    }
+
+    private func checkJournalSize() throws {
+        guard (1...4096).contains(journal) else {
+            throw CommandFailure(.usage, "--journal takes 1 to 4096 MiB")
+        }
+    }
+
+    private func jobCount(_ environment: [String: String]) throws -> Int {
+        FileDescriptors.affordableJobCount(
+            try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
+        )
+    }
+
+    /// The cases of a run, and the selection and the shard that chose them.
+    private struct SelectedCases {
+        let contracts: [Contract]
+        /// The cases of all shards together.
+        let allContracts: [Contract]
+        let shard: Shard?
+        let selection: Selection
+    }
+
+    private func selectedCases(
+        of library: ContractLibrary,
+        _ lastRun: LastRun?,
+        _ environment: [String: String]
+    ) throws -> SelectedCases {
+        let headings = library.headings
         let selection =
             try lastRun.map { try failed($0, among: headings) }
             ?? selection.selection(defaultLevel: .should)
@@ -223,6 +232,17 @@ struct VerifyCommand: AsyncParsableCommand {
                 "--shard \(shard?.description ?? "") contains no case"
             )
         }
+        return SelectedCases(
+            contracts: contracts,
+            allContracts: allContracts,
+            shard: shard,
+            selection: selection
+        )
+    }
+
+    private func timeLimit(_ environment: [String: String]) throws -> (
+        text: String, timeMax: Duration
+    ) {
         let givenMaxTime = Setting.maxTime.given(maxTime, environment)
         let timeText = givenMaxTime?.text ?? "15m"
         guard let timeMax = Duration(contractText: timeText), timeMax > .zero else {
@@ -231,49 +251,11 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\(givenMaxTime?.name ?? "") '\(timeText)' is not a duration such as 90s or 15m"
             )
         }
-        let files = try reports.files(keepsExistingFiles: dryRun)
-        guard (1...4096).contains(journal) else {
-            throw CommandFailure(.usage, "--journal takes 1 to 4096 MiB")
-        }
-        let jobs = FileDescriptors.affordableJobCount(
-            try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
-        )
-        let baselineFile = try baseline.map { try ReportFiles.writablePath($0) }
-        // The file of `--baseline` is read before the run, because entries for cases outside this
-        // run are kept.
-        let earlierKnownFailures = try ReportOptions.knownFailures(
-            at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
-        )
-        let saveFile = try Setting.save.text(save, environment).map {
-            try ReportFiles.writablePath($0)
-        }
-        var run = SuiteRun(
-            profile: profile,
-            addresses: try target.addresses(for: profile),
-            contracts: contracts,
-            suite: SuiteRun.digest(of: library, allContracts),
-            seed: Setting.seed.text(seed, environment) ?? lastRun?.seed ?? SuiteRun.nonce(),
-            jobs: jobs,
-            knownFailures: try reports.knownFailures(
-                or: profile.knownFailuresPath,
-                among: headings
-            ),
-            journalBytesMax: journal << 20
-        )
-        run.backendCountMax = try TargetOptions.backendCountMax(profile, backends, jobs: jobs)
-        run.coversWholeSuite =
-            paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
-            && (selection.level ?? .should) >= .should && library.errors.isEmpty
-        run.shard = shard
-        run.keepsEvidence = saveFile != nil || update
-        if !dryRun {
-            run.savedRunFile = try saveFile.map { try SavedRunFile($0, profile: profile) }
-        }
-        run.isWanted = { selection.includes($0.heading) }
-        run.timeMax = timeMax
-        run.stopsAtFirstFailure = failFast
-        let progress = RunProgress()
-        let isQuiet = files.usesStandardOutput
+        return (timeText, timeMax)
+    }
+
+    /// Returns whether expired known failures are errors.
+    private func isStrict(_ environment: [String: String]) throws -> Bool {
         let expiredSetting = Setting.expired.given(expired, environment)
         let strictness = expiredSetting?.text ?? "warn"
         guard ["warn", "error"].contains(strictness) else {
@@ -282,30 +264,59 @@ struct VerifyCommand: AsyncParsableCommand {
                 "\(expiredSetting?.name ?? "") '\(strictness)' is neither warn nor error"
             )
         }
-        if dryRun {
-            printDryRun(run)
-            return try checkLibraryErrors(library)
-        }
-        let conclusion = RunConclusion(
+        return strictness == "error"
+    }
+
+    private func suiteRun(
+        _ profile: Profile,
+        _ library: ContractLibrary,
+        _ selectedCases: SelectedCases,
+        jobs: Int,
+        seed: String,
+        timeMax: Duration,
+        saveFile: String?
+    ) throws -> SuiteRun {
+        let selection = selectedCases.selection
+        var run = SuiteRun(
             profile: profile,
-            profilePath: TargetOptions.path(target.profile),
-            contractRerunArguments: ["verify"] + target.replayArguments,
-            files: files,
-            replay: ReplayCommand(replayArguments(seed: run.seed, isStrict: strictness == "error")),
-            isVerbose: reports.verbose,
-            isStrict: strictness == "error",
-            saveFile: saveFile,
-            baselineFile: baselineFile,
-            earlierKnownFailures: earlierKnownFailures,
-            writesGoldenUpdates: update,
-            found: Setting.found.text(found, environment) ?? "assay-found",
-            lastRunFolder: environment["CI", default: ""].isEmpty ? lastRunFolder : nil,
-            lastRun: lastRun
+            addresses: try target.addresses(for: profile),
+            contracts: selectedCases.contracts,
+            suite: SuiteRun.digest(of: library, selectedCases.allContracts),
+            seed: seed,
+            jobs: jobs,
+            knownFailures: try reports.knownFailures(
+                or: profile.knownFailuresPath,
+                among: library.headings
+            ),
+            journalBytesMax: journal << 20
         )
-        let sessionKeeper = control.map {
-            SessionKeeper(profile, at: $0, allowedHosts: target.hosts)
+        run.backendCountMax = try TargetOptions.backendCountMax(profile, backends, jobs: jobs)
+        run.coversWholeSuite =
+            paths.isEmpty && selection.only.isEmpty && selection.skip.isEmpty
+            && (selection.level ?? .should) >= .should && library.errors.isEmpty
+        run.shard = selectedCases.shard
+        run.keepsEvidence = saveFile != nil || update
+        if !dryRun {
+            run.savedRunFile = try saveFile.map { try SavedRunFile($0, profile: profile) }
         }
+        run.isWanted = { selection.includes($0.heading) }
+        run.timeMax = timeMax
+        run.stopsAtFirstFailure = failFast
+        return run
+    }
+
+    /// Runs the suite and finishes the run; with `--keep`, the backend and the fakes then keep
+    /// running until the user ends them.
+    private func execute(
+        _ run: SuiteRun,
+        _ conclusion: RunConclusion,
+        _ sessionKeeper: SessionKeeper?,
+        _ interruption: Interruption,
+        timeText: String,
+        isQuiet: Bool
+    ) async throws -> RunReport {
         let finishedReport = Locked<RunReport?>(nil)
+        var run = run
         if let sessionKeeper {
             run.workBeforeClosing = { report in
                 let outcome = try conclusion.finishRun(report)
@@ -314,15 +325,16 @@ struct VerifyCommand: AsyncParsableCommand {
             }
         }
         let suite = run
+        let progress = RunProgress()
         let report = try await interruption.run {
             try await suite.run(progress: progress, interruption: interruption) { session in
                 try await sessionKeeper?.open(session)
                 guard !isQuiet else { return }
                 let fakeAddresses = session.servers.map { "\($0.party) \($0.baseURL)" }
+                let count = suite.contracts.count
                 Terminal.error(
-                    "assay \(assayVersion) · \(contracts.count) case"
-                        + "\(contracts.count == 1 ? "" : "s") · seed \(suite.seed) · "
-                        + "at most \(timeText)\n"
+                    "assay \(assayVersion) · \(count) case\(count == 1 ? "" : "s")"
+                        + " · seed \(suite.seed) · at most \(timeText)\n"
                 )
                 Terminal.error("fakes    \(fakeAddresses.joined(separator: "  "))\n")
                 Terminal.error("backend  \(session.backend.target)\n")
@@ -331,9 +343,7 @@ struct VerifyCommand: AsyncParsableCommand {
             }
         }
         await sessionKeeper?.close()
-        let outcome = try finishedReport.withLock { $0 } ?? conclusion.finishRun(report)
-        if outcome.exitCode == 0 || outcome.exitCode == 5 { try checkLibraryErrors(library) }
-        throw ExitCode(outcome.exitCode)
+        return try finishedReport.withLock { $0 } ?? conclusion.finishRun(report)
     }
 
     /// Checks that all contracts could be read.

@@ -200,12 +200,7 @@ struct ExploreCommand: AsyncParsableCommand {
     }
 
     private func exploreHistories(_ given: Setup) async throws {
-        guard !appOptions.hasAnyOption else {
-            throw CommandFailure(
-                .usage,
-                "--url, --scripted, --defect and --browser apply only to an app: add --app"
-            )
-        }
+        try checkNoAppOption()
         let (profile, environment) = (given.profile, given.environment)
         let capabilities = Capabilities(of: profile)
         let selection = try HistorySelection(only)
@@ -260,6 +255,15 @@ struct ExploreCommand: AsyncParsableCommand {
             Terminal.output(coverage ? text.fullText : text.summary)
         }
         throw Self.exitCode(outcome, isCorpusSaved: isCorpusSaved)
+    }
+
+    private func checkNoAppOption() throws {
+        guard !appOptions.hasAnyOption else {
+            throw CommandFailure(
+                .usage,
+                "--url, --scripted, --defect and --browser apply only to an app: add --app"
+            )
+        }
     }
 
     /// Returns the exit code of a campaign.

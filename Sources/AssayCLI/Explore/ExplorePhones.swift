@@ -21,7 +21,6 @@ extension ExploreCommand {
         let loadedCorpus = try loadedCorpus(environment)
         let failuresFolder = loadedCorpus.failuresFolder
         let setup = givenSetup.savingFailingContracts(to: failuresFolder)
-        let options = setup.options
         let histories = setup.shardShare(of: loadedCorpus.contents.phoneHistories)
         let progressPrinter = ExploreProgress(
             loadedCorpus.corpus,
@@ -34,10 +33,45 @@ extension ExploreCommand {
             )
         }
         setup.beginSavedRun(executor.target)
-        let deviceRun = DeviceRun(profile: profile, seed: setup.seed)
         let interruption = Interruption()
+        let result = try await campaignResult(
+            setup,
+            executor,
+            histories,
+            interruption,
+            onEvent: progressPrinter.report
+        )
+        await setup.savedRunFile?.end()
+        progressPrinter.clearProgressLine()
+        let commandWords = replayArguments(setup)
+        let isCorpusSaved = progressPrinter.saveToCorpus(result.outcome)
+        let outcome = try finishRun(
+            result,
+            setup,
+            failuresFolder,
+            contractRerunArguments: ["app"] + commandWords,
+            rerunning: ["explore", "--app"] + commandWords,
+            isInterrupted: interruption.hasReceivedSignal
+        )
+        if !setup.files.usesStandardOutput {
+            let text = PhoneCoverageText(result.outcome)
+            Terminal.output(coverage ? text.fullText : text.summary)
+        }
+        throw Self.exitCode(outcome, isCorpusSaved: isCorpusSaved)
+    }
+
+    /// Opens the app and runs the campaign.
+    private func campaignResult(
+        _ setup: Setup,
+        _ executor: DeviceRun.Executor,
+        _ histories: [PhoneHistory],
+        _ interruption: Interruption,
+        onEvent: @escaping @Sendable (Campaign.Event) -> Void
+    ) async throws -> ExploreRun.Result {
+        let (profile, options) = (setup.profile, setup.options)
         let began = SuiteRun.now()
         let start = ContinuousClock().now
+        let deviceRun = DeviceRun(profile: profile, seed: setup.seed)
         let campaignRun = try await interruption.run {
             try await deviceRun.runWithApp(
                 executor,
@@ -59,36 +93,19 @@ extension ExploreCommand {
                         clock: clock,
                         report: { event in
                             setup.save(event)
-                            progressPrinter.report(event)
+                            onEvent(event)
                         }
                     ).run()
                 }
             )
         }
-        await setup.savedRunFile?.end()
-        progressPrinter.clearProgressLine()
-        let result = ExploreRun.Result(
+        return ExploreRun.Result(
             outcome: campaignRun.value,
             target: executor.target,
             began: began,
             seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
             notes: campaignRun.notes
         )
-        let commandWords = replayArguments(setup)
-        let isCorpusSaved = progressPrinter.saveToCorpus(result.outcome)
-        let outcome = try finishRun(
-            result,
-            setup,
-            failuresFolder,
-            contractRerunArguments: ["app"] + commandWords,
-            rerunning: ["explore", "--app"] + commandWords,
-            isInterrupted: interruption.hasReceivedSignal
-        )
-        if !setup.files.usesStandardOutput {
-            let text = PhoneCoverageText(result.outcome)
-            Terminal.output(coverage ? text.fullText : text.summary)
-        }
-        throw Self.exitCode(outcome, isCorpusSaved: isCorpusSaved)
     }
 
     private func replayArguments(_ setup: Setup) -> [String] {

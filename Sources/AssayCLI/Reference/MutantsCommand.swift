@@ -60,10 +60,11 @@ struct MutantsCommand: AsyncParsableCommand {
         /// A defect of the built-in app. The app runs with a correct backend and all fakes.
         case liveApp(ClientDefect)
 
-        static let all: [Mutant] =
+        static let all =
             Defect.allCases.map(Self.backend) + AccountApp.Defect.allCases.map(Self.accounts)
             + ClientDefect.allCases.map(Self.app)
-            + ClientDefect.defectsToRunWithBackend.map(Self.liveApp)
+            + ["failure-counts", "write-unconfirmed", "never-unlocks"]
+            .compactMap(ClientDefect.init(rawValue:)).map(Self.liveApp)
 
         var name: String {
             switch self {

@@ -21,6 +21,7 @@ enum ReferenceProfile {
         setsClock: Bool = false
     ) -> Profile {
         var profile = Profile()
+        addRoutes(to: &profile)
         let commandFlags =
             defects.map { " --defect \($0)" }.joined()
             + (style == .body ? "" : " --style \(style.rawValue)")
@@ -31,6 +32,27 @@ enum ReferenceProfile {
         )
         profile.secrets[.revenueCatSigning] = Secret("whsec_assay")
         profile.secrets[.purchaselySigning] = Secret("purchasely-assay")
+        if setsClock {
+            profile.clock = .request(
+                Profile.Endpoint(method: "POST", path: "/test/clock", body: ["ahead": "{{ahead}}"])
+            )
+        }
+        switch style {
+        // With this style, the backend takes the state from the event. It neither reads the state
+        // from RevenueCat's REST API nor compares the two.
+        case .body: profile.unsupportedFeatures.formUnion([.readsSubscriberOnEvent, .reconcile])
+        case .sync:
+            profile.endpoints["reconcile"] = Profile.Endpoint(
+                method: "POST",
+                path: "/admin/reconcile"
+            )
+        }
+        profile.probes = probes
+        return profile
+    }
+
+    /// Adds the routes of the reference backend that do not depend on its options.
+    private static func addRoutes(to profile: inout Profile) {
         profile.endpoints["purchasely-webhook"] = Profile.Endpoint(
             method: "POST",
             path: "/api/webhooks/purchasely"
@@ -56,22 +78,11 @@ enum ReferenceProfile {
             breakAction: .request(Profile.Endpoint(method: "POST", path: "/test/fault")),
             repairAction: .request(Profile.Endpoint(method: "DELETE", path: "/test/fault"))
         )
-        if setsClock {
-            profile.clock = .request(
-                Profile.Endpoint(method: "POST", path: "/test/clock", body: ["ahead": "{{ahead}}"])
-            )
-        }
-        switch style {
-        // With this style, the backend takes the state from the event. It neither reads the state
-        // from RevenueCat's REST API nor compares the two.
-        case .body: profile.unsupportedFeatures.formUnion([.readsSubscriberOnEvent, .reconcile])
-        case .sync:
-            profile.endpoints["reconcile"] = Profile.Endpoint(
-                method: "POST",
-                path: "/admin/reconcile"
-            )
-        }
-        profile.probes = [
+    }
+
+    /// The test routes of the reference backend that show its state.
+    private static var probes: [Profile.Probe] {
+        [
             Profile.Probe(
                 name: "user",
                 source: .get("/test/users/{{id}}"),
@@ -94,9 +105,7 @@ enum ReferenceProfile {
                 ignoredPointers: []
             ),
         ]
-        return profile
     }
-
     /// The path of this program.
     private static var executable: String {
         Bundle.main.executablePath ?? CommandLine.arguments[0]

@@ -138,12 +138,7 @@ struct DeviceRun: Sendable {
             }
             return (value, [])
         case .browser(let url, let executable, let allowedHosts):
-            let chromium: Chromium
-            do throws(Chromium.StartError) {
-                chromium = try await Chromium(executable)
-            } catch {
-                throw CommandFailure(.unreachable, error.description)
-            }
+            let chromium = try await Self.startBrowser(executable)
             defer { chromium.end() }
             onOpen(chromium)
             let configuration = BrowserScenario.Configuration(
@@ -157,14 +152,7 @@ struct DeviceRun: Sendable {
             )
             let loadMonitor = Task { await configuration.monitorLoad() }
             defer { loadMonitor.cancel() }
-            var notes: [String] = []
-            switch await AppPreflight.inspectApp(configuration) {
-            case .unreachable(let text):
-                throw CommandFailure(.unreachable, "cannot open the app: \(text)")
-            case .profile(let problems):
-                throw CommandFailure(.usage, problems.joined(separator: "\n       "))
-            case .ready(let preflightNotes): notes = preflightNotes
-            }
+            var notes = try await Self.preflightNotes(configuration)
             let pictures = pictures
             let value = await body { plan, name, judging in
                 await BrowserScenario.run(
@@ -182,6 +170,27 @@ struct DeviceRun: Sendable {
                     + "to allow it, add --allow-host \($0)"
             }
             return (value, notes)
+        }
+    }
+
+    private static func startBrowser(_ executable: String) async throws -> Chromium {
+        do throws(Chromium.StartError) {
+            return try await Chromium(executable)
+        } catch {
+            throw CommandFailure(.unreachable, error.description)
+        }
+    }
+
+    /// Opens the app once, and returns notes about it for the report.
+    private static func preflightNotes(
+        _ configuration: BrowserScenario.Configuration
+    ) async throws -> [String] {
+        switch await AppPreflight.inspectApp(configuration) {
+        case .unreachable(let text):
+            throw CommandFailure(.unreachable, "cannot open the app: \(text)")
+        case .profile(let problems):
+            throw CommandFailure(.usage, problems.joined(separator: "\n       "))
+        case .ready(let preflightNotes): return preflightNotes
         }
     }
 

@@ -69,9 +69,8 @@ struct SuiteRun: Sendable {
         }
         let additionalSessions = Locked<[ReplaySession]>([])
         interruption?.onSecondSignal {
-            session.killBackend()
-            for additionalSession in additionalSessions.withLock({ $0 }) {
-                additionalSession.killBackend()
+            for session in [session] + additionalSessions.withLock({ $0 }) {
+                session.killBackend()
             }
         }
         do {
@@ -80,49 +79,14 @@ struct SuiteRun: Sendable {
             await session.close()
             throw error
         }
-        var generator = SeededGenerator(seed: 0, text: seed)
-        var options = SuiteRunOptions(
-            seed: generator.next(),
-            jobs: jobs,
-            nonce: Self.nonce(),
-            knownFailures: knownFailures
-        )
-        options.keepsEvidence = keepsEvidence
-        options.isWanted = isWanted
-        options.checksBackendFirst = checksBackendFirst
-        options.detectsRaces = detectsRaces
-        let skipReasons = Locked<[String]>([])
-        let additionalSessionFailures = Locked<[String]>([])
+        let options = suiteOptions()
+        let plannedReport = emptyReport(session.backend.target, began)
+        let notedEvents = Locked(NotedEvents())
         let failed = FirstFailureStop()
-        let runner = SuiteRunner(
-            executor: session.executor,
-            additionalInstanceMax: backendCountMax - 1,
-            openInstance: { number in
-                let folder = folder + "/beside-\(number + 1)"
-                let additionalSession = try await self.session(
-                    in: folder,
-                    [:],
-                    base,
-                    alongside: session
-                )
-                additionalSessions.withLock { $0.append(additionalSession) }
-                return additionalSession.executor
-            },
-            options: options
-        ) { event in
-            switch event {
-            case .stopped(let reasons): skipReasons.withLock { $0 = reasons }
-            case .instanceFailed(let reason):
-                additionalSessionFailures.withLock { $0.append(reason) }
-            case .planned(let ids):
-                savedRunFile?.begin(emptyReport(session.backend.target, began), planned: ids)
-            case .finished(let result, _, _):
-                savedRunFile?.add(result)
-                if stopsAtFirstFailure, [.failed, .unexpectedPass].contains(result.verdict) {
-                    failed.end()
-                }
-            case .calibrated, .started, .backendRestarted: break
-            }
+        let runner = runner(options, session, additionalSessions, folder: folder, base) { event in
+            notedEvents.withLock { $0.note(event) }
+            save(event, plannedReport)
+            if stopsAtFirstFailure, event.isFailure { failed.end() }
             progress.report(event)
         }
         let clock = ContinuousClock()
@@ -134,20 +98,9 @@ struct SuiteRun: Sendable {
         let seconds = Double((clock.now - start).milliseconds) / 1000
         let sessions = [session] + additionalSessions.withLock { $0 }
         var notes = notes(about: sessions, options.nonce)
-        if let reason = additionalSessionFailures.withLock({ $0.first }) {
-            notes.append(
-                "no other backend instance could be started, so cases waited for each other: "
-                    + (reason.split(separator: "\n").first.map(String.init) ?? reason)
-            )
-        }
-        let responseWaitTimes = sessions.map { session in
-            session.fakes.journal.read { $0.totalResponseWaitTime(of: .backend) }
-        }
-        await withTaskGroup(of: Void.self) { group in
-            for additionalSession in sessions.dropFirst() {
-                group.addTask { await additionalSession.close() }
-            }
-        }
+        notes += notedEvents.withLock { $0.instanceNote }
+        let backendSeconds = Self.backendSeconds(sessions)
+        await Self.close(sessions.dropFirst())
         if workBeforeClosing == nil { await session.close() }
         progress.clearProgressLine()
         var report = emptyReport(session.backend.target, began)
@@ -156,21 +109,116 @@ struct SuiteRun: Sendable {
         report.isInterrupted = Task.isCancelled || interruption?.hasReceivedSignal == true
         report.notes = notes
         report.backendCount = sessions.count
-        if !responseWaitTimes.contains(nil) {
-            let totalResponseWaitTime = responseWaitTimes.compactMap(\.self).reduce(.zero, +)
-            report.backendSeconds = Double(totalResponseWaitTime.milliseconds) / 1000
-        }
-        report.skipReasons = skipReasons.withLock { $0 }
+        report.backendSeconds = backendSeconds
+        report.skipReasons = notedEvents.withLock { $0.skipReasons }
         report.hasTimedOut = hasTimedOut && !report.isInterrupted
-        guard let workBeforeClosing else { return report }
+        if let workBeforeClosing {
+            try await close(session, after: { try await workBeforeClosing(report) })
+        }
+        return report
+    }
+
+    /// The events of a suite that the report mentions.
+    private struct NotedEvents {
+        private(set) var skipReasons: [String] = []
+        private var instanceFailures: [String] = []
+
+        mutating func note(_ event: SuiteEvent) {
+            switch event {
+            case .stopped(let reasons): skipReasons = reasons
+            case .instanceFailed(let reason): instanceFailures.append(reason)
+            case .planned, .finished, .calibrated, .started, .backendRestarted: break
+            }
+        }
+
+        /// A note about an additional instance that could not be started; empty without one.
+        var instanceNote: [String] {
+            guard let reason = instanceFailures.first else { return [] }
+            return [
+                "no other backend instance could be started, so cases waited for each other: "
+                    + (reason.split(separator: "\n").first.map(String.init) ?? reason)
+            ]
+        }
+    }
+
+    /// Adds an event to the file of `--save`.
+    private func save(_ event: SuiteEvent, _ emptyReport: RunReport) {
+        switch event {
+        case .planned(let ids): savedRunFile?.begin(emptyReport, planned: ids)
+        case .finished(let result, _, _): savedRunFile?.add(result)
+        case .stopped, .instanceFailed, .calibrated, .started, .backendRestarted: break
+        }
+    }
+
+    /// Returns the runner of the suite, which opens additional sessions when it needs them.
+    private func runner(
+        _ options: SuiteRunOptions,
+        _ session: ReplaySession,
+        _ additionalSessions: Locked<[ReplaySession]>,
+        folder: String,
+        _ base: Instant,
+        report: @escaping @Sendable (SuiteEvent) -> Void
+    ) -> SuiteRunner {
+        SuiteRunner(
+            executor: session.executor,
+            additionalInstanceMax: backendCountMax - 1,
+            openInstance: { number in
+                let additionalSession = try await self.session(
+                    in: folder + "/beside-\(number + 1)",
+                    [:],
+                    base,
+                    alongside: session
+                )
+                additionalSessions.withLock { $0.append(additionalSession) }
+                return additionalSession.executor
+            },
+            options: options,
+            report: report
+        )
+    }
+
+    /// Closes a session after some work, even if the work fails.
+    private func close(_ session: ReplaySession, after work: () async throws -> Void) async throws {
         do {
-            try await workBeforeClosing(report)
+            try await work()
         } catch {
             await session.close()
             throw error
         }
         await session.close()
-        return report
+    }
+
+    /// Closes sessions concurrently.
+    private static func close(_ sessions: ArraySlice<ReplaySession>) async {
+        await withTaskGroup(of: Void.self) { group in
+            for session in sessions { group.addTask { await session.close() } }
+        }
+    }
+
+    private func suiteOptions() -> SuiteRunOptions {
+        var generator = SeededGenerator(seed: 0, text: seed)
+        var options = SuiteRunOptions(
+            seed: generator.next(),
+            jobs: jobs,
+            nonce: Self.nonce(),
+            knownFailures: knownFailures
+        )
+        options.keepsEvidence = keepsEvidence
+        options.isWanted = isWanted
+        options.checksBackendFirst = checksBackendFirst
+        options.detectsRaces = detectsRaces
+        return options
+    }
+
+    /// Returns the total time in which the backends were handling requests, in seconds; nil when a
+    /// journal does not contain all requests.
+    private static func backendSeconds(_ sessions: [ReplaySession]) -> Double? {
+        let responseWaitTimes = sessions.map { session in
+            session.fakes.journal.read { $0.totalResponseWaitTime(of: .backend) }
+        }
+        guard !responseWaitTimes.contains(nil) else { return nil }
+        let totalResponseWaitTime = responseWaitTimes.compactMap(\.self).reduce(.zero, +)
+        return Double(totalResponseWaitTime.milliseconds) / 1000
     }
 
     /// Returns the report of this run before its first case.
@@ -384,5 +432,13 @@ extension WorkFolder {
         } catch {
             throw CommandFailure(.usage, error.description)
         }
+    }
+}
+
+extension SuiteEvent {
+    /// Whether the event is the failure of a case.
+    fileprivate var isFailure: Bool {
+        guard case .finished(let result, _, _) = self else { return false }
+        return [.failed, .unexpectedPass].contains(result.verdict)
     }
 }

@@ -37,46 +37,34 @@ extension HistoryGenerator {
                 // a delayed event.
                 capabilities.canReadState || !fault.changesDeliveryOrder
             else { continue }
-            history.placedFaults.append(
-                CustomerHistory.PlacedFault(
-                    operation: stepEvent.step,
-                    event: stepEvent.index,
-                    fault
-                )
-            )
-            // A second fault delivers the same event again, so that the two deliveries have
-            // different bytes.
-            if fault == .reorderedKeys, isFaultEnabled(.redelivery(after: 1)) {
+            history.placedFaults.append(stepEvent.placed(fault))
+            if let redelivery = redelivery(showing: fault, ofEventAt: index, events) {
                 hasRedelivery = true
-                let redeliveryFault = HistoryFault.redelivery(after: 1)
-                history.placedFaults.append(
-                    CustomerHistory.PlacedFault(
-                        operation: stepEvent.step,
-                        event: stepEvent.index,
-                        redeliveryFault
-                    )
-                )
-            }
-            // A second delivery of an earlier event shows whether the backend lost state in the
-            // restart.
-            if case .restart = fault, isFaultEnabled(.redelivery(after: 1)),
-                let earlierIndex = Self.latestEventIndex(before: index, events)
-            {
-                hasRedelivery = true
-                let redeliveryFault = HistoryFault.redelivery(after: index - earlierIndex)
-                let before = events[earlierIndex]
-                history.placedFaults.append(
-                    CustomerHistory.PlacedFault(
-                        operation: before.step,
-                        event: before.index,
-                        redeliveryFault
-                    )
-                )
+                history.placedFaults.append(redelivery)
             }
         }
         let isBaselineWanted = occursOncePer(mayRestart ? 2 : 4, &random) || hasRedelivery
         history.hasBaseline =
             !capabilities.canReadState || !history.placedFaults.isEmpty && isBaselineWanted
+    }
+
+    /// Returns the redelivery of an event that shows the effect of a fault; nil for a fault that
+    /// needs no redelivery.
+    private func redelivery(
+        showing fault: HistoryFault,
+        ofEventAt index: Int,
+        _ events: [HistoryModel.StepEvent]
+    ) -> CustomerHistory.PlacedFault? {
+        guard isFaultEnabled(.redelivery(after: 1)) else { return nil }
+        // A second fault delivers the same event again, so that the two deliveries have different
+        // bytes.
+        if fault == .reorderedKeys { return events[index].placed(.redelivery(after: 1)) }
+        // A second delivery of an earlier event shows whether the backend lost state in the
+        // restart.
+        guard case .restart = fault,
+            let earlierIndex = Self.latestEventIndex(before: index, events)
+        else { return nil }
+        return events[earlierIndex].placed(.redelivery(after: index - earlierIndex))
     }
 
     /// Returns the index of an earlier event whose users have no later event up to and including
@@ -171,6 +159,11 @@ extension HistoryGenerator {
 }
 
 extension HistoryModel.StepEvent {
+    /// Returns a fault in the delivery of this event.
+    fileprivate func placed(_ fault: HistoryFault) -> CustomerHistory.PlacedFault {
+        CustomerHistory.PlacedFault(operation: step, event: index, fault)
+    }
+
     /// Whether a backend that sends push notifications usually sends one for this event.
     fileprivate var usuallyCausesPush: Bool {
         message.event?.type.facts?.effect == .paysPeriod && !message.isSandbox

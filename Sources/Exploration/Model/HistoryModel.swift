@@ -44,9 +44,8 @@ package struct HistoryModel: Sendable {
 
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 
-    private var store: RevenueCatState
+    private(set) var stores = SimulatedStores()
     private(set) var plans = PurchaselyModel()
-    private(set) var purchaseFacts = PurchaseFacts()
     private(set) var accounts = HistoryAccounts()
     private(set) var userNames = UserIDTracker()
     /// The names of the users that the app registers before the first operation.
@@ -59,14 +58,7 @@ package struct HistoryModel: Sendable {
     /// The time of each user's latest event.
     private var lastEventTimeByUser: [String: Duration] = [:]
 
-    typealias PurchaseKey = PurchaseFacts.PurchaseKey
-
     package init(_ users: [CustomerHistory.HistoryUser]) {
-        var settings = RevenueCatSettings()
-        // The simulated stores send an expiration event without delay, because a delay would make
-        // no difference.
-        settings.expirationDelaySeconds = 0
-        store = RevenueCatState(key: nil, settings: settings)
         registered = Set(users.filter { $0.arrival == .registered }.map(\.name))
         known = registered
     }
@@ -91,18 +83,18 @@ package struct HistoryModel: Sendable {
         }
         lastStepTime = operation.time
         var stepEvents: [StepEvent] = []
-        while let next = store.nextChangeTime, next <= Self.zero + operation.time {
-            let before = purchaseStates(at: next)
-            store.advance(to: next)
+        while let next = stores.nextChangeTime, next <= Self.zero + operation.time {
+            let before = stores.purchaseStates(at: next, of: known)
+            stores.advance(to: next)
             try collectEvents(into: &stepEvents, of: step, isScheduledChange: true, before)
         }
-        try checkUserIDs(operation)
+        try HistoryOperationChecks(model: self, operation: operation).checkUserIDs()
         if operation.isPurchaselyPurchase {
             try addPurchaselyEvents(of: operation, step, &stepEvents)
             return try sortedByTime(stepEvents)
         }
-        try checkOperation(operation)
-        let before = purchaseStates(at: Self.zero + operation.time)
+        try HistoryOperationChecks(model: self, operation: operation).checkOperation()
+        let before = stores.purchaseStates(at: Self.zero + operation.time, of: known)
         switch operation.kind {
         case .wait: break
         case .signUp: try accounts.signUp(operation.user)
@@ -113,7 +105,7 @@ package struct HistoryModel: Sendable {
         case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
             .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
             .temporaryGrant, .share, .unshare:
-            try carryOut(operation)
+            try stores.carryOut(operation)
             try collectEvents(into: &stepEvents, of: step, isScheduledChange: false, before)
         }
         return try sortedByTime(stepEvents)
@@ -124,7 +116,8 @@ package struct HistoryModel: Sendable {
     private mutating func sortedByTime(_ stepEvents: [StepEvent]) throws(ImpossibleOperation)
         -> [StepEvent]
     {
-        for (person, owner) in accounts.joinedUsers where haveSameProductTwice(person, owner) {
+        for (person, owner) in accounts.joinedUsers where stores.haveSameProductTwice(person, owner)
+        {
             // A backend may store purchases by product (X-10 allows this). It could not distinguish
             // two purchases of the same product.
             throw ImpossibleOperation(reason: "two users of one account have had the same product")
@@ -178,26 +171,6 @@ package struct HistoryModel: Sendable {
         try accounts.logIn(operation.user, owner: owner)
     }
 
-    private mutating func carryOut(_ operation: HistoryOperation) throws(ImpossibleOperation) {
-        let storeAction = try Self.storeAction(operation)
-        // If the store charges early, a deferred product change takes effect before the end of the
-        // current period.
-        if let heldPurchase = heldPurchase(of: operation), let end = heldPurchase.expires,
-            operation.kind == .changeProduct && !operation.isDeferred
-                || operation.kind == .renew && heldPurchase.nextProductID != nil
-        {
-            purchaseFacts.recordShortenedPeriod(operation.user, end - Self.zero)
-        }
-        if operation.kind == .transfer, let from = operation.from {
-            purchaseFacts.transferPurchases(purchases(of: from), from, operation.user)
-        }
-        do throws(StoreAction.Refusal) {
-            try store.carryOut(storeAction, at: Self.zero + operation.time)
-        } catch {
-            throw ImpossibleOperation(reason: error.description)
-        }
-    }
-
     /// Event types that change no subscription and therefore need no model (S-08, S-18; RevenueCat
     /// fact sheet 2.6).
     package static let irrelevantEventTypes =
@@ -222,7 +195,7 @@ package struct HistoryModel: Sendable {
                     "an event of type '\(operation.type ?? "")' may change a subscription"
             )
         }
-        let heldPurchase = heldPurchase(of: operation)
+        let heldPurchase = stores.heldPurchase(of: operation)
         // In this model, a web purchase is redeemed by a user who already has the purchase.
         guard
             type != RevenueCatEventType.Documented.purchaseRedeemed.rawValue
@@ -258,21 +231,21 @@ package struct HistoryModel: Sendable {
         into stepEvents: inout [StepEvent],
         of step: CustomerHistory.Step,
         isScheduledChange: Bool,
-        _ before: [PurchaseKey: PurchaseState]
+        _ before: [PurchaseFacts.PurchaseKey: PurchaseState]
     ) throws(ImpossibleOperation) {
-        for event in store.takeEvents() {
-            guard var spec = spec(event) else { continue }
+        for event in stores.takeEvents() {
+            guard var spec = stores.spec(event) else { continue }
             let alias =
                 spec.type.documented == .transfer && !isScheduledChange
                 ? step.operation.additionalID : nil
             if let alias { spec.from.insert(alias, at: 0) }
-            try purchaseFacts.checkTransaction(spec, event["original_transaction_id"]?.string)
-            purchaseFacts.recordEvent(spec)
+            try stores.facts.checkTransaction(spec, event["original_transaction_id"]?.string)
+            stores.facts.recordEvent(spec)
             if let user = spec.user {
                 // A backend may store sandbox users separately, or not at all (S-19).
                 let isSandbox = spec.environment == "SANDBOX"
                 if !isSandbox { known.insert(user) }
-                purchaseFacts.recordProduct(user, spec.product, isSandbox: isSandbox)
+                stores.facts.recordProduct(user, spec.product, isSandbox: isSandbox)
                 // Events that became due before the operation name the user by the usual ID,
                 // whichever ID the operation uses.
                 let isForActingUser = !isScheduledChange && user == step.operation.user
@@ -285,7 +258,9 @@ package struct HistoryModel: Sendable {
             // A backend need not know a user by an ID that a TRANSFER lists only as an alias.
             known.formUnion((spec.from + spec.to).filter { $0 != alias })
             userNames.recordTransfer(spec.from + spec.to, alias: alias)
-            let heldPurchase = spec.user.map { PurchaseKey(user: $0, product: spec.product) }
+            let heldPurchase = spec.user.map {
+                PurchaseFacts.PurchaseKey(user: $0, product: spec.product)
+            }
             stepEvents.append(
                 StepEvent(
                     step: step.id,
@@ -295,57 +270,6 @@ package struct HistoryModel: Sendable {
                 )
             )
         }
-    }
-
-    /// Returns an event of the simulated stores as a contract writes it; nil for an event without a
-    /// type or a time.
-    private mutating func spec(_ event: JSONObject) -> EventSpec? {
-        guard let name = event["type"]?.string, let time = relativeTime(event["event_timestamp_ms"])
-        else { return nil }
-        let type = RevenueCatEventType(rawValue: name)
-        var spec = EventSpec(type: type, user: event["app_user_id"]?.string)
-        spec.time = time
-        spec.store = event["store"]?.string ?? spec.store
-        spec.environment = event["environment"]?.string ?? spec.environment
-        if type.documented == .transfer {
-            spec.user = nil
-            spec.from = event["transferred_from"]?.array?.compactMap(\.string) ?? []
-            spec.to = event["transferred_to"]?.array?.compactMap(\.string) ?? []
-            return spec
-        }
-        spec.product = Self.withoutBasePlan(event["product_id"]?.string) ?? spec.product
-        spec.newProduct = Self.withoutBasePlan(event["new_product_id"]?.string)
-        let period = event["period_type"]?.string ?? "NORMAL"
-        spec.period = period == "PROMOTIONAL" ? "NORMAL" : period
-        spec.purchased = relativeTime(event["purchased_at_ms"])
-        spec.expires = relativeTime(event["expiration_at_ms"])
-        spec.isLifetime = spec.expires == nil
-        spec.grace = relativeTime(event["grace_period_expiration_at_ms"])
-        spec.reason = (event["cancel_reason"] ?? event["expiration_reason"])?.string
-        if event["is_trial_conversion"]?.bool == true { spec.reason = "TRIAL_CONVERSION" }
-        if event["is_family_share"]?.bool == true {
-            // A family share has no first transaction here, because no source defines which
-            // transaction ID a family member's events have.
-            spec.isFamilyShared = true
-            return spec
-        }
-        guard let user = spec.user else { return spec }
-        return purchaseFacts.origin(
-            of: spec,
-            purchases(of: user),
-            event["original_transaction_id"]?.string
-        )
-    }
-
-    private func relativeTime(_ value: JSONValue?) -> Duration? {
-        value?.int64.map { Instant(milliseconds: $0) - Self.zero }
-    }
-
-    /// Returns the product ID without Google Play's base plan.
-    ///
-    /// The code that creates the webhook event adds the base plan.
-    private static func withoutBasePlan(_ product: String?) -> String? {
-        product?.split(separator: ":").first.map(String.init)
     }
 
     // MARK: State
@@ -364,29 +288,9 @@ package struct HistoryModel: Sendable {
     /// Returns whether any earlier event named the user only by an anonymous ID.
     func wasAnonymous(_ user: String) -> Bool { userNames.usersEverAnonymous.contains(user) }
 
-    func purchases(of user: String) -> [Purchase] { store.customer(user)?.purchases ?? [] }
-
-    func heldPurchase(of operation: HistoryOperation) -> Purchase? {
-        guard let product = operation.product else { return nil }
-        let owner = operation.kind == .transfer ? operation.from ?? operation.user : operation.user
-        return purchases(of: owner).last { $0.productID == product }
-    }
-
-    /// Returns the state of each user's purchases at a time, by user and product.
-    private func purchaseStates(at time: Instant) -> [PurchaseKey: PurchaseState] {
-        var purchaseStates: [PurchaseKey: PurchaseState] = [:]
-        for user in known.union(purchaseFacts.productsEverHad.keys) {
-            for purchase in purchases(of: user) {
-                purchaseStates[PurchaseKey(user: user, product: purchase.productID)] =
-                    PurchaseState(purchase, at: time)
-            }
-        }
-        return purchaseStates
-    }
-
     /// Returns the purchases and Purchasely plans of a user, with their states at a time.
     func heldPurchases(of user: String, at time: Duration) -> [HeldPurchase] {
-        purchases(of: user).map {
+        stores.purchases(of: user).map {
             HeldPurchase(
                 product: $0.productID,
                 store: $0.store,
@@ -427,13 +331,13 @@ package struct HistoryModel: Sendable {
     /// Whether a paid period ends at a time that the real clock could reach while the campaign
     /// runs.
     package var hasUnsafePeriodEnd: Bool {
-        purchaseFacts.productsEverHad.keys.contains { user in
-            purchases(of: user).contains { purchase in
+        stores.facts.productsEverHad.keys.contains { user in
+            stores.purchases(of: user).contains { purchase in
                 [purchase.expires, purchase.graceEnd].contains { end in
                     end.map { Self.unsafePeriodEnds.contains($0 - Self.zero) } ?? false
                 }
             }
-                || (purchaseFacts.shortenedPeriodEnds[user] ?? []).contains(
+                || (stores.facts.shortenedPeriodEnds[user] ?? []).contains(
                     where: Self.unsafePeriodEnds.contains
                 )
         } || plans.heldPurchases.contains { $0.end.map(Self.unsafePeriodEnds.contains) ?? false }
@@ -444,72 +348,9 @@ package struct HistoryModel: Sendable {
     /// RevenueCat's REST API has no finer times. If two purchases have ended, no source defines
     /// which of them the REST API shows.
     var hasSimultaneousPeriodEnds: Bool {
-        purchaseFacts.productsEverHad.keys.contains { user in
-            let endTimes = purchases(of: user).compactMap(\.expires).sorted()
+        stores.facts.productsEverHad.keys.contains { user in
+            let endTimes = stores.purchases(of: user).compactMap(\.expires).sorted()
             return zip(endTimes, endTimes.dropFirst()).contains { $1 - $0 < .seconds(1) }
-        }
-    }
-
-    // MARK: Store actions
-
-    private static func storeAction(_ operation: HistoryOperation) throws(ImpossibleOperation)
-        -> StoreAction
-    {
-        guard let kind = StoreAction.Kind(operation.kind) else {
-            throw ImpossibleOperation(
-                reason: "'\(operation.kind.rawValue)' is not an operation of a store"
-            )
-        }
-        var storeAction = StoreAction(kind, user: operation.user)
-        storeAction.from = operation.from
-        storeAction.product = operation.product ?? storeAction.product
-        storeAction.newProduct = operation.newProduct
-        storeAction.store = operation.store ?? storeAction.store
-        storeAction.environment = operation.effectiveEnvironment
-        storeAction.period = operation.period ?? storeAction.period
-        storeAction.reason = operation.reason
-        storeAction.isAtPeriodEnd = operation.isDeferred
-        switch operation.kind {
-        case .billingIssue: storeAction.grace = operation.effectDuration
-        case .extend, .pause, .temporaryGrant: storeAction.by = operation.effectDuration
-        case .grant: storeAction.duration = operation.reason
-        case .purchase, .renew, .cancel, .uncancel, .resume, .refund, .expire, .transfer, .revoke,
-            .recover, .changeProduct, .reverseRefund, .share, .unshare, .irrelevantEvent, .register,
-            .signUp,
-            .logIn, .wait:
-            break
-        }
-        return storeAction
-    }
-}
-
-extension HistoryOperation {
-    var effectiveEnvironment: String { environment ?? "PRODUCTION" }
-}
-
-extension StoreAction.Kind {
-    fileprivate init?(_ kind: HistoryOperation.Kind) {
-        switch kind {
-        case .purchase: self = .purchase
-        case .renew: self = .renew
-        case .cancel: self = .cancel
-        case .uncancel: self = .uncancel
-        case .pause: self = .pause
-        case .resume: self = .resume
-        case .extend: self = .extend
-        case .refund: self = .refund
-        case .expire: self = .expire
-        case .transfer: self = .transfer
-        case .grant: self = .grant
-        case .revoke: self = .revoke
-        case .billingIssue: self = .billingIssue
-        case .recover: self = .recover
-        case .changeProduct: self = .changeProduct
-        case .reverseRefund: self = .reverseRefund
-        case .temporaryGrant: self = .temporaryGrant
-        case .share: self = .familyShare
-        case .unshare: self = .stopFamilyShare
-        case .irrelevantEvent, .register, .signUp, .logIn, .wait: return nil
         }
     }
 }

@@ -8,81 +8,153 @@ struct PhoneExpectation {
     let addToExpectation: (inout AppExpectation) -> Void
 }
 
-extension PhoneModel {
-    /// Returns all expectations that a correct app meets after this history.
-    func expectations(at sourceLocation: SourceLocation) -> [PhoneExpectation] {
-        var expectations = requiredInvariants.map { name in
+/// The expectations that a correct app meets after the history of a phone.
+struct PhoneExpectations {
+    /// The model of the app after the history.
+    let model: PhoneModel
+    /// The location in the contract to which the expectations refer.
+    let sourceLocation: SourceLocation
+
+    /// All expectations, the invariants first.
+    var all: [PhoneExpectation] {
+        let invariants = requiredInvariants.map { name in
             PhoneExpectation(clause: clause(of: name)) {
                 $0.requiredInvariants.append(
                     AppExpectation.RequiredInvariant(name: name, location: sourceLocation)
                 )
             }
         }
-        func expectScreen(
-            _ clause: String,
-            _ expectedValue: [(AppExpectation.Screen.Element, JSONValue, Bool)]
-        ) {
-            expectations.append(
-                PhoneExpectation(clause: clause) { app in
-                    for (element, value, isNegated) in expectedValue {
-                        var screen = AppExpectation.Screen(
-                            element: element,
-                            expectedValue: value,
-                            location: sourceLocation
-                        )
-                        screen.isNegated = isNegated
-                        app.screens.append(screen)
-                    }
-                }
-            )
+        return invariants + identityExpectations + screenExpectations + commandExpectations
+    }
+
+    // MARK: Identity
+
+    private var identityExpectations: [PhoneExpectation] {
+        guard let expectedUser else { return [] }
+        let identity = AppExpectation.Identity(
+            phone: NameUses.defaultPhoneName,
+            expectedValue: expectedUser,
+            location: sourceLocation
+        )
+        return [
+            PhoneExpectation(clause: identityClause(expectedUser)) {
+                $0.identities.append(identity)
+            }
+        ]
+    }
+
+    /// The user ID that the phone must have; nil where the identity rules do not determine it.
+    private var expectedUser: AppExpectation.Identity.IdentityCondition? {
+        guard !model.faults.mayEffectsBeMissing, model.hasLaunched, !model.isBrowser,
+            !model.faults.areAllRegistrationsFailing
+        else { return nil }
+        return switch model.identity.user {
+        case .user(let user): .user(user)
+        case .otherUser: .changed
+        case .anyUserExcept(let user): .notUser(user)
+        case .undetermined: nil
         }
+    }
+
+    private func identityClause(_ expectedUser: AppExpectation.Identity.IdentityCondition)
+        -> String
+    {
+        let identity = model.identity
+        if expectedUser == .changed { return identity.hasLostIDAfterLogout ? "C-31" : "C-30" }
+        if case .notUser = expectedUser { return "C-06" }
+        if identity.hasRestoredHistoryID || identity.hasAdoptedHistoryID { return "C-06" }
+        return identity.hasLoggedIn ? "C-28" : "C-05"
+    }
+
+    // MARK: Page
+
+    private typealias ExpectedElement = (
+        element: AppExpectation.Screen.Element, value: JSONValue, isNegated: Bool
+    )
+
+    private var screenExpectations: [PhoneExpectation] {
+        // An app must stop waiting for a missing response after some time, so that its page does
+        // not stay in the loading state.
+        var expectations = [screen("C-20", [(.loading, false, false)])]
+        switch model.access {
+        case .no:
+            let clause = model.identity.hasLoggedOut ? "C-30" : "C-23"
+            expectations.append(screen(clause, [(.access, false, false)]))
+        // RevenueCat treats a user ID in another form, such as an ID that was not decoded, as
+        // another user.
+        case .yes where areStoredIDsInOtherForm: break
+        case .yes: expectations.append(screen("C-23", [(.access, true, false)]))
+        case .undetermined: break
+        }
+        switch model.status {
+        case .unknown: expectations.append(screen("C-25", [(.status, "none", true)]))
+        case .active(let product):
+            expectations.append(
+                screen(
+                    "C-25",
+                    [(.status, "active", false), (.product, .string(product), false)]
+                )
+            )
+        case nil: break
+        }
+        return expectations
+    }
+
+    private func screen(_ clause: String, _ expectedElements: [ExpectedElement])
+        -> PhoneExpectation
+    {
+        PhoneExpectation(clause: clause) { app in
+            for expected in expectedElements {
+                var screen = AppExpectation.Screen(
+                    element: expected.element,
+                    expectedValue: expected.value,
+                    location: sourceLocation
+                )
+                screen.isNegated = expected.isNegated
+                app.screens.append(screen)
+            }
+        }
+    }
+
+    /// Whether the vault and the OneSignal alias contain IDs in another form than the backend.
+    private var areStoredIDsInOtherForm: Bool {
+        model.faults.areVaultValuesKeptRaw && model.hasSpecialCharacterIDs
+    }
+
+    // MARK: Commands
+
+    private var commandExpectations: [PhoneExpectation] {
+        var expectations: [PhoneExpectation] = []
         func expectCommand(_ clause: String, _ command: AppExpectation.Command) {
             expectations.append(PhoneExpectation(clause: clause) { $0.commands.append(command) })
         }
-        if let expectedValue = identity {
-            let identity = AppExpectation.Identity(
-                phone: NameUses.defaultPhoneName,
-                expectedValue: expectedValue,
-                location: sourceLocation
-            )
-            expectations.append(
-                PhoneExpectation(clause: identityClause(expectedValue)) {
-                    $0.identities.append(identity)
-                }
-            )
+        if let count = model.paymentSheet.shownPaywallCount, count > 0 {
+            expectCommand("C-16", command(BridgeCommand.purchaseCommandScheme, at: count, nil))
         }
-        // An app must stop waiting for a missing response after some time, so that its page does
-        // not stay in the loading state.
-        expectScreen("C-20", [(.loading, false, false)])
-        switch access {
-        case .no: expectScreen(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
-        // RevenueCat treats a user ID in another form, such as an ID that was not decoded, as
-        // another user.
-        case .yes where areVaultValuesKeptRaw && hasSpecialCharacterIDs: break
-        case .yes: expectScreen("C-23", [(.access, true, false)])
-        case .undetermined: break
-        }
-        switch status {
-        case .unknown: expectScreen("C-25", [(.status, "none", true)])
-        case .active(let product):
-            expectScreen("C-25", [(.status, "active", false), (.product, .string(product), false)])
-        case nil: break
-        }
-        if let count = shownPaywallCount, count > 0 {
-            expectCommand(
-                "C-16",
-                command(BridgeCommand.purchaseCommandScheme, at: count, nil, sourceLocation)
-            )
-        }
-        if hasRestoredHistoryID, !mayEffectsBeMissing, !areAllRegistrationsFailing {
-            var lock = command("setvault", at: 1, nil, sourceLocation)
+        if model.identity.hasRestoredHistoryID, !model.faults.mayEffectsBeMissing,
+            !model.faults.areAllRegistrationsFailing
+        {
+            var lock = command("setvault", at: 1, nil)
             (lock.role, lock.value) = (.lock, "true")
             expectCommand("C-07", lock)
         }
-        if vaultUser != nil, hasOnlyPageActions, !mayEffectsBeMissing, !isBrowser {
-            expectCommand("C-02", command("getpurchasehistory", at: 0, 0, sourceLocation))
+        if model.vaultUser != nil, model.hasOnlyPageActions, !model.faults.mayEffectsBeMissing,
+            !model.isBrowser
+        {
+            expectCommand("C-02", command("getpurchasehistory", at: 0, 0))
         }
         return expectations
+    }
+
+    private func command(_ name: String, at countMin: Int, _ countMax: Int?)
+        -> AppExpectation.Command
+    {
+        AppExpectation.Command(
+            name: name,
+            countMin: countMin,
+            countMax: countMax,
+            location: sourceLocation
+        )
     }
 
     /// The IDs of the contract clauses that the history of a phone can test.
@@ -99,31 +171,8 @@ extension PhoneModel {
         return Set(allInvariants.map(\.clause) + otherClauses).sorted()
     }
 
-    private func command(
-        _ name: String,
-        at countMin: Int,
-        _ countMax: Int?,
-        _ sourceLocation: SourceLocation
-    ) -> AppExpectation.Command {
-        AppExpectation.Command(
-            name: name,
-            countMin: countMin,
-            countMax: countMax,
-            location: sourceLocation
-        )
-    }
-
     private func clause(of invariant: AppInvariant) -> String {
-        invariant == .unchanged && ineffectiveUserAction == .login ? "C-27" : invariant.clause
-    }
-
-    private func identityClause(_ expectedValue: AppExpectation.Identity.IdentityCondition)
-        -> String
-    {
-        if expectedValue == .changed { return hasLostIDAfterLogout ? "C-31" : "C-30" }
-        if case .notUser = expectedValue { return "C-06" }
-        if hasRestoredHistoryID || hasAdoptedHistoryID { return "C-06" }
-        return hasLoggedIn ? "C-28" : "C-05"
+        invariant == .unchanged && model.ineffectiveUserAction == .login ? "C-27" : invariant.clause
     }
 
     // MARK: Invariants
@@ -164,35 +213,36 @@ extension PhoneModel {
 
     /// The invariants that a correct app keeps in this history.
     private var requiredInvariants: [AppInvariant] {
-        if isBrowser { return [.silent, .unbroken] }
-        if hasNoInstallID { return Self.missingInstallIDInvariants }
-        if areAllRegistrationsFailing {
+        if model.isBrowser { return [.silent, .unbroken] }
+        if model.hasNoInstallID { return Self.missingInstallIDInvariants }
+        if model.faults.areAllRegistrationsFailing {
             return Self.failedRegistrationInvariants
-                + (hadTimeForRetry ? [.registrationPausesGrow] : [])
+                + (model.hadTimeForRetry ? [.registrationPausesGrow] : [])
         }
-        let storedIDsDifferFromSetIDs = areVaultValuesKeptRaw && hasSpecialCharacterIDs
         var requiredInvariants =
-            storedIDsDifferFromSetIDs ? Self.undecodedVaultInvariants : Self.requiredInvariants
+            areStoredIDsInOtherForm ? Self.undecodedVaultInvariants : Self.requiredInvariants
         // The invariant compares the device ID with the phone's install ID, which changed during
         // the history.
-        if isNewInstall { requiredInvariants.removeAll { $0 == .usesInstallIDAsDeviceID } }
+        if model.isNewInstall { requiredInvariants.removeAll { $0 == .usesInstallIDAsDeviceID } }
         // Each of the two pages may register.
-        if hadTwoPages { requiredInvariants.removeAll { $0 == .repeatsNoRegistration } }
+        if model.hadTwoPages { requiredInvariants.removeAll { $0 == .repeatsNoRegistration } }
         // The app may ignore a tap before its start is complete.
-        if hasLoggedOut, !mayEffectsBeMissing {
+        if model.identity.hasLoggedOut, !model.faults.mayEffectsBeMissing {
             requiredInvariants += [.unguessable, .logoutClearsLockFirst]
         }
-        if hasOnlyPageActions, !mayEffectsBeMissing {
+        if model.hasOnlyPageActions, !model.faults.mayEffectsBeMissing {
             requiredInvariants.append(.registersSameUserID)
         }
-        if hadPurchaseCallback, !mayEffectsBeMissing {
+        if model.hadPurchaseCallback, !model.faults.mayEffectsBeMissing {
             requiredInvariants.append(.definesNativeCallbacks)
         }
-        if storedIDsDifferFromSetIDs { return requiredInvariants }
-        if hasAdoptedHistoryID { requiredInvariants.append(.writesLockBeforeRegistering) }
+        if areStoredIDsInOtherForm { return requiredInvariants }
+        if model.identity.hasAdoptedHistoryID {
+            requiredInvariants.append(.writesLockBeforeRegistering)
+        }
         // Right after the first launch, no late response of the native side may change the user ID.
-        if userActionCount == 1 { requiredInvariants.append(.delayedRepliesKeepUserID) }
-        if ineffectiveUserAction != nil { requiredInvariants.append(.unchanged) }
+        if model.userActionCount == 1 { requiredInvariants.append(.delayedRepliesKeepUserID) }
+        if model.ineffectiveUserAction != nil { requiredInvariants.append(.unchanged) }
         return requiredInvariants
     }
 }

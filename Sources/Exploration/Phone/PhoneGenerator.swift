@@ -93,17 +93,17 @@ package struct PhoneGenerator: Sendable {
         for _ in 0..<count {
             if occursOncePer(8, &random) { add(.bridge(faults(&random))) }
             if occursOncePer(8, &random) { add(.backend(failingRegistrationPlan(&random))) }
-            if model.isPaymentSheetUncertain {
+            if model.paymentSheet.state == .uncertain {
                 let endings = [
                     AppAction(.kill), AppAction(.reload), AppAction(.launch), waitAction(&random),
                 ]
                 if let action = endings.randomElement(using: &random) { add(.app(action)) }
-            } else if model.hasPaymentSheet {
+            } else if model.paymentSheet.state == .open {
                 let endings: [PhoneChange.OwnerAction] = [.complete, .cancel, .fail]
                 var change = PhoneChange()
                 change.ownerAction = endings.randomElement(using: &random)
                 add(.phone(change))
-            } else if model.isPageOpen {
+            } else if model.pages.isAnyOpen {
                 for step in userActionSteps(&random) { add(step) }
             } else {
                 let isFirstLaunch = !steps.contains(where: \.isLaunch)
@@ -114,12 +114,12 @@ package struct PhoneGenerator: Sendable {
                 }
                 add(.app(AppAction(.launch)))
                 // If no registration succeeds from the start, the app gets time for retries.
-                if isFirstLaunch, model.areAllRegistrationsFailing {
+                if isFirstLaunch, model.faults.areAllRegistrationsFailing {
                     add(.app(waitAction(&random)))
                 }
             }
         }
-        if !model.isPageOpen { add(.app(AppAction(.launch))) }
+        if !model.pages.isAnyOpen { add(.app(AppAction(.launch))) }
         if occursOncePer(6, &random) { add(.app(AppAction(.status))) }
         return PhoneHistory(steps, idByUser: idByUser)
     }

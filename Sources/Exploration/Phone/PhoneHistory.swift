@@ -142,42 +142,54 @@ extension PhoneStep {
             addVariant { $0.vault[.lock] = nil }
             addVariant { $0.vault[.id] = nil }
             return variants
-        case .bridge(let plan):
-            var variants: [PhoneStep] = []
-            for index in plan.faults.indices {
-                var copy = plan
-                if plan.faults.count > 1 {
-                    copy.faults.remove(at: index)
-                    variants.append(.bridge(copy))
-                }
-                if plan.faults[index].times > 1 {
-                    copy = plan
-                    copy.faults[index].times = 1
-                    variants.append(.bridge(copy))
-                }
-            }
-            for key in plan.switches.keys.sorted() where plan.switches.count > 1 {
-                var copy = plan
-                copy.switches[key] = nil
-                variants.append(.bridge(copy))
-            }
-            return variants
-        case .backend(let plan):
-            var variants: [PhoneStep] = []
-            for (route, responses) in plan.responses.sorted(by: { $0.key < $1.key })
-            where responses.count > 2 {
-                var copy = plan
-                copy.responses[route] = Array(responses.suffix(2))
-                variants.append(.backend(copy))
-            }
-            if !plan.isNotifiedOfPurchases {
-                var copy = plan
-                copy.isNotifiedOfPurchases = true
-                variants.append(.backend(copy))
-            }
-            return variants
+        case .bridge(let plan): return plan.simplerVariants.map { .bridge($0) }
+        case .backend(let plan): return plan.simplerVariants.map { .backend($0) }
         case .store: return []
         }
+    }
+}
+
+extension BridgePlan {
+    /// Variants of the plan, each with one fault or one switch less.
+    fileprivate var simplerVariants: [BridgePlan] {
+        var variants: [BridgePlan] = []
+        for index in faults.indices {
+            var copy = self
+            if faults.count > 1 {
+                copy.faults.remove(at: index)
+                variants.append(copy)
+            }
+            if faults[index].times > 1 {
+                copy = self
+                copy.faults[index].times = 1
+                variants.append(copy)
+            }
+        }
+        for key in switches.keys.sorted() where switches.count > 1 {
+            var copy = self
+            copy.switches[key] = nil
+            variants.append(copy)
+        }
+        return variants
+    }
+}
+
+extension AppBackendPlan {
+    /// Variants of the plan, each with fewer planned responses.
+    fileprivate var simplerVariants: [AppBackendPlan] {
+        var variants: [AppBackendPlan] = []
+        for (route, responses) in responses.sorted(by: { $0.key < $1.key })
+        where responses.count > 2 {
+            var copy = self
+            copy.responses[route] = Array(responses.suffix(2))
+            variants.append(copy)
+        }
+        if !isNotifiedOfPurchases {
+            var copy = self
+            copy.isNotifiedOfPurchases = true
+            variants.append(copy)
+        }
+        return variants
     }
 }
 

@@ -36,7 +36,7 @@ package struct PhoneScript: Sendable {
             ]
             previousStepLabel = coverageLabel
         }
-        guard model.isPageOpen else { return nil }
+        guard model.pages.isAnyOpen else { return nil }
         let sourceLocation = SourceLocation(path: id, line: 1, column: 1)
         func contract(_ clause: String, _ edit: (inout AppExpectation) -> Void) -> Contract {
             var expectation = Expectation(responses: .statuses([200]))
@@ -59,7 +59,7 @@ package struct PhoneScript: Sendable {
                 location: sourceLocation
             )
         }
-        let expectations = model.expectations(at: sourceLocation)
+        let expectations = PhoneExpectations(model: model, sourceLocation: sourceLocation).all
         self.history = history
         self.contract = contract("C-11") { app in
             for phoneExpectation in expectations { phoneExpectation.addToExpectation(&app) }
@@ -79,15 +79,17 @@ package struct PhoneScript: Sendable {
     }
 
     /// The IDs of the contract clauses that the history of a phone can test.
-    package static var clauses: [String] { PhoneModel.clauses }
+    package static var clauses: [String] { PhoneExpectations.clauses }
 }
 
 extension PhoneModel {
     /// The name of the phone's state in the coverage report.
     fileprivate var coverageLabel: String {
-        let pageLabel = hasPaymentSheet ? "paying" : isPageOpen ? "open" : "closed"
+        let pageLabel =
+            paymentSheet.state != .closed ? "paying" : pages.isAnyOpen ? "open" : "closed"
         if isBrowser { return "in a browser " + pageLabel }
-        let loginLabel = hasLoggedIn ? " logged in" : hasLoggedOut ? " logged out" : ""
+        let loginLabel =
+            identity.hasLoggedIn ? " logged in" : identity.hasLoggedOut ? " logged out" : ""
         return pageLabel + loginLabel
     }
 }

@@ -2,7 +2,11 @@ internal import Contracts
 internal import Values
 
 /// Invariants of an app's commands to the native side (clauses C-01, C-21, C-24, C-34, C-35).
-extension DeviceScenarioJudge {
+struct BridgeInvariants {
+    let device: DeviceEvidence
+
+    private var timeline: ClientTimeline { device.timeline }
+
     func checkSilent(at location: SourceLocation) -> [Finding] {
         guard let first = timeline.commands.first else { return [] }
         return [
@@ -55,7 +59,7 @@ extension DeviceScenarioJudge {
             [
                 Finding(
                     .malformedCommand,
-                    expected: "\(idDescription(id)) is percent-encoded once",
+                    expected: "\(device.idDescription(id)) is percent-encoded once",
                     actual: "the ID was encoded twice, in "
                         + command.bridge.text.shown(80),
                     location: location,
@@ -69,7 +73,7 @@ extension DeviceScenarioJudge {
     /// The first command whose ID is a user's ID in percent-encoded form, with that user's ID; nil
     /// without one.
     private var doublyEncodedCommand: (ClientTimeline.Command, String)? {
-        let users = record.plan.users.map { record.namespace.id(of: $0) }
+        let users = device.record.plan.users.map { device.record.namespace.id(of: $0) }
         let known = Set(users + timeline.registrations.compactMap(\.id))
         return timeline.commands.lazy.compactMap { command in
             let buyerID = command.isPaywall ? command.bridge["external_id"] : nil
@@ -116,7 +120,7 @@ extension DeviceScenarioJudge {
     }
 
     func checkVaultHoldsNoPrivateValues(at location: SourceLocation) -> [Finding] {
-        let allowedVaultKeys = Set(timeline.keys.values).union(profile.app.otherVaultKeys)
+        let allowedVaultKeys = Set(timeline.keys.values).union(device.profile.app.otherVaultKeys)
         for command in timeline.commands {
             guard ["setvault", "readvault"].contains(command.bridge.scheme) else { continue }
             let key = command.bridge["key"] ?? ""
@@ -171,7 +175,7 @@ extension DeviceScenarioJudge {
                     .pageBroken,
                     expected: "the page has a function that is called at the end of a purchase",
                     actual: "the page's window has no function "
-                        + Self.commaSeparatedList(timeline.callbacks.map(\.function)),
+                        + DeviceEvidence.commaSeparatedList(timeline.callbacks.map(\.function)),
                     location: location,
                     evidence: timeline.callbacks.map(\.sequence)
                 )

@@ -1,52 +1,53 @@
 internal import Contracts
-internal import Grammar
 internal import Values
 
-/// The evidence of one device scenario (a contract for an app on a simulated phone), with a
-/// function that judges each invariant.
+/// Judges one device scenario (a contract for an app on a simulated phone): its invariants, its
+/// commands, its final ID and its page.
 struct DeviceScenarioJudge {
-    let timeline: ClientTimeline
+    let device: DeviceEvidence
     let expected: AppExpectation
-    let profile: Profile
-    let record: RunRecord
+
+    var timeline: ClientTimeline { device.timeline }
 
     init(_ evidence: CaseEvidence, _ expected: AppExpectation) {
-        timeline = ClientTimeline(evidence.subject, profile: evidence.profile)
+        device = DeviceEvidence(evidence)
         self.expected = expected
-        profile = evidence.profile
-        record = evidence.subject
     }
 
     func findings(for requiredInvariant: AppExpectation.RequiredInvariant) -> [Finding] {
         let location = requiredInvariant.location
+        let identity = IdentityInvariants(device: device)
+        let registration = RegistrationInvariants(device: device)
+        let paywall = PaywallInvariants(device: device)
+        let bridge = BridgeInvariants(device: device)
         return switch requiredInvariant.name {
-        case .silent: checkSilent(at: location)
-        case .usableIDs: checkUsableIDs(at: location)
-        case .writesLockBeforeRegistering: checkWritesLockBeforeRegistering(at: location)
-        case .writesIDBeforeRegistering: checkWritesIDBeforeRegistering(at: location)
-        case .aliased: checkAliased(at: location)
-        case .endsWithOneUserID: checkEndsWithOneUserID(at: location)
-        case .retriesFailedRegistrations: checkRetriesFailedRegistrations(at: location)
-        case .repeatsNoRegistration: checkRepeatsNoRegistration(at: location)
-        case .completeRegistrations: checkCompleteRegistrations(at: location)
-        case .usesInstallIDAsDeviceID: checkUsesInstallIDAsDeviceID(at: location)
-        case .registeredBeforePaywall: checkRegisteredBeforePaywall(at: location)
-        case .paywallUsesCurrentID: checkPaywallUsesCurrentID(at: location)
-        case .gated: checkGated(at: location)
-        case .singlePaywall: checkSinglePaywall(at: location)
-        case .encoded: checkEncoded(at: location)
-        case .delayedRepliesKeepUserID: checkDelayedRepliesKeepUserID(at: location)
-        case .registersSameUserID: checkRegistersSameUserID(at: location)
-        case .unchanged: checkUnchanged(at: location)
-        case .loginSendsCurrentID: checkLoginSendsCurrentID(at: location)
-        case .unguessable: checkUnguessable(at: location)
-        case .vaultReadsNeverOverlap: checkVaultReadsNeverOverlap(at: location)
-        case .vaultHoldsNoPrivateValues: checkVaultHoldsNoPrivateValues(at: location)
-        case .unbroken: checkUnbroken(at: location)
-        case .definesNativeCallbacks: checkDefinesNativeCallbacks(at: location)
-        case .determinesUserIDOncePerPage: checkDeterminesUserIDOncePerPage(at: location)
-        case .logoutClearsLockFirst: checkLogoutClearsLockFirst(at: location)
-        case .registrationPausesGrow: checkRegistrationPausesGrow(at: location)
+        case .silent: bridge.checkSilent(at: location)
+        case .usableIDs: identity.checkUsableIDs(at: location)
+        case .writesLockBeforeRegistering: identity.checkWritesLockBeforeRegistering(at: location)
+        case .writesIDBeforeRegistering: identity.checkWritesIDBeforeRegistering(at: location)
+        case .aliased: identity.checkAliased(at: location)
+        case .endsWithOneUserID: identity.checkEndsWithOneUserID(at: location)
+        case .retriesFailedRegistrations: registration.checkRetriesFailedRegistrations(at: location)
+        case .repeatsNoRegistration: registration.checkRepeatsNoRegistration(at: location)
+        case .completeRegistrations: registration.checkCompleteRegistrations(at: location)
+        case .usesInstallIDAsDeviceID: registration.checkUsesInstallIDAsDeviceID(at: location)
+        case .registeredBeforePaywall: paywall.checkRegisteredBeforePaywall(at: location)
+        case .paywallUsesCurrentID: paywall.checkPaywallUsesCurrentID(at: location)
+        case .gated: paywall.checkGated(at: location)
+        case .singlePaywall: paywall.checkSinglePaywall(at: location)
+        case .encoded: bridge.checkEncoded(at: location)
+        case .delayedRepliesKeepUserID: identity.checkDelayedRepliesKeepUserID(at: location)
+        case .registersSameUserID: identity.checkRegistersSameUserID(at: location)
+        case .unchanged: identity.checkUnchanged(at: location)
+        case .loginSendsCurrentID: identity.checkLoginSendsCurrentID(at: location)
+        case .unguessable: identity.checkUnguessable(at: location)
+        case .vaultReadsNeverOverlap: bridge.checkVaultReadsNeverOverlap(at: location)
+        case .vaultHoldsNoPrivateValues: bridge.checkVaultHoldsNoPrivateValues(at: location)
+        case .unbroken: bridge.checkUnbroken(at: location)
+        case .definesNativeCallbacks: bridge.checkDefinesNativeCallbacks(at: location)
+        case .determinesUserIDOncePerPage: identity.checkDeterminesUserIDOncePerPage(at: location)
+        case .logoutClearsLockFirst: identity.checkLogoutClearsLockFirst(at: location)
+        case .registrationPausesGrow: registration.checkRegistrationPausesGrow(at: location)
         }
     }
 
@@ -116,37 +117,18 @@ struct DeviceScenarioJudge {
             .unobservable,
             expected: "the page has a function that the native side can call",
             actual: "the page's window has no function "
-                + Self.commaSeparatedList(calls.map(\.function)),
+                + DeviceEvidence.commaSeparatedList(calls.map(\.function)),
             remedy: "Define the function before the first paywall opens (C-24).",
             location: expected.location,
             evidence: [userAction.sequence]
         )
     }
 
-    /// Joins the names with commas, in their order and without duplicates.
-    static func commaSeparatedList(_ names: [String]) -> String {
-        var listedNames: Set<String> = []
-        return names.filter { listedNames.insert($0).inserted }.joined(separator: ", ")
-    }
-
-    /// Returns a description of an ID for reports: the user or the phone that it belongs to, or the
-    /// shortened ID itself.
-    func idDescription(_ id: String?) -> String {
-        guard let id else { return "none" }
-        if let user = record.plan.users.first(where: { record.namespace.id(of: $0) == id }) {
-            return "the ID of \(user)"
-        }
-        for phone in timeline.names where timeline.installID(of: phone) == id {
-            return "the install ID of \(phone)"
-        }
-        return "'\(id.shown(60))'"
-    }
-
     // MARK: Commands, identities, screens
 
     /// Returns an expected string of the contract with its templates filled in.
     private func filledTemplateText(_ text: String) -> String {
-        var values = TemplateValues(namespace: record.namespace, base: record.base)
+        var values = TemplateValues(namespace: device.record.namespace, base: device.record.base)
         return values.fill(text)
     }
 
@@ -209,16 +191,16 @@ struct DeviceScenarioJudge {
         let (isMet, expectedValue): (Bool, String) =
             switch expected.expectedValue {
             case .user(let user):
-                (found == record.namespace.id(of: user), "the ID of \(user)")
+                (found == device.record.namespace.id(of: user), "the ID of \(user)")
             case .notUser(let user):
                 (
-                    found != nil && found != record.namespace.id(of: user),
+                    found != nil && found != device.record.namespace.id(of: user),
                     "an ID other than that of \(user)"
                 )
             case .sameAsPhone(let phone):
                 (
                     found != nil && found == timeline.finalID(of: phone),
-                    "the same ID as \(phone): \(idDescription(timeline.finalID(of: phone)))"
+                    "the same ID as \(phone): \(device.idDescription(timeline.finalID(of: phone)))"
                 )
             case .differentFromPhone(let phone):
                 (
@@ -235,7 +217,7 @@ struct DeviceScenarioJudge {
         return Finding(
             .wrongUser,
             expected: "\(expected.phone) ends with \(expectedValue)",
-            actual: idDescription(found),
+            actual: device.idDescription(found),
             location: expected.location,
             evidence: timeline.commands.filter { timeline.idWrittenToVault($0) != nil }.map(
                 \.sequence
@@ -297,7 +279,7 @@ struct DeviceScenarioJudge {
         guard expected.requiresTimelyRegistration,
             let launch = timeline.userActions.first(where: \.isLaunch)
         else { return [] }
-        let startTimeLimit = profile.app.startupTimeout
+        let startTimeLimit = device.profile.app.startupTimeout
         let firstAcknowledged = timeline.registrations.first {
             $0.isAcknowledged && $0.phone == launch.phone
         }
@@ -344,14 +326,5 @@ struct DeviceScenarioJudge {
             ]
         }
         return []
-    }
-}
-
-extension String {
-    /// Returns at most `countMax` characters from the beginning of the string, on one line, with
-    /// spaces in place of control characters.
-    func shown(_ countMax: Int) -> String {
-        let line = prefix(countMax).unicodeScalars.map { $0.value < 32 ? " " : $0 }
-        return String(String.UnicodeScalarView(line))
     }
 }

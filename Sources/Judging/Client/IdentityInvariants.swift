@@ -3,7 +3,11 @@ internal import Values
 
 /// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,
 /// C-07 to C-11, C-26 to C-28, C-30, C-34).
-extension DeviceScenarioJudge {
+struct IdentityInvariants {
+    let device: DeviceEvidence
+
+    private var timeline: ClientTimeline { device.timeline }
+
     /// The time in microseconds within which the order of a bridge command and a network call is
     /// unknown.
     ///
@@ -86,7 +90,7 @@ extension DeviceScenarioJudge {
                     Finding(
                         .commandMissing,
                         expected:
-                            "\(idDescription(id)) is written to the vault before it is registered",
+                            "\(device.idDescription(id)) is written to the vault before it is registered",
                         actual: "the ID was registered and never written to the vault",
                         location: location,
                         evidence: [call.sequence]
@@ -175,8 +179,9 @@ extension DeviceScenarioJudge {
                     Finding(
                         last == nil ? .commandMissing : .identitySplit,
                         expected: "the \(flow.userAction.name) ends with the command "
-                            + "setonesignalplayerid for " + idDescription(registered.id),
-                        actual: last == nil ? "the command was not sent" : idDescription(last),
+                            + "setonesignalplayerid for " + device.idDescription(registered.id),
+                        actual: last == nil
+                            ? "the command was not sent" : device.idDescription(last),
                         location: location,
                         evidence: [flow.userAction.sequence, registered.sequence]
                             + aliasCommands.suffix(1).map(\.sequence)
@@ -209,8 +214,8 @@ extension DeviceScenarioJudge {
                     .identitySplit,
                     expected: "one ID in the vault of \(phone), at OneSignal and at the backend",
                     actual:
-                        "vault \(idDescription(finalVaultValue)), OneSignal \(idDescription(aliasID)), backend "
-                        + idDescription(registered),
+                        "vault \(device.idDescription(finalVaultValue)), OneSignal \(device.idDescription(aliasID)), backend "
+                        + device.idDescription(registered),
                     location: location,
                     evidence: (last.map { [$0.sequence] } ?? [])
                 )
@@ -229,8 +234,8 @@ extension DeviceScenarioJudge {
         return [
             Finding(
                 .wrongUser,
-                expected: "every launch and every page registers \(idDescription(first.id))",
-                actual: "one of them registered \(idDescription(other.id))",
+                expected: "every launch and every page registers \(device.idDescription(first.id))",
+                actual: "one of them registered \(device.idDescription(other.id))",
                 location: location,
                 evidence: [first.sequence, other.sequence],
                 isFinal: true
@@ -265,8 +270,8 @@ extension DeviceScenarioJudge {
             return [
                 Finding(
                     .wrongUser,
-                    expected: "\(phone) keeps \(idDescription(settledRegistration.id))",
-                    actual: "the ID changed to \(idDescription(id)) without a user action",
+                    expected: "\(phone) keeps \(device.idDescription(settledRegistration.id))",
+                    actual: "the ID changed to \(device.idDescription(id)) without a user action",
                     location: location,
                     evidence: [settledRegistration.sequence, sequence],
                     isFinal: true
@@ -291,7 +296,7 @@ extension DeviceScenarioJudge {
                 .unexpectedCommand,
                 expected: "the \(last.name) changes nothing on the phone and sends no registration",
                 actual: command.map { $0.bridge.text.shown(80) }
-                    ?? "a registration of \(idDescription(call?.id))",
+                    ?? "a registration of \(device.idDescription(call?.id))",
                 location: location,
                 evidence: [last.sequence, sequence],
                 isFinal: true
@@ -319,8 +324,8 @@ extension DeviceScenarioJudge {
             Finding(
                 .wrongUser,
                 expected:
-                    "the login sends the phone's current ID to the backend: \(idDescription(idWrite))",
-                actual: idDescription(login.currentID),
+                    "the login sends the phone's current ID to the backend: \(device.idDescription(idWrite))",
+                actual: device.idDescription(login.currentID),
                 location: location,
                 evidence: [login.sequence],
                 isFinal: true
@@ -351,7 +356,7 @@ extension DeviceScenarioJudge {
                     expected: "a page determines the ID of its user once",
                     actual: vaultReads.count > 1
                         ? "the page read the ID \(vaultReads.count) times before it used the ID"
-                        : "the page registered \(idDescription(repeatedRegistration?.id)) twice",
+                        : "the page registered \(device.idDescription(repeatedRegistration?.id)) twice",
                     location: location,
                     evidence: vaultReads.map(\.sequence)
                         + [calls.first?.sequence, repeatedRegistration?.sequence].compactMap { $0 },
@@ -471,7 +476,7 @@ extension DeviceScenarioJudge {
                     Finding(
                         .guessableID,
                         expected: "a logout on \(phone) creates a new ID that cannot be guessed",
-                        actual: "\(problem): \(idDescription(id))",
+                        actual: "\(problem): \(device.idDescription(id))",
                         location: location,
                         evidence: [sequence],
                         isFinal: true

@@ -3,7 +3,11 @@ internal import Values
 
 /// Invariants of an app's paywalls: when a paywall may open, and for which user ID (clauses C-16 to
 /// C-19).
-extension DeviceScenarioJudge {
+struct PaywallInvariants {
+    let device: DeviceEvidence
+
+    private var timeline: ClientTimeline { device.timeline }
+
     private var paywalls: [ClientTimeline.Command] { timeline.commands.filter(\.isPaywall) }
 
     func checkRegisteredBeforePaywall(at location: SourceLocation) -> [Finding] {
@@ -18,7 +22,7 @@ extension DeviceScenarioJudge {
                 Finding(
                     .paywallTooEarly,
                     expected:
-                        "\(idDescription(buyerID)) is registered before a paywall opens for it",
+                        "\(device.idDescription(buyerID)) is registered before a paywall opens for it",
                     actual: "the paywall opened; "
                         + (timeline.registrations.contains { $0.id == buyerID && $0.isAcknowledged }
                             ? "the registration was acknowledged later"
@@ -56,7 +60,7 @@ extension DeviceScenarioJudge {
                     .identitySplit,
                     expected: "a paywall opens for the ID that vault, OneSignal and backend have",
                     actual:
-                        "it opened for \(idDescription(buyerID)), and \(differingID.0) has \(idDescription(differingID.1))",
+                        "it opened for \(device.idDescription(buyerID)), and \(differingID.0) has \(device.idDescription(differingID.1))",
                     location: location,
                     evidence: [paywall.sequence],
                     isFinal: true
@@ -126,7 +130,7 @@ extension DeviceScenarioJudge {
                         .paywallTooEarly,
                         expected: "no paywall while the \(userAction.name) is in progress",
                         actual: "a paywall opened for "
-                            + "\(idDescription(earlyPaywall.bridge["external_id"])), before the \(userAction.name) was complete",
+                            + "\(device.idDescription(earlyPaywall.bridge["external_id"])), before the \(userAction.name) was complete",
                         location: location,
                         evidence: [userAction.sequence, earlyPaywall.sequence],
                         isFinal: true

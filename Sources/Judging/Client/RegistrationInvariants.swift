@@ -1,7 +1,11 @@
 internal import Values
 
 /// Invariants of an app's registrations at its backend (clauses C-12 to C-15).
-extension DeviceScenarioJudge {
+struct RegistrationInvariants {
+    let device: DeviceEvidence
+
+    private var timeline: ClientTimeline { device.timeline }
+
     func checkRetriesFailedRegistrations(at location: SourceLocation) -> [Finding] {
         let calls = timeline.registrations
         let failedRegistrations = calls.filter { !$0.isAcknowledged }
@@ -29,7 +33,7 @@ extension DeviceScenarioJudge {
             Finding(
                 .registrationLost,
                 expected:
-                    "the registration of \(idDescription(lostRegistration.id)) is tried again",
+                    "the registration of \(device.idDescription(lostRegistration.id)) is tried again",
                 actual: lostRegistration.status.map { "it was not tried again after \($0)" }
                     ?? "it was not tried again after it got no response",
                 location: location,
@@ -72,7 +76,7 @@ extension DeviceScenarioJudge {
             return [
                 Finding(
                     .registrationRepeated,
-                    expected: "\(idDescription(call.id)) is registered once",
+                    expected: "\(device.idDescription(call.id)) is registered once",
                     actual:
                         "it was registered again \((repeatedRegistration.sendTime - call.sendTime) / 1000) ms later, "
                         + "without a reason",
@@ -108,7 +112,7 @@ extension DeviceScenarioJudge {
             Finding(
                 .registrationRepeated,
                 expected:
-                    "pauses that grow while the registration of \(idDescription(first.id)) fails",
+                    "pauses that grow while the registration of \(device.idDescription(first.id)) fails",
                 actual:
                     "\(attempts.count) attempts with pauses of \(shortestFirstPause / 1000) ms at first "
                     + "and \(longestLastPause / 1000) ms at the end",

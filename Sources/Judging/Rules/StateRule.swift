@@ -64,10 +64,31 @@ package struct StateRule: Rule {
                 field
             )
         }
+        return finding(
+            user,
+            of: (field, probe.name, reading),
+            expected,
+            in: document,
+            evidence
+        )
+    }
+
+    /// Returns the difference between the expected value of a field and its value in the response
+    /// of a probe.
+    private static func finding(
+        _ user: String,
+        of mapping: (
+            field: StateExpectation.Field, probe: String, reading: Profile.FieldReading
+        ),
+        _ expected: JSONValue,
+        in document: JSONValue?,
+        _ evidence: CaseEvidence
+    ) -> Finding? {
+        let (field, probe, reading) = mapping
         let expectedText = "\(field.name) of \(user) is \(text(expected, field: field.name))"
         func mismatchFinding(_ actual: JSONValue) -> Finding? {
             if matches(actual, expected, field: field.name) { return nil }
-            let valuePaths = Set(reading.conditions.map { "\(probe.name)\($0.pointer)" }).sorted()
+            let valuePaths = Set(reading.conditions.map { "\(probe)\($0.pointer)" }).sorted()
             return Finding(
                 .wrongStateValue,
                 expected: expectedText,
@@ -79,7 +100,7 @@ package struct StateRule: Rule {
         if reading.hasCombinedConditions {
             let conditionResult = conditionResult(of: reading, document) { condition in
                 self.conditionResult(
-                    (field, probe.name, condition),
+                    (field, probe, condition),
                     user,
                     document,
                     expectedText,
@@ -100,13 +121,7 @@ package struct StateRule: Rule {
         if let valueIfPathAbsent = reading.valueIfPathAbsent {
             return mismatchFinding(valueIfPathAbsent)
         }
-        return absentPathFinding(
-            of: (field, probe.name, reading),
-            lookUp,
-            expected,
-            expectedText,
-            in: evidence
-        )
+        return absentPathFinding(of: mapping, lookUp, expected, expectedText, in: evidence)
             ?? mismatchFinding(valueWhenAbsent(field, reading, in: evidence))
     }
 

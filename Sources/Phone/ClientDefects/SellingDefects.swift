@@ -1,6 +1,4 @@
 internal import Providers
-internal import Values
-
 
 /// Defects of the scripted app in paywalls and access to paid content.
 extension ClientDefect {
@@ -11,11 +9,15 @@ extension ClientDefect {
             breaks: "C-16",
             "C-18"
         ) {
-            let originalBehavior = $0.mayOpenPaywall
-            $0.mayOpenPaywall = { app in app.id != nil || originalBehavior(app) }
+            let originalBehavior = $0.selling.mayOpenPaywall
+            $0.selling.mayOpenPaywall = { app in app.id != nil || originalBehavior(app) }
         },
-        ClientDefect("gate-shut", "no paywall ever opens", breaks: "C-16") {
-            $0.mayOpenPaywall = { _ in false }
+        ClientDefect(
+            "gate-shut",
+            "no paywall ever opens",
+            breaks: "C-16"
+        ) {
+            $0.selling.mayOpenPaywall = { _ in false }
         },
         ClientDefect(
             "flag-not-id",
@@ -24,7 +26,7 @@ extension ClientDefect {
             "C-32",
             guideID: "X-55"
         ) {
-            $0.mayOpenPaywall = { app in
+            $0.selling.mayOpenPaywall = { app in
                 app.hasFinishedStart && !app.isBusy && app.registeredID != nil
             }
         },
@@ -34,27 +36,35 @@ extension ClientDefect {
             breaks: "C-18",
             guideID: "X-43"
         ) {
-            $0.mayOpenPaywall = { app in
+            $0.selling.mayOpenPaywall = { app in
                 app.hasFinishedStart && app.registeredID != nil && app.registeredID == app.id
             }
         },
-        ClientDefect("paywall-of-before", "a paywall gets the previous user ID", breaks: "C-17") {
-            $0.paywallUserID = { app in app.storage.retiredIDs.sorted().first ?? app.installID() }
+        ClientDefect(
+            "paywall-of-before",
+            "a paywall gets the previous user ID",
+            breaks: "C-17"
+        ) {
+            $0.selling.paywallUserID = { app in
+                app.storage.retiredIDs.sorted().first ?? app.bridge.installID
+            }
         },
         ClientDefect(
             "double-tap",
             "a second tap opens a second paywall",
             breaks: "C-19",
             guideID: "X-60"
-        ) { $0.isPaywallOpening = { _ in false } },
+        ) {
+            $0.selling.isPaywallOpening = { _ in false }
+        },
         ClientDefect(
             "grants-on-callback",
             "the purchase callback alone unlocks the paid content",
             breaks: "C-23"
         ) {
-            let originalBehavior = $0.requestAccess
-            $0.requestAccess = { app, now in
-                app.hasAccess = true
+            let originalBehavior = $0.selling.requestAccess
+            $0.selling.requestAccess = { app, now in
+                app.page.hasAccess = true
                 originalBehavior(&app, now)
             }
         },
@@ -63,51 +73,60 @@ extension ClientDefect {
             "a purchase callback without an argument throws an error",
             breaks: "C-24"
         ) {
-            let originalBehavior = $0.handlePurchaseCallback
-            $0.handlePurchaseCallback = { app, arguments, now in
+            let originalBehavior = $0.selling.handlePurchaseCallback
+            $0.selling.handlePurchaseCallback = { app, arguments, now in
                 guard arguments.first?.object == nil else {
                     return originalBehavior(&app, arguments, now)
                 }
-                app.output.append(.error("TypeError: cannot read properties of undefined"))
+                app.bridge.output.append(.error("TypeError: cannot read properties of undefined"))
             }
         },
         ClientDefect(
             "never-unlocks",
             "the app never asks the backend for access after a purchase",
             breaks: "C-23"
-        ) { $0.requestAccess = { _, _ in } },
+        ) {
+            $0.selling.requestAccess = { _, _ in }
+        },
         ClientDefect(
             "product-identifier",
             "the product of a purchase is read from the wrong field",
             breaks: "C-25",
             guideID: "X-47"
-        ) { $0.product = { $0["productIdentifier"]?.string } },
+        ) {
+            $0.selling.product = { $0["productIdentifier"]?.string }
+        },
         ClientDefect(
             "silence-is-free",
             "a missing history reply is shown as 'no subscription'",
             breaks: "C-25",
             guideID: "X-48"
-        ) { $0.statusWithoutActivePurchase = { _ in "none" } },
+        ) {
+            $0.selling.statusWithoutActivePurchase = { _ in "none" }
+        },
         ClientDefect(
             "callbacks-late",
             "purchase callbacks are installed only when the first paywall opens",
             breaks: "C-24"
         ) {
-            let originalBehavior = $0.purchaseCallbacks
-            $0.purchaseCallbacks = { app in app.isPaywallOpen ? originalBehavior(app) : [] }
+            let originalBehavior = $0.selling.purchaseCallbacks
+            $0.selling.purchaseCallbacks = { app in app.isPaywallOpen ? originalBehavior(app) : [] }
         },
         ClientDefect(
             "paywall-encoded-twice",
             "the user ID in a paywall command is percent-encoded twice",
             breaks: "C-21"
         ) {
-            let originalBehavior = $0.paywallUserID
-            $0.paywallUserID = { app in originalBehavior(app).percentEncoded }
+            let originalBehavior = $0.selling.paywallUserID
+            $0.selling.paywallUserID = { app in originalBehavior(app).percentEncoded }
         },
-        ClientDefect("one-sale-only", "no paywall opens after a canceled purchase", breaks: "C-19")
-        {
-            let originalBehavior = $0.handlePurchaseCallback
-            $0.handlePurchaseCallback = { app, arguments, now in
+        ClientDefect(
+            "one-sale-only",
+            "no paywall opens after a canceled purchase",
+            breaks: "C-19"
+        ) {
+            let originalBehavior = $0.selling.handlePurchaseCallback
+            $0.selling.handlePurchaseCallback = { app, arguments, now in
                 let wasOpen = app.isPaywallOpen
                 originalBehavior(&app, arguments, now)
                 if arguments.first?["cancelled"] == true { app.isPaywallOpen = wasOpen }

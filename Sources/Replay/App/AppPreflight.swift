@@ -77,9 +77,10 @@ package enum AppPreflight {
                 }
             guard let page = scenario.page("phone") else { return }
             let selectors = scenario.profile.app.selectors
-            let found = await scenario.elementStates(selectors.map(\.selector), on: page) ?? []
+            let found =
+                await scenario.screen(of: page).elementStates(selectors.map(\.selector)) ?? []
             for (selector, found) in zip(selectors, found) { elements[selector.key] = found }
-            tappableElements = await scenario.tappableElements(on: page)
+            tappableElements = await scenario.screen(of: page).tappableElements()
         }
     }
 

@@ -41,7 +41,7 @@ extension BrowserScenario: PhoneExecutor {
 
     package func end(_ action: AppAction) async {
         if action.confirmsPrompts, let selector = profile.app.agreementSelector {
-            _ = await page(action.phone)?.evaluate(Self.clickExpression(selector))
+            _ = await page(action.phone)?.evaluate(BrowserScreen.clickExpression(selector))
             await settle(after: action)
         }
         state.withLock { $0.killPointTracker.end(action.phone) }
@@ -62,7 +62,9 @@ extension BrowserScenario: PhoneExecutor {
     /// If the page does not have the element, the journal records that.
     package func tap(_ tap: Tap, on phone: String) async {
         if case .login(let account, let password, _) = tap {
-            await fill(["account": account, "password": password], on: page(phone))
+            if let page = page(phone) {
+                await screen(of: page).fill(["account": account, "password": password])
+            }
         }
         guard let path = profile.app.tapSelectors[tap.name], let selector = path.last else {
             return recordUserAction(
@@ -73,28 +75,29 @@ extension BrowserScenario: PhoneExecutor {
         guard let page = page(phone) else {
             return recordUserAction(UserAction(tap.name, missingElement: selector), on: phone)
         }
+        let screen = screen(of: page)
         // A tap on a menu that is already open would close it.
-        let isOpen = await elementStates([selector], on: page)?.first == .there
+        let isOpen = await screen.elementStates([selector])?.first == .there
         for menuSelector in path.dropLast() where !isOpen {
-            guard await waitForElement(menuSelector, on: page) else {
+            guard await screen.waitForElement(menuSelector) else {
                 return recordUserAction(
                     UserAction(tap.name, missingElement: menuSelector),
                     on: phone
                 )
             }
-            _ = await page.evaluate(Self.clickExpression(menuSelector))
+            _ = await page.evaluate(BrowserScreen.clickExpression(menuSelector))
             // The second step of a login may have separate input fields.
             if case .login(let account, let password, _) = tap {
-                _ = await waitForElement(selector, on: page)
-                await fill(["account": account, "password": password], on: page)
+                _ = await screen.waitForElement(selector)
+                await screen.fill(["account": account, "password": password])
             }
         }
         // Some menus add their entries to the page only when they open.
-        if path.count > 1 { _ = await waitForElement(selector, on: page) }
-        let skipReason = await skipReason(to: selector, for: tap, on: page)
+        if path.count > 1 { _ = await screen.waitForElement(selector) }
+        let skipReason = await screen.skipReason(to: selector, for: tap)
         recordUserAction(UserAction(tap.name, missingElement: skipReason), on: phone)
         if skipReason != nil { return }
-        if await page.evaluate(Self.clickExpression(selector)) == nil {
+        if await page.evaluate(BrowserScreen.clickExpression(selector)) == nil {
             recordUserAction(.pageError("the page does not react to a tap"), on: phone)
         }
     }

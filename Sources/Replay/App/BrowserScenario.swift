@@ -181,6 +181,10 @@ package final class BrowserScenario: Sendable {
         state.withLock { $0.pages[phone]?.last }
     }
 
+    func screen(of page: BrowserPage) -> BrowserScreen {
+        BrowserScreen(page: page, app: profile.app, configuration: configuration)
+    }
+
     // MARK: The scenario
 
     private func run(
@@ -219,7 +223,7 @@ package final class BrowserScenario: Sendable {
     private func currentRecord(_ plan: RunPlan) async -> RunRecord {
         for phone in state.withLock({ $0.pages.keys.sorted() }) {
             guard let page = page(phone) else { continue }
-            let screenContent = await screen(page)
+            let screenContent = await screen(of: page).content()
             edit { state, time in
                 if let screenContent {
                     state.simulatedPhones.recordScreen(screenContent, of: phone, at: time)

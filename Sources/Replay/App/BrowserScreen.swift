@@ -3,14 +3,18 @@ internal import Phone
 internal import Values
 
 /// Finds, reads and operates the elements of a page with the CSS selectors in the profile.
-extension BrowserScenario {
+struct BrowserScreen: Sendable {
+    let page: BrowserPage
+    let app: Profile.App
+    let configuration: BrowserScenario.Configuration
+
     /// Returns the reason why an element cannot be tapped; nil if it can be, or if the page does
     /// not respond.
     ///
     /// An upgrade button that is hidden or disabled counts as locked. Other hidden elements, such
     /// as the entries of a closed menu, are tapped anyway. Apps open their menus in very different
     /// ways, but the menu entries have the same effects.
-    func skipReason(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
+    func skipReason(to selector: String, for tap: Tap) async -> String? {
         let returnValue = await page.evaluate(
             "(function () { var found = document.querySelector(\(Self.javaScriptString(selector))); "
                 + "return found === null ? 'absent' : found.disabled ? 'disabled' : "
@@ -26,12 +30,12 @@ extension BrowserScenario {
     }
 
     /// Returns whether a CSS selector matches an element that is visible on the page.
-    func isVisible(_ selector: String, on page: BrowserPage) async -> Bool {
-        await elementStates([selector], on: page)?.first == .there
+    func isVisible(_ selector: String) async -> Bool {
+        await elementStates([selector])?.first == .there
     }
 
     /// Looks up each of these CSS selectors on the page; nil if the page does not respond.
-    func elementStates(_ selectors: [String], on page: BrowserPage) async -> [AppPreflight
+    func elementStates(_ selectors: [String]) async -> [AppPreflight
         .ElementState]?
     {
         let selectorList = JSONValue.array(selectors.map(JSONValue.string)).text
@@ -48,23 +52,23 @@ extension BrowserScenario {
 
     /// Waits for an element that appears only after an earlier tap, and returns whether it
     /// appeared.
-    func waitForElement(_ selector: String, on page: BrowserPage) async -> Bool {
+    func waitForElement(_ selector: String) async -> Bool {
         let settleTimeout = SettleTimeout(
-            .microseconds(Self.reactionLimit),
+            .microseconds(BrowserScenario.reactionLimit),
             configuration.heartbeat,
-            clock
+            configuration.clock
         )
         while !Task.isCancelled {
-            if await isVisible(selector, on: page) { return true }
+            if await isVisible(selector) { return true }
             if settleTimeout.isOver { return false }
-            await clock.pause(.milliseconds(15))
+            await configuration.clock.pause(.milliseconds(15))
         }
         return false
     }
 
     /// Returns the elements of the page that can be tapped, as CSS selectors that a person would
     /// write.
-    func tappableElements(on page: BrowserPage) async -> [String] {
+    func tappableElements() async -> [String] {
         let returnValue = await page.evaluate(
             "JSON.stringify(Array.prototype.slice.call(document.querySelectorAll("
                 + "'button, [role=button], a, input[type=submit], input[type=button]'), 0, 12)"
@@ -86,12 +90,12 @@ extension BrowserScenario {
     }
 
     /// Fills in the input fields for which the profile has selectors: `account` and `password`.
-    func fill(_ values: [String: String], on page: BrowserPage?) async {
+    func fill(_ values: [String: String]) async {
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-            guard let selector = profile.app.inputSelectors[name] else { continue }
+            guard let selector = app.inputSelectors[name] else { continue }
             // Web frameworks notice a new value only if it is set with the setter of the element's
             // class.
-            _ = await page?.evaluate(
+            _ = await page.evaluate(
                 "(function () { var found = document.querySelector(\(Self.javaScriptString(selector))); "
                     + "if (!found) return false; Object.getOwnPropertyDescriptor("
                     + "Object.getPrototypeOf(found), 'value').set.call(found, "
@@ -107,9 +111,9 @@ extension BrowserScenario {
     /// Returns the contents of the page elements for which the profile has selectors.
     ///
     /// Returns nil if the page does not respond.
-    func screen(_ page: BrowserPage) async -> JSONValue? {
+    func content() async -> JSONValue? {
         let selectors = JSONObject(
-            members: profile.app.elementSelectors.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            members: app.elementSelectors.sorted { $0.key.rawValue < $1.key.rawValue }.map {
                 .init(key: $0.key.rawValue, value: .string($0.value))
             }
         )
@@ -132,7 +136,7 @@ extension BrowserScenario {
             case .status: screenObject[member.key] = status(member.value)
             case .product:
                 let text = member.value.string ?? ""
-                let productEntry = profile.app.productNames.first { text.contains($0.value) }
+                let productEntry = app.productNames.first { text.contains($0.value) }
                 screenObject[member.key] = productEntry.map { .string($0.key) } ?? member.value
             case nil: screenObject[member.key] = member.value
             }
@@ -144,7 +148,7 @@ extension BrowserScenario {
     private func status(_ value: JSONValue) -> JSONValue {
         guard let text = value.string?.lowercased() else { return .null }
         for name in ["none", "active"]
-        where profile.app.statusWords[name]?.contains(where: { text.contains($0.lowercased()) })
+        where app.statusWords[name]?.contains(where: { text.contains($0.lowercased()) })
             ?? false
         {
             return .string(name)

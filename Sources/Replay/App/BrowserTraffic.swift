@@ -151,14 +151,14 @@ extension BrowserScenario {
             !configuration.allowedHosts.contains(host)
         {
             configuration.blockedHosts.withLock { _ = $0.insert(host) }
-            return blockRequest(request, page)
+            return page.block(request)
         }
         let route = state.withLock {
             $0.simulatedPhones.backend.route(request.message.method, request.message.target)
         }
         guard let route else {
             if request.message.method == "OPTIONS", request.origin != nil {
-                return respondToPreflight(request, page)
+                return page.respondToPreflight(request)
             }
             if request.isFromScript {
                 edit { state, time in
@@ -169,7 +169,41 @@ extension BrowserScenario {
             return page.postMethod("Fetch.continueRequest", ["requestId": .string(request.number)])
         }
         if killIfDue(page) { return }
-        let (sequence, answer) = edit { state, time in
+        let (sequence, answer) = beginCall(route, request, page)
+        switch answer {
+        case nil:
+            state.withLock { $0.forwardedCallSequences[page.session + request.number] = sequence }
+            page.postMethod(
+                "Fetch.continueRequest",
+                ["requestId": .string(request.number), "interceptResponse": true]
+            )
+        case .reset?:
+            completeExchange(sequence, .failed(.closed, "planned reset"))
+            page.block(request, reason: "ConnectionReset")
+        case .never?: break
+        case .answered(let response, let delay)?:
+            if delay > .zero {
+                // The contract sets the delay of this response.
+                let clock = clock
+                let task = clock.task { [weak self] in
+                    await clock.pause(delay)
+                    self?.answer(request, response, sequence, route, page)
+                }
+                state.withLock { $0.tasks.append(task) }
+            } else {
+                self.answer(request, response, sequence, route, page)
+            }
+        }
+    }
+
+    /// Records a call to the backend, and returns its number in the journal and its response; a nil
+    /// response for a call to the page's own backend.
+    private func beginCall(
+        _ route: String,
+        _ request: PageRequest,
+        _ page: BrowserPage
+    ) -> (sequence: Int, answer: AppBackend.CallResult?) {
+        edit { state, time in
             state.lastActivityTime = time
             let (sequence, answer): (Int, AppBackend.CallResult?)
             if profile.app.usesOwnBackend {
@@ -196,30 +230,6 @@ extension BrowserScenario {
             }
             return (sequence, answer)
         }
-        switch answer {
-        case nil:
-            state.withLock { $0.forwardedCallSequences[page.session + request.number] = sequence }
-            page.postMethod(
-                "Fetch.continueRequest",
-                ["requestId": .string(request.number), "interceptResponse": true]
-            )
-        case .reset?:
-            completeExchange(sequence, .failed(.closed, "planned reset"))
-            blockRequest(request, page, reason: "ConnectionReset")
-        case .never?: break
-        case .answered(let response, let delay)?:
-            if delay > .zero {
-                // The contract sets the delay of this response.
-                let clock = clock
-                let task = clock.task { [weak self] in
-                    await clock.pause(delay)
-                    self?.answer(request, response, sequence, route, page)
-                }
-                state.withLock { $0.tasks.append(task) }
-            } else {
-                self.answer(request, response, sequence, route, page)
-            }
-        }
     }
 
     /// Records the first outcome of a call; later outcomes of the same call are ignored.
@@ -242,7 +252,7 @@ extension BrowserScenario {
     ) {
         completeExchange(sequence, .answered(response))
         if isKilled(at: route, page) { return }
-        fulfillRequest(request, response, page)
+        page.fulfill(request, response)
     }
 
     /// Kills the page if the contract kills it when this route responds, and returns whether it was
@@ -252,52 +262,6 @@ extension BrowserScenario {
         guard isKilled else { return false }
         kill(page)
         return true
-    }
-
-    private func fulfillRequest(
-        _ request: PageRequest,
-        _ response: HTTPMessage.Response,
-        _ page: BrowserPage
-    ) {
-        let fields = (response.fields + request.corsHeaders).map { field -> JSONValue in
-            ["name": .string(field.name), "value": .string(field.value)]
-        }
-        page.postMethod(
-            "Fetch.fulfillRequest",
-            [
-                "requestId": .string(request.number),
-                "responseCode": .integer(Int64(response.status)),
-                "responseHeaders": .array(fields), "body": .string(Base64.text(response.body)),
-            ]
-        )
-    }
-
-    private func blockRequest(
-        _ request: PageRequest,
-        _ page: BrowserPage,
-        reason: String = "BlockedByClient"
-    ) {
-        page.postMethod(
-            "Fetch.failRequest",
-            ["requestId": .string(request.number), "errorReason": .string(reason)]
-        )
-    }
-
-    /// Responds to a CORS preflight request of a page whose origin is not that of the backend.
-    private func respondToPreflight(_ request: PageRequest, _ page: BrowserPage) {
-        let requestedHeaders =
-            request.message[field: "access-control-request-headers"] ?? "content-type"
-        fulfillRequest(
-            request,
-            HTTPMessage.Response(
-                204,
-                fields: [
-                    HTTPMessage.Field("access-control-allow-methods", "GET, POST, PUT, DELETE"),
-                    HTTPMessage.Field("access-control-allow-headers", requestedHeaders),
-                ]
-            ),
-            page
-        )
     }
 
     /// Records a response that the page's own backend has sent, and passes it on to the page.
@@ -330,5 +294,44 @@ extension BrowserScenario {
             if let route, isKilled(at: route, page) { return }
         }
         page.postMethod("Fetch.continueResponse", ["requestId": .string(request.number)])
+    }
+}
+
+extension BrowserPage {
+    fileprivate func fulfill(_ request: PageRequest, _ response: HTTPMessage.Response) {
+        let fields = (response.fields + request.corsHeaders).map { field -> JSONValue in
+            ["name": .string(field.name), "value": .string(field.value)]
+        }
+        postMethod(
+            "Fetch.fulfillRequest",
+            [
+                "requestId": .string(request.number),
+                "responseCode": .integer(Int64(response.status)),
+                "responseHeaders": .array(fields), "body": .string(Base64.text(response.body)),
+            ]
+        )
+    }
+
+    fileprivate func block(_ request: PageRequest, reason: String = "BlockedByClient") {
+        postMethod(
+            "Fetch.failRequest",
+            ["requestId": .string(request.number), "errorReason": .string(reason)]
+        )
+    }
+
+    /// Responds to a CORS preflight request of a page whose origin is not that of the backend.
+    fileprivate func respondToPreflight(_ request: PageRequest) {
+        let requestedHeaders =
+            request.message[field: "access-control-request-headers"] ?? "content-type"
+        fulfill(
+            request,
+            HTTPMessage.Response(
+                204,
+                fields: [
+                    HTTPMessage.Field("access-control-allow-methods", "GET, POST, PUT, DELETE"),
+                    HTTPMessage.Field("access-control-allow-headers", requestedHeaders),
+                ]
+            )
+        )
     }
 }

@@ -7,42 +7,51 @@ internal import Values
 /// The simulated phones of a run against a real backend, with the store events that their purchases
 /// caused.
 struct LiveApps: Sendable {
-    var target: ScriptedTarget<LivePhoneEnvironment>?
+    private var target: ScriptedTarget<LivePhoneEnvironment>?
     /// Events of the simulated store that no delivery of the contract has sent yet.
-    var events: [JSONObject] = []
-}
+    private var events: [JSONObject] = []
 
-extension CaseExecution {
     /// Executes a step of the contract that happens on a simulated phone.
-    mutating func carryOut(_ step: PhoneStep) async {
-        let name = namespace.name
+    ///
+    /// - Returns: The namespace with the IDs that the step has assigned, and the reason why the run
+    ///   is inconclusive; nil without one.
+    mutating func carryOut(
+        _ step: PhoneStep,
+        _ requests: CaseRequests
+    ) async -> (namespace: Namespace, problem: String?) {
+        let (fakes, name) = (requests.run.fakes, requests.namespace.name)
         fakes.edit(name, notifies: false) { services, _ in
             services.keepsEvents = true
-            services.firebase.settings.project = profile.firebaseProject
+            services.firebase.settings.project = requests.run.profile.firebaseProject
         }
-        var target = liveApps.target ?? makeScriptedTarget()
-        target.environment.namespace = namespace
-        target.environment.now = now
+        var target = target ?? Self.makeScriptedTarget(requests)
+        target.environment.namespace = requests.namespace
+        target.environment.now = requests.now
         await PhoneExecution.carryOut(step, by: &target)
-        namespace = target.environment.namespace
-        if let text = target.runProblem { runProblem = .actionFailed(text) }
-        liveApps.target = target
-        collectEvents()
-        registerUserIDs()
+        self.target = target
+        let told = fakes.edit(target.environment.namespace.name, notifies: false) { services, _ in
+            defer { services.told = [] }
+            return services.told
+        }
+        events += told ?? []
+        return (target.environment.namespace, target.runProblem)
     }
 
-    private func makeScriptedTarget() -> ScriptedTarget<LivePhoneEnvironment> {
-        var generator = SeededGenerator(seed: 0, text: namespace.name)
+    private static func makeScriptedTarget(
+        _ requests: CaseRequests
+    ) -> ScriptedTarget<LivePhoneEnvironment> {
+        let run = requests.run
+        var generator = SeededGenerator(seed: 0, text: requests.namespace.name)
         let environment = LivePhoneEnvironment(
-            fakes: fakes,
-            client: backend.client,
-            profile: profile,
+            fakes: run.fakes,
+            client: run.backend.client,
+            profile: run.profile,
             base: run.base,
-            namespace: namespace,
-            now: now,
-            firstSequence: firstSequence,
+            namespace: requests.namespace,
+            now: requests.now,
+            firstSequence: requests.firstSequence,
             defects: run.appDefects,
-            token: { [run, fakes] spec, user in
+            token: { [fakes = run.fakes] spec, user in
                 run.tokenForge.text(spec, user: user, at: fakes.now)
             }
         )
@@ -50,34 +59,41 @@ extension CaseExecution {
     }
 
     /// Records the final state of all pages and phones after the last step of the contract.
-    func observePhones() async {
-        var target = liveApps.target
+    func observe() async {
+        var target = target
         await target?.finish()
     }
 
-    /// Collects the events that the simulated store has created since the last call.
-    private mutating func collectEvents() {
-        let told = fakes.edit(namespace.name, notifies: false) { services, _ in
-            defer { services.told = [] }
-            return services.told
-        }
-        liveApps.events += told ?? []
+    /// The types of the events that no delivery has sent yet.
+    var eventTypes: [String] { events.compactMap { $0["type"]?.string } }
+
+    /// Removes the next event with the given type, and returns its body; nil without such an event.
+    mutating func takeEvent(_ type: String) -> JSONValue? {
+        events.firstIndex { $0["type"]?.string == type }
+            .map { RevenueCatEventWriter.body(events.remove(at: $0)) }
+    }
+}
+
+extension CaseExecution {
+    /// Executes a step of the contract that happens on a simulated phone.
+    mutating func carryOut(_ step: PhoneStep) async {
+        let problem: String?
+        (namespace, problem) = await liveApps.carryOut(step, requests)
+        if let problem { runProblem = .actionFailed(problem) }
+        registerUserIDs()
     }
 
     /// Returns the body of the next store event with the given type, such as `INITIAL_PURCHASE`.
     ///
     /// If there is no such event, the run ends and is inconclusive.
     mutating func told(_ type: String) -> [UInt8] {
-        guard let index = liveApps.events.firstIndex(where: { $0["type"]?.string == type })
-        else {
-            let knownEventTypes = liveApps.events.compactMap { $0["type"]?.string }
-            runProblem = .faultNotApplied(
-                "the simulated store sent no \(type) event"
-                    + (knownEventTypes.isEmpty
-                        ? "" : "; it sent \(knownEventTypes.joined(separator: ", "))")
-            )
-            return []
-        }
-        return RevenueCatEventWriter.body(liveApps.events.remove(at: index)).bytes
+        if let body = liveApps.takeEvent(type) { return body.bytes }
+        let knownEventTypes = liveApps.eventTypes
+        runProblem = .faultNotApplied(
+            "the simulated store sent no \(type) event"
+                + (knownEventTypes.isEmpty
+                    ? "" : "; it sent \(knownEventTypes.joined(separator: ", "))")
+        )
+        return []
     }
 }

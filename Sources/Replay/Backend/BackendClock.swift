@@ -21,18 +21,22 @@ extension CaseExecution {
     /// Returns false when that fails; the run is then inconclusive.
     @discardableResult
     mutating func syncBackendClock(at clockAdvance: Duration) async -> Bool {
-        guard let problemText = await setClock(clockAdvance: clockAdvance) else { return true }
+        guard let problemText = await requests.setClock(clockAdvance: clockAdvance) else {
+            return true
+        }
         // Only the first problem of a run is reported.
         runProblem = runProblem ?? .faultNotApplied(problemText)
         return false
     }
+}
 
+extension CaseRequests {
     /// Sets the backend's clock, and returns the reason if that fails.
     ///
     /// Returns nil on success. Returns nil without a request if the clock already shows the wanted
     /// time, or if the profile has no 'clock'.
     func setClock(clockAdvance: Duration) async -> String? {
-        let wantedSetting = (clockAdvance, backend.processNumber)
+        let wantedSetting = (clockAdvance, run.backend.processNumber)
         let knownSetting = run.clockSetting.withLock { $0 }
         // The clock of a new backend process shows the time of this machine.
         if knownSetting == wantedSetting
@@ -40,8 +44,8 @@ extension CaseExecution {
         {
             return nil
         }
-        guard let clockOperation = profile.clock else { return nil }
-        let targetTime = fakes.now + clockAdvance
+        guard let clockOperation = run.profile.clock else { return nil }
+        let targetTime = run.fakes.now + clockAdvance
         let values = NamedValues([
             "now": .string(targetTime.description), "now-ms": .integer(targetTime.milliseconds),
             "ahead": .integer(clockAdvance.components.seconds),

@@ -220,10 +220,20 @@ package final class BackendUnderTest: Sendable {
             let excessDelay = clock.now - requestTime - responseTime - Self.pause * 2
             if excessDelay > .zero { deadline = min(deadline + excessDelay, end) }
         } while clock.now < deadline
+        throw timeoutError(startTimeLimit, last)
+    }
+
+    /// Returns the error of a backend that was not ready in time.
+    ///
+    /// - Parameters:
+    ///   - startTimeLimit: The maximum time until the backend is ready.
+    ///   - last: The outcome of the last readiness request.
+    /// - Returns: The error, with the remedies that may apply.
+    private func timeoutError(_ startTimeLimit: Duration, _ last: String) -> UnreachableError {
         let messageParts = [portMismatchMessage, remedy(last), process?.outputTail()].compactMap(
             \.self
         )
-        throw UnreachableError(
+        return UnreachableError(
             description: (["\(target) was not ready after \(startTimeLimit.unsignedText): \(last)"]
                 + messageParts)
                 .filter { !$0.isEmpty }.joined(separator: "\n")

@@ -11,7 +11,7 @@ struct CredentialError: Error, CustomStringConvertible {
 }
 
 /// Credentials: the headers with which the profile's own requests identify their caller.
-extension CaseExecution {
+extension CaseRequests {
     /// Returns the headers that identify the caller of a request, with lowercase names in
     /// alphabetical order.
     ///
@@ -53,7 +53,7 @@ extension CaseExecution {
     /// The login request is sent only once for all requests.
     private func session() async throws(CredentialError) -> String {
         if let existingToken = run.session.withLock({ $0 }) { return existingToken }
-        guard let login = profile.session else {
+        guard let login = run.profile.session else {
             throw CredentialError(
                 description: "the profile uses {{session}}, but defines no login; write 'session: "
                     + "{login: {post: /login, body: {…}}, token: /token}'"
@@ -61,9 +61,9 @@ extension CaseExecution {
         }
         var request = login.endpoint.request(from: NamedValues([:]))
         request.fields += try await credentials(login.endpoint.credentials, NamedValues([:]))
-        let sequence = fakes.journal.begin(exchange(.assay, .appCall("session"), request))
-        let outcome = await backend.client.send(request, within: .seconds(30))
-        fakes.journal.complete(sequence, outcome)
+        let sequence = run.fakes.journal.begin(exchange(.assay, .appCall("session"), request))
+        let outcome = await run.backend.client.send(request, within: .seconds(30))
+        run.fakes.journal.complete(sequence, outcome)
         let loginDescription =
             "the login request of 'session', \(request.method) \(request.target),"
         guard case .answered(let response) = outcome else {

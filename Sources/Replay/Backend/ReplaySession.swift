@@ -100,14 +100,75 @@ package final class ReplaySession: Sendable {
             seed: seed,
             wallClock: { clock.wallTime }
         )
-        var servers: [FakeServer] = []
-        let isIntercepted = profile.start?.isIntercepted == true
-        let isSigned = Self.signsTokens(profile)
-        if isSigned {
+        if Self.signsTokens(profile) {
             fakes.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
         }
+        servers = try await Self.openServers(profile, addresses, others: others, fakes)
+        interception = try await Self.openInterception(
+            profile,
+            servers,
+            fakes,
+            folder,
+            clock.wallTime,
+            onRefusal
+        )
+        do {
+            backend = try Self.backend(
+                profile,
+                servers,
+                interception,
+                folder: folder,
+                clock,
+                onStartupWait
+            )
+        } catch {
+            await interception?.stop()
+            for server in servers { await server.stop() }
+            throw OpenError(kind: .configuration, description: "\(error)")
+        }
+        executor = RunExecutor(
+            backend: backend,
+            fakes: fakes,
+            profile: profile,
+            base: base,
+            clock: clock,
+            appDefects: appDefects,
+            clientDefects: clientDefects,
+            alongside: other?.executor
+        )
+        try await startBackend(profile)
+    }
+
+    /// Starts the backend, and closes the session if that fails.
+    private func startBackend(_ profile: Profile) async throws(OpenError) {
+        do throws(BackendUnderTest.UnreachableError) {
+            try await backend.start()
+        } catch {
+            await close()
+            // A call that the proxy refused is often the reason for a failed start.
+            let refusalLines = interception?.refusals.lines ?? []
+            throw OpenError(
+                kind: .unreachable,
+                // The description contains output of the backend, in which secrets may occur.
+                description: ([error.description] + refusalLines).joined(separator: "\n")
+                    .redacted(SecretDeclaration(profile)).value,
+                hasEnded: error.hasEnded
+            )
+        }
+    }
+
+    /// Opens the fakes that the profile requires, and the given others.
+    private static func openServers(
+        _ profile: Profile,
+        _ addresses: [Exchange.Party: Address],
+        others: [Exchange.Party],
+        _ fakes: FakeRegistry
+    ) async throws(OpenError) -> [FakeServer] {
+        var servers: [FakeServer] = []
         var parties = [Exchange.Party.revenueCat, .oneSignal]
-        if profile.usesFirebase || isIntercepted { parties.append(.firebase) }
+        if profile.usesFirebase || profile.start?.isIntercepted == true {
+            parties.append(.firebase)
+        }
         for party in parties + others.filter({ !parties.contains($0) }) {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
             do throws(StartError) {
@@ -129,97 +190,59 @@ package final class ReplaySession: Sendable {
                 )
             }
         }
-        self.servers = servers
-        do throws(OpenError) {
-            interception = try await Self.interception(
-                profile,
-                servers,
-                fakes,
-                folder,
-                clock.wallTime,
-                onRefusal
+        return servers
+    }
+
+    /// Returns the backend of the profile, before its start.
+    private static func backend(
+        _ profile: Profile,
+        _ servers: [FakeServer],
+        _ interception: Interception?,
+        folder: String,
+        _ clock: RealClock,
+        _ onStartupWait: @escaping @Sendable (BackendUnderTest.StartupWait) -> Void
+    ) throws -> BackendUnderTest {
+        let placeholderValues = placeholderValues(profile, servers: servers, folder: folder)
+        let templateValues = NamedValues(texts: placeholderValues)
+        let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
+        var process: BackendProcess?
+        if let start = profile.start {
+            var environment = standardEnvironment(
+                placeholderValues,
+                BackendSetup(
+                    addresses: Dictionary(
+                        uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
+                    ),
+                    secrets: profile.secrets,
+                    project: profile.firebaseProject,
+                    isSigned: signsTokens(profile)
+                )
             )
-        } catch {
-            for server in servers { await server.stop() }
-            throw error
-        }
-        if let failure = await FakeServerCheck.failure(of: servers, through: interception) {
-            await interception?.stop()
-            for server in servers { await server.stop() }
-            throw OpenError(kind: .internalError, description: failure)
-        }
-        let placeholderValues = Self.placeholderValues(profile, servers: servers, folder: folder)
-        do {
-            let templateValues = NamedValues(texts: placeholderValues)
-            let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
-            var process: BackendProcess?
-            if let start = profile.start {
-                var environment = Self.standardEnvironment(
-                    placeholderValues,
-                    BackendSetup(
-                        addresses: Dictionary(
-                            uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
-                        ),
-                        secrets: profile.secrets,
-                        project: profile.firebaseProject,
-                        isSigned: isSigned
-                    )
-                )
-                for (name, text) in start.environment {
-                    environment[name] = try templateValues.filled(start.expanded(text))
-                }
-                if let interception {
-                    let inherited = ProgramCommand.inheritedEnvironment
-                        .merging(environment) { $1 }
-                    environment.merge(interception.environment(inheriting: inherited)) { $1 }
-                }
-                process = BackendProcess(
-                    command: try templateValues.filled(start.command),
-                    folder: start.folder,
-                    environment: environment,
-                    outputPath: folder + "/backend.log",
-                    stopSettings: start.stop ?? Profile.StopSettings(),
-                    port: Self.loopbackPort(of: target)
-                )
+            for (name, text) in start.environment {
+                environment[name] = try templateValues.filled(start.expanded(text))
             }
-            backend = BackendUnderTest(
-                client: BackendClient(base: target, authority: profile.certificateAuthorityPath),
-                process: process,
-                clock: clock,
-                ready: profile.start?.ready,
-                startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,
-                stopTimeMax: profile.start?.stop?.within ?? .seconds(3),
-                onStartupWait: onStartupWait
+            if let interception {
+                let inherited = ProgramCommand.inheritedEnvironment.merging(environment) { $1 }
+                environment.merge(interception.environment(inheriting: inherited)) { $1 }
+            }
+            process = BackendProcess(
+                command: try templateValues.filled(start.command),
+                folder: start.folder,
+                environment: environment,
+                outputPath: folder + "/backend.log",
+                stopSettings: start.stop ?? Profile.StopSettings(),
+                port: loopbackPort(of: target)
             )
-        } catch {
-            await interception?.stop()
-            for server in servers { await server.stop() }
-            throw OpenError(kind: .configuration, description: "\(error)")
         }
-        executor = RunExecutor(
-            backend: backend,
-            fakes: fakes,
-            profile: profile,
-            base: base,
+        return BackendUnderTest(
+            client: BackendClient(base: target, authority: profile.certificateAuthorityPath),
+            process: process,
             clock: clock,
-            appDefects: appDefects,
-            clientDefects: clientDefects,
-            alongside: other?.executor
+            ready: profile.start?.ready,
+            startTimeMax: profile.start?.timeout ?? Profile.StartSettings.defaultTimeout,
+            stopTimeMax: profile.start?.stop?.within ?? .seconds(3),
+            onStartupWait: onStartupWait
         )
-        do throws(BackendUnderTest.UnreachableError) {
-            try await backend.start()
-        } catch {
-            await close()
-            // A call that the proxy refused is often the reason for a failed start.
-            let refusalLines = interception?.refusals.lines ?? []
-            throw OpenError(
-                kind: .unreachable,
-                // The description contains output of the backend, in which secrets may occur.
-                description: ([error.description] + refusalLines).joined(separator: "\n")
-                    .redacted(SecretDeclaration(profile)).value,
-                hasEnded: error.hasEnded
-            )
-        }
     }
 
     /// Returns the port in a URL of this machine; nil if the URL has another host or no port.
@@ -236,6 +259,40 @@ package final class ReplaySession: Sendable {
         await executor.originClients.close()
         await interception?.stop()
         for server in servers { await server.stop() }
+    }
+
+    /// Opens the intercepting proxy if the profile turns interception on, and checks that the fakes
+    /// respond.
+    ///
+    /// If that fails, the fakes are closed.
+    private static func openInterception(
+        _ profile: Profile,
+        _ servers: [FakeServer],
+        _ fakes: FakeRegistry,
+        _ folder: String,
+        _ now: Instant,
+        _ onRefusal: @escaping @Sendable (InterceptionRefusal) -> Void
+    ) async throws(OpenError) -> Interception? {
+        let interception: Interception?
+        do throws(OpenError) {
+            interception = try await self.interception(
+                profile,
+                servers,
+                fakes,
+                folder,
+                now,
+                onRefusal
+            )
+        } catch {
+            for server in servers { await server.stop() }
+            throw error
+        }
+        guard let failure = await FakeServerCheck.failure(of: servers, through: interception) else {
+            return interception
+        }
+        await interception?.stop()
+        for server in servers { await server.stop() }
+        throw OpenError(kind: .internalError, description: failure)
     }
 
     /// Opens the intercepting proxy if the profile turns interception on; otherwise returns nil.

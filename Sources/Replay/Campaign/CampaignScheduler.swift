@@ -18,6 +18,11 @@ struct CampaignScheduler {
     private var failed: [FailedHistory] = []
     /// Whether the campaign's time is over, so that results of interrupted histories are ignored.
     private var isTimeOver = false
+    /// The number of histories that run now, not counting exclusive ones.
+    private var runningCount = 0
+    private var isShrinking = false
+    /// The histories that wait until they can run exclusively.
+    private var exclusiveScripts: [HistoryScript] = []
 
     private var options: Campaign.Options { campaignState.options }
     private var clock: any RunClock { campaignState.clock }
@@ -57,66 +62,11 @@ struct CampaignScheduler {
 
     mutating func run() async {
         await withTaskGroup(of: TaskResult.self) { group in
-            var runningCount = 0
-            var isShrinking = false
-            var exclusiveScripts: [HistoryScript] = []
-            func addEndTask() {
-                guard let end = campaignState.end else { return }
-                let graceEnd = end + graceTime
-                group.addTask { [clock] in
-                    try? await clock.sleep(for: graceEnd - clock.now)
-                    return .timeIsOver
-                }
-            }
-            addEndTask()
+            addEndTask(to: &group)
             while true {
-                if !isShrinking, let failed = nextFailedHistory(where: { !$0.mustRunExclusively }) {
-                    isShrinking = true
-                    group.addTask { [historyExecutor, campaignState] in
-                        .shrinkFinished(
-                            await Self.confirmAndShrink(failed, historyExecutor, campaignState)
-                        )
-                    }
-                }
-                // Shrinking a failure occupies the backend too, so fewer other histories run
-                // meanwhile.
-                let jobs = isShrinking ? max(1, options.jobs / 2) : options.jobs
-                while runningCount < jobs, exclusiveScripts.count < Self.exclusiveBatchMax,
-                    !isOver(isShrinking)
-                {
-                    let script = nextScript()
-                    guard !script.mustRunExclusively else {
-                        exclusiveScripts.append(script)
-                        continue
-                    }
-                    runningCount += 1
-                    group.addTask { [historyExecutor, clock] in
-                        let startTime = clock.now
-                        let execution = await historyExecutor.execute(script, isExclusive: false)
-                        return .execution(script, execution, in: clock.now - startTime)
-                    }
-                }
+                startTasks(in: &group)
                 if runningCount > 0 || isShrinking {
-                    switch await group.next() {
-                    case .execution(_, let execution?, let time):
-                        runningCount -= 1
-                        slowestHistoryTime = max(slowestHistoryTime, time)
-                        recordExecution(execution)
-                    case .execution(let script, nil, _):
-                        runningCount -= 1
-                        exclusiveScripts.append(script)
-                    case .shrinkFinished(let shrinkOutcome):
-                        isShrinking = false
-                        recordShrinkOutcome(shrinkOutcome)
-                    case .timeIsOver where hasGraceTimeLeft && !Task.isCancelled: addEndTask()
-                    case .timeIsOver:
-                        isTimeOver = true
-                        if runningCount > 0, !Task.isCancelled {
-                            recordUnfinished(runningCount)
-                            group.cancelAll()
-                        }
-                    case nil: (runningCount, isShrinking) = (0, false)
-                    }
+                    record(await group.next(), &group)
                 } else {
                     if exclusiveScripts.isEmpty, failed.isEmpty { break }
                     await runExclusively(exclusiveScripts)
@@ -129,6 +79,64 @@ struct CampaignScheduler {
         }
         campaignState.reportProgress(isLast: true)
         campaignState.outcome.coverage = generator.coverage
+    }
+
+    /// Adds a task that ends when the time of the campaign is over.
+    private func addEndTask(to group: inout TaskGroup<TaskResult>) {
+        guard let end = campaignState.end else { return }
+        let graceEnd = end + graceTime
+        group.addTask { [clock] in
+            try? await clock.sleep(for: graceEnd - clock.now)
+            return .timeIsOver
+        }
+    }
+
+    /// Starts to shrink a failure and to run further histories, as far as jobs are free.
+    private mutating func startTasks(in group: inout TaskGroup<TaskResult>) {
+        if !isShrinking, let failed = nextFailedHistory(where: { !$0.mustRunExclusively }) {
+            isShrinking = true
+            group.addTask { [historyExecutor, campaignState] in
+                .shrinkFinished(await Self.confirmAndShrink(failed, historyExecutor, campaignState))
+            }
+        }
+        // Shrinking a failure occupies the backend too, so fewer other histories run meanwhile.
+        let jobs = isShrinking ? max(1, options.jobs / 2) : options.jobs
+        while runningCount < jobs, exclusiveScripts.count < Self.exclusiveBatchMax, !isOver {
+            let script = nextScript()
+            guard !script.mustRunExclusively else {
+                exclusiveScripts.append(script)
+                continue
+            }
+            runningCount += 1
+            group.addTask { [historyExecutor, clock] in
+                let startTime = clock.now
+                let execution = await historyExecutor.execute(script, isExclusive: false)
+                return .execution(script, execution, in: clock.now - startTime)
+            }
+        }
+    }
+
+    private mutating func record(_ result: TaskResult?, _ group: inout TaskGroup<TaskResult>) {
+        switch result {
+        case .execution(_, let execution?, let time):
+            runningCount -= 1
+            slowestHistoryTime = max(slowestHistoryTime, time)
+            recordExecution(execution)
+        case .execution(let script, nil, _):
+            runningCount -= 1
+            exclusiveScripts.append(script)
+        case .shrinkFinished(let shrinkOutcome):
+            isShrinking = false
+            recordShrinkOutcome(shrinkOutcome)
+        case .timeIsOver where hasGraceTimeLeft && !Task.isCancelled: addEndTask(to: &group)
+        case .timeIsOver:
+            isTimeOver = true
+            if runningCount > 0, !Task.isCancelled {
+                recordUnfinished(runningCount)
+                group.cancelAll()
+            }
+        case nil: (runningCount, isShrinking) = (0, false)
+        }
     }
 
     private mutating func recordUnfinished(_ count: Int) {
@@ -166,7 +174,7 @@ struct CampaignScheduler {
         campaignState.extendCoverageWait(since: startTime)
     }
 
-    private func isOver(_ isShrinking: Bool) -> Bool {
+    private var isOver: Bool {
         campaignState.isOver(hasPendingFailure: isShrinking || !failed.isEmpty)
     }
 

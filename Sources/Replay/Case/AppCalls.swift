@@ -2,7 +2,7 @@ internal import Contracts
 internal import FakeServers
 internal import Grammar
 internal import Providers
-internal import Values
+package import Values
 
 extension CaseExecution {
     /// Compares a response with a pattern of the contract, and stores the values that the pattern
@@ -17,177 +17,8 @@ extension CaseExecution {
     }
 }
 
-/// Sends the requests of an app and of its operators, as the profile defines them.
-///
-/// These requests create users and accounts, or call the backend's own routes.
+/// Sends the calls of an app to the backend's own routes, as the profile defines them.
 extension CaseExecution {
-    // MARK: Users and accounts
-
-    /// Registers a user with the backend.
-    ///
-    /// Returns an error message on failure; nil on success.
-    mutating func register(_ user: String) async -> String? {
-        let values = templateValues(of: user)
-        switch profile.creation {
-        case .command(let commandWords, let pointer):
-            return await runProgram(commandWords, values, id: pointer, user)
-        case .register:
-            guard let endpoint = profile.endpoints["register"] else {
-                return "the profile has no endpoint 'register'"
-            }
-            return await sendCreationRequest(.registration(user: user), endpoint, values, user)
-        case .request(let endpoint):
-            // A user whose ID is known registers under this ID, and does not get another one
-            // (S-21).
-            if profile.backendChoosesIDs, namedUsers.contains(user) {
-                guard let registerEndpoint = profile.registerEndpointAcceptingIDs else {
-                    return "the profile has no endpoint 'register' that takes an ID"
-                }
-                return await sendCreationRequest(
-                    .registration(user: user),
-                    registerEndpoint,
-                    values,
-                    nil
-                )
-            }
-            return await sendCreationRequest(.registration(user: user), endpoint, values, user)
-        }
-    }
-
-    /// Creates an account in the backend.
-    ///
-    /// Returns an error message on failure; nil on success.
-    mutating func createAccount(_ account: String) async -> String? {
-        let values: [String: String?] = [
-            "account": namespace.accountID(of: account),
-            "password": namespace.password(of: account),
-        ]
-        switch profile.accountCreation {
-        case .command(let commandWords, _): return await runProgram(commandWords, values)
-        case .request(let endpoint):
-            return await sendCreationRequest(
-                .registration(user: "account " + account),
-                endpoint,
-                values,
-                nil
-            )
-        case .register, nil: return "the profile does not define how 'accounts' are created"
-        }
-    }
-
-    /// Runs a program of the profile that creates a user or an account.
-    ///
-    /// - Parameters:
-    ///   - commandWords: The program and its arguments, with templates such as `{{id}}`.
-    ///   - values: The values of the templates.
-    ///   - pointer: The JSON path of the user's ID in the output of the program; nil when Assay
-    ///     chose the ID.
-    ///   - user: The name, in the contract, of the user that the program creates.
-    /// - Returns: An error message; nil on success.
-    private mutating func runProgram(
-        _ commandWords: [String],
-        _ values: [String: String?],
-        id pointer: JSONPointer? = nil,
-        _ user: String = ""
-    ) async -> String? {
-        let output: [UInt8]
-        do {
-            let namedValues = NamedValues(texts: values)
-            let filled = try commandWords.map { try namedValues.filled($0) }
-            output = try await CommandRunner.output(
-                of: filled,
-                within: .seconds(30),
-                in: profile.folder
-            )
-        } catch {
-            return "\(error)"
-        }
-        guard let pointer else { return nil }
-        let outputLines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
-        let text = outputLines.last.map(String.init) ?? ""
-        // A printed number is valid JSON; a printed word that is not JSON is the ID itself.
-        let outputJSON = JSONValue(ifValid: output) ?? .string(text)
-        switch outputJSON[pointer] {
-        case .string(let id) where !id.isEmpty: namespace.assign(id, to: user)
-        case .number(let id): namespace.assign(id.description, to: user)
-        case let other:
-            let printedText = other?.text ?? "nothing"
-            return "'\(commandWords[0])' printed no user ID at \"\(pointer)\": found \(printedText)"
-        }
-        return nil
-    }
-
-    private mutating func sendCreationRequest(
-        _ purpose: Exchange.Purpose,
-        _ endpoint: Profile.Endpoint,
-        _ values: [String: String?],
-        _ user: String?
-    ) async -> String? {
-        let (sequence, outcome) = await send(
-            endpoint,
-            values,
-            purpose: purpose,
-            fields: [],
-            lane: 0
-        )
-        fakes.journal.complete(sequence, outcome)
-        switch outcome {
-        case .answered(let response) where (200..<300).contains(response.status):
-            guard let user else { return nil }
-            return storeAssignedID(response, of: endpoint, user)
-        case .answered(let response):
-            return "\(endpoint.method) \(endpoint.path) returned \(response.status)"
-        case .failed(_, let text): return "\(endpoint.method) \(endpoint.path): \(text)"
-        case .pending, .answerLost, .requestCut:
-            return "\(endpoint.method) \(endpoint.path): no response"
-        }
-    }
-
-    /// Stores the user ID and the proof of ownership from a response that created a user.
-    ///
-    /// Returns an error message if the backend chooses IDs, but the response contains none.
-    private mutating func storeAssignedID(
-        _ response: HTTPMessage.Response,
-        of endpoint: Profile.Endpoint,
-        _ user: String
-    ) -> String? {
-        let answer = response.bodyJSON
-        if let proof = endpoint.responseProofPointer.flatMap({ answer?[$0]?.string }) {
-            proofs[user] = proof
-        }
-        // The register route of the identity guide returns the ID that it was given. Other routes
-        // choose one.
-        guard case .request = profile.creation, let pointer = endpoint.responseIDPointer else {
-            return nil
-        }
-        switch answer?[pointer] {
-        case .string(let id): namespace.assign(id, to: user)
-        case .number(let id): namespace.assign(id.description, to: user)
-        case let other:
-            return "\(endpoint.method) \(endpoint.path) returned no user ID at \(pointer): found "
-                + (other?.text ?? "nothing")
-        }
-        return nil
-    }
-
-    private func templateValues(of user: String) -> [String: String?] {
-        [
-            "id": namespace.id(of: user),
-            "device": namespace.installID(of: user), "platform": "ios", "source": "new",
-            "timestamp": run.backendNow.description,
-        ]
-    }
-
-    // MARK: Calls
-
-    /// A call of an app to the backend that is ready to be sent.
-    struct PreparedCall: Sendable {
-        let call: Call
-        let endpoint: Profile.Endpoint
-        let values: [String: String?]
-        let authorization: [HTTPMessage.Field]
-    }
-
     /// Sends the calls of one step of the contract.
     ///
     /// Several calls are sent concurrently. If deliveries are being held back, the calls are sent
@@ -211,11 +42,11 @@ extension CaseExecution {
         if runProblem != nil { return }
         let isDatabaseFaultPlanned = calls.contains { $0.hasDatabaseFailure == true }
         if isDatabaseFaultPlanned, await injectDatabaseFault() == false { return }
-        if held.isEmpty {
+        if deliveries.held.isEmpty {
             if calls.count > 1 {
                 await backend.client.openConnections(lanes: calls.count, path: backend.readyPath)
             }
-            await send(preparedCalls, firstLaneIndex: 0)
+            await requests.send(preparedCalls, firstLaneIndex: 0)
         } else {
             await release([], alongside: preparedCalls)
         }
@@ -223,53 +54,12 @@ extension CaseExecution {
         for request in preparedCalls { storeOwnershipProof(request.call, request.endpoint) }
     }
 
-    /// Sends all calls concurrently, each over separate connections.
-    func send(_ calls: [PreparedCall], firstLaneIndex: Int) async {
-        await withTaskGroup(of: Void.self) { group in
-            for (index, request) in calls.enumerated() {
-                group.addTask {
-                    let (sequence, outcome) = await send(
-                        request.endpoint,
-                        request.values,
-                        purpose: .appCall(request.call.name),
-                        fields: request.authorization,
-                        lane: firstLaneIndex + index
-                    )
-                    fakes.journal.complete(sequence, outcome)
-                }
-            }
-        }
-    }
-
-    /// Returns the response with its body decoded and without `Content-Encoding`, as recordings
-    /// store it.
-    private static func outcomeWithDecodedBody(_ outcome: Exchange.Outcome) -> Exchange.Outcome {
-        guard case .answered(var response) = outcome,
-            let encoding = response[field: "content-encoding"],
-            let decodedBody = BodyDecoding.decodedBody(
-                response.body,
-                encoding: encoding,
-                max: 16 << 20
-            )
-        else { return outcome }
-        response.body = decodedBody
-        response.fields.removeAll { $0.name.lowercased() == "content-encoding" }
-        return .answered(response)
-    }
-
-    /// Returns an ID token for the app of a signed-in user, after creating the user in the fake of
-    /// Firebase.
-    private func token(of user: String) -> String? {
-        seed(user)
-        return run.tokenForge.text(TokenSpec(), user: namespace.id(of: user), at: run.backendNow)
-    }
-
     /// Sends a request that the contract contains literally, and stores values from its response
     /// for later requests.
     mutating func sendAppCalls(_ request: AppRequest) async {
         values.namespace = namespace
         for user in Template.users(in: request.fields.map(\.value)) {
-            values.tokens[user] = token(of: user)
+            values.tokens[user] = requests.token(of: user)
         }
         let target = values.fill(target: request.target)
         let body: [UInt8] =
@@ -293,11 +83,9 @@ extension CaseExecution {
         var pause: Duration = .milliseconds(2)
         while true {
             let sequence = fakes.journal.begin(
-                exchange(.app, .appCall(request.name), message)
+                requests.exchange(.app, .appCall(request.name), message)
             )
-            let outcome = Self.outcomeWithDecodedBody(
-                await backend.client.send(message, within: within)
-            )
+            let outcome = await backend.client.send(message, within: within).withDecodedBody
             fakes.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
             var updatedExecution = self
@@ -325,8 +113,9 @@ extension CaseExecution {
         if call.values["device"] == nil || proofs[user] == nil { proofs[user] = proof }
     }
 
-    mutating func values(of call: Call) -> [String: String?] {
-        var values: [String: String?] = call.user.map { templateValues(of: $0) } ?? [:]
+    /// Returns the values for the templates in the endpoint of a call.
+    func values(of call: Call) -> [String: String?] {
+        var values: [String: String?] = call.user.map { requests.templateValues(of: $0) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
         // A proof belongs to one device (S-26), so another device does not have it (S-24).
         let isOtherDevice = call.route == .register && call.values["device"] != nil
@@ -335,25 +124,30 @@ extension CaseExecution {
             values["account"] = namespace.accountID(of: account)
             values["password"] = namespace.password(of: account)
         }
-        self.values.namespace = namespace
+        var templateValues = self.values
+        templateValues.namespace = namespace
         for (name, value) in call.values.sorted(by: { $0.key < $1.key }) {
-            values[name] = .some(value.flatMap { self.values.fillIfPresent($0) })
+            values[name] = .some(value.flatMap { templateValues.fillIfPresent($0) })
         }
         return values
     }
 
     private mutating func authorization(_ call: Call) async -> [HTTPMessage.Field] {
         guard var spec = call.token, call.route == .protected else { return [] }
+        let execution = self
+        let trials = TokenTrials(requests: requests, call: call) { execution.values(of: call) }
         if let earlierCall = spec.callWithExpiredToken,
-            let (token, end) = expiringTokens[earlierCall]
+            let expiring = expiringTokens.tokens[earlierCall]
         {
-            await waitUntilTokenExpires(end, call)
-            return [HTTPMessage.Field("Authorization", "Bearer " + token)]
+            if let text = await expiringTokens.waitUntilExpired(expiring.end, trials) {
+                runProblem = runProblem ?? .faultNotApplied(text)
+            }
+            return [HTTPMessage.Field("Authorization", "Bearer " + expiring.token)]
         }
         var end: Int64?
         if spec.expires == .soon {
-            let soon = await nearlyExpiredEnd(call)
-            spec.claims.merge(claims(endingAt: soon)) { existing, _ in existing }
+            let soon = await expiringTokens.nearlyExpiredEnd(trials)
+            spec.claims.merge(trials.claims(endingAt: soon)) { existing, _ in existing }
             end = soon
         }
         values.namespace = namespace
@@ -373,34 +167,24 @@ extension CaseExecution {
                 )
         }
         guard let token = tokenForge.text(spec, user: user, at: run.backendNow) else { return [] }
-        if let end { expiringTokens[call.name] = (token, end) }
+        if let end { expiringTokens.tokens[call.name] = (token, end) }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }
+}
 
-    // MARK: Requests
-
-    func send(
-        _ endpoint: Profile.Endpoint,
-        _ values: [String: String?],
-        purpose: Exchange.Purpose,
-        fields: [HTTPMessage.Field],
-        lane: Int
-    ) async -> (sequence: Int, outcome: Exchange.Outcome) {
-        let proofs: [HTTPMessage.Field]
-        do {
-            // The contract's headers for this call override the profile's headers for all calls.
-            proofs = try await credentials(endpoint.credentials, NamedValues(texts: values))
-                .filter { proof in !fields.contains { $0.name.lowercased() == proof.name } }
-        } catch {
-            let request = endpoint.request(values, idForm: profile.idForm, fields: fields)
-            let sequence = fakes.journal.begin(exchange(.app, purpose, request))
-            return (sequence, .failed(.closed, "\(error)"))
-        }
-        let request = endpoint.request(values, idForm: profile.idForm, fields: fields + proofs)
-        let sequence = fakes.journal.begin(exchange(.app, purpose, request))
-        // A contract with a time limit above one minute applies this limit to each call too.
-        let responseTimeLimit = within > .seconds(60) ? within : .seconds(30)
-        let outcome = await backend.client.send(request, lane: lane, within: responseTimeLimit)
-        return (sequence, outcome)
+extension Exchange.Outcome {
+    /// The response with its body decoded and without `Content-Encoding`, as recordings store it.
+    fileprivate var withDecodedBody: Exchange.Outcome {
+        guard case .answered(var response) = self,
+            let encoding = response[field: "content-encoding"],
+            let decodedBody = BodyDecoding.decodedBody(
+                response.body,
+                encoding: encoding,
+                max: 16 << 20
+            )
+        else { return self }
+        response.body = decodedBody
+        response.fields.removeAll { $0.name.lowercased() == "content-encoding" }
+        return .answered(response)
     }
 }

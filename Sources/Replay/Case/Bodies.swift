@@ -30,13 +30,13 @@ extension CaseExecution {
         let eventFactory = run.eventFactory(namespace)
         switch delivery.subject {
         case .repeats(let name):
-            return bodyWithEdits(bodiesByDelivery[name] ?? [], delivery)
+            return bodyWithEdits(deliveries.bodies[name] ?? [], delivery)
         case .event(let spec):
             let body = eventFactory.body(spec, name: delivery.name)
-            while let nextEvent = futureEvents.first, nextEvent.spec.time <= spec.time {
+            while let nextEvent = deliveries.futureEvents.first, nextEvent.spec.time <= spec.time {
                 let body = eventFactory.body(nextEvent.spec, name: nextEvent.delivery)
                 fakes.apply(body, namespace: namespace.name)
-                futureEvents.removeFirst()
+                deliveries.futureEvents.removeFirst()
             }
             return Self.bytes(jsonWithEdits(body, delivery), delivery)
         case .purchasely(let spec):

@@ -1,14 +1,13 @@
 internal import Contracts
 internal import FakeServers
-internal import Grammar
 internal import Providers
 internal import Values
 
 /// The state of one run of a case while its steps are executed.
 ///
 /// The kinds of steps are in separate files: `Deliveries`, `HeldCopies`, `Stops`, `Bodies`,
-/// `AppCalls`, `LiveApps`. After the steps, `SettleEvidence` waits for effects, and `Observation` reads
-/// probes.
+/// `AppCalls`, `LiveApps`. After the steps, `CaseSettling` waits for effects, and `Observation`
+/// reads probes.
 struct CaseExecution: Sendable {
     /// The executor, with the resources that all runs of a suite share.
     let run: RunExecutor
@@ -22,14 +21,7 @@ struct CaseExecution: Sendable {
     var namespace: Namespace
     /// The current time in the contract, which moves on with the delays of the steps.
     var now: Instant
-    var bodiesByDelivery: [String: [UInt8]] = [:]
-    var attemptCounts: [String: Int] = [:]
-    var laneCount = 0
-    /// Deliveries that are held back until a later step releases them.
-    var held: [HeldDelivery] = []
-    /// Future events of the contract that the fake has not applied to its subscribers yet, oldest
-    /// first.
-    var futureEvents: [(spec: EventSpec, delivery: String)] = []
+    var deliveries = DeliveryState()
     /// The users that earlier steps have named.
     ///
     /// The backend may know them.
@@ -45,10 +37,7 @@ struct CaseExecution: Sendable {
     var servesOneRequestAtATime = false
     /// Whether the backend's database is failing because of an injected fault.
     var isDatabaseFailing = false
-    /// The tokens that expire while the case runs, by call; their ends are in seconds since 1970.
-    var expiringTokens: [String: (token: String, end: Int64)] = [:]
-    /// The number of trial tokens sent to find out how long the backend accepts an expired token.
-    var trialTokenCount = 0
+    var expiringTokens = ExpiringTokens()
     /// The time when the steps were over and the wait for their effects began; nil while steps run.
     private var waitStartTime: Duration?
     var latency: Duration = .milliseconds(5)
@@ -56,8 +45,6 @@ struct CaseExecution: Sendable {
     var values: TemplateValues
     var liveApps = LiveApps()
     var missingEffect: RunExecutor.MissingEffect?
-    /// The number of deliveries to which the backend has not responded at all.
-    var unansweredRequestCount = 0
 
     init(_ plan: RunPlan, in name: String, within: Duration, of run: RunExecutor) {
         self.run = run
@@ -75,12 +62,19 @@ struct CaseExecution: Sendable {
     var profile: Profile { run.profile }
     var clock: any RunClock { run.clock }
 
-    /// The longest wait for the response to a delivery.
-    ///
-    /// The wait is shorter after two deliveries without a response.
-    var responseTimeout: Duration {
-        unansweredRequestCount < 2 ? within : min(within, max(.seconds(1), within / 10))
+    /// The requests of the run at this moment.
+    var requests: CaseRequests {
+        CaseRequests(
+            run: run,
+            namespace: namespace,
+            now: now,
+            within: within,
+            firstSequence: firstSequence
+        )
     }
+
+    /// The waits of the run at this moment.
+    var settling: CaseSettling { CaseSettling(requests: requests, plan: plan) }
 
     // MARK: The order of a run
 
@@ -94,36 +88,45 @@ struct CaseExecution: Sendable {
         startKillTask()
         for (index, step) in plan.steps.enumerated() {
             if index == plan.preparationStepCount {
-                await settleGiven(observability)
+                await settling.settleGiven(observability)
                 hasUnsettledEvents = false
             }
             // Only a shrunk contract can hold back deliveries before a step that does not release
             // them.
-            if !held.isEmpty, !step.releasesHeldDeliveries { await release([], alongside: []) }
+            if !deliveries.held.isEmpty, !step.releasesHeldDeliveries {
+                await release([], alongside: [])
+            }
             if case .phone(.app) = step, hasUnsettledEvents {
-                await settleBeforeStep(index, observability)
+                hasUnsettledEvents = false
+                if runProblem == nil { await settling.settleBeforeStep(index, observability) }
             }
             await carryOut(step)
             if case .deliver = step { hasUnsettledEvents = true }
             namedUsers.formUnion(step.traits.users)
             if runProblem != nil || Task.isCancelled { break }
         }
-        if !held.isEmpty, runProblem == nil { await release([], alongside: []) }
+        if !deliveries.held.isEmpty, runProblem == nil { await release([], alongside: []) }
         // A kill that is still planned must not stop the backend during the next case.
         killTask?.cancel()
         _ = await killTask?.value
         if let last = plan.clock?.last, runProblem == nil { await syncBackendClock(at: last) }
         waitStartTime = clock.now
-        await observePhones()
+        await liveApps.observe()
         guard plan.observesFinalState || plan.hasPlannedResponses, runProblem == nil,
             !Task.isCancelled
         else {
             await undoSharedChanges()
             return record(.notNeeded)
         }
-        let settleEvidence = plan.observesFinalState ? await settle(observability) : .notNeeded
-        if plan.observesFinalState { await probe(plan.users) }
-        var result = await wait(for: record(settleEvidence), observability, verdict: verdict)
+        let settleEvidence =
+            plan.observesFinalState ? await settling.settle(observability) : .notNeeded
+        if plan.observesFinalState { await requests.probe(plan.users) }
+        var result = await settling.wait(
+            for: record(settleEvidence),
+            missingEffect,
+            observability,
+            verdict: verdict
+        ) { record(settleEvidence) }
         if let extraObservationTime = plan.extraObservationTime {
             // A forbidden effect could occur even after the normal wait, so the run observes the
             // backend longer. The record contains the length of this additional time.
@@ -186,7 +189,7 @@ struct CaseExecution: Sendable {
             namespace.assign(values.fillIfPresent(id) ?? id, to: user)
             registerUserIDs()
         case .createAccount(let account):
-            if let text = await createAccount(account) {
+            if let text = await UserCreation(requests: requests).createAccount(account).problem {
                 runProblem = .registrationFailed(user: "account " + account, text)
             }
         case .provider(let providerPlan):
@@ -196,13 +199,13 @@ struct CaseExecution: Sendable {
             if providerPlan.provider == .firebase { fakes.schedule(providerPlan, namespace: "") }
         case .call(let calls):
             for call in calls where call.route == .protected {
-                if let user = call.user { seed(user) }
+                if let user = call.user { requests.seed(user) }
             }
             await sendAppCalls(calls)
         case .request(let request): await sendAppCalls(request)
         case .rotateKeys:
             fakes.edit("") { services, now in services.firebase.keys.rotate(at: now) }
-        case .account(let user, let change): self.change(user, change)
+        case .account(let user, let change): requests.change(user, change)
         case .phone(let step): await carryOut(step)
         case .killAtCall:
             if await killTask?.joined() != true, !Task.isCancelled {
@@ -212,32 +215,26 @@ struct CaseExecution: Sendable {
             }
             killTask = nil
         case .deliver(let delivery): await deliver(delivery)
-        case .probe(let user): await probe([user])
-        case .waitForEnd(let delivery): await waitForEnd(of: delivery)
+        case .probe(let user): await requests.probe([user])
+        case .waitForEnd(let delivery):
+            if let problem = await requests.waitForEnd(of: delivery, in: plan) {
+                runProblem = problem
+            }
         case .restart(let restart):
-            await awaitProviderError()
+            await requests.awaitProviderError(of: plan)
             await self.restart(restart)
         }
     }
 
-    /// Creates the user in the fake of Firebase, for backends that look up the user of a session.
-    func seed(_ user: String) { seed(uid: namespace.id(of: user)) }
-
-    func seed(uid: String) {
-        fakes.edit(namespace.name) { services, now in
-            services.firebase.seed(
-                FirebaseUser(localID: uid, created: now),
-                project: profile.firebaseProject
-            )
-        }
-    }
-
-    private func change(_ user: String, _ change: Step.AccountChange) {
-        seed(user)
-        let id = namespace.id(of: user)
-        fakes.edit(namespace.name) { services, now in
-            services.firebase.change(id, change, project: profile.firebaseProject, at: now)
-        }
+    /// Registers a user with the backend, and stores the ID and the proof that it returns.
+    ///
+    /// Returns an error message on failure; nil on success.
+    mutating func register(_ user: String) async -> String? {
+        let result = await UserCreation(requests: requests)
+            .register(user, isKnown: namedUsers.contains(user))
+        if let id = result.id { namespace.assign(id, to: user) }
+        if let proof = result.proof { proofs[user] = proof }
+        return result.problem
     }
 
     // MARK: Shared by all steps
@@ -247,32 +244,5 @@ struct CaseExecution: Sendable {
     func registerUserIDs() {
         let ids = plan.users.flatMap { [namespace.id(of: $0), namespace.anonymousID(of: $0)] }
         fakes.open(namespace.name, ids: ids, at: now)
-    }
-
-    /// Collects the plan's events in order of time, for the fake that stores subscribers.
-    ///
-    /// Its REST API returns the state that an event causes once the event has happened. Each body
-    /// is created only at that time, because a backend may choose the IDs of the users in it.
-    mutating func collectFutureEvents() {
-        for delivery in plan.deliveries {
-            guard case .event(let spec) = delivery.subject else { continue }
-            futureEvents.append((spec, delivery.name))
-        }
-        futureEvents.sort { $0.spec.time < $1.spec.time }
-    }
-
-    func exchange(
-        _ from: Exchange.Party,
-        _ purpose: Exchange.Purpose,
-        _ request: HTTPMessage.Request
-    ) -> Exchange {
-        Exchange(
-            from: from,
-            to: .backend,
-            namespace: namespace.name,
-            purpose: purpose,
-            at: now,
-            request: request
-        )
     }
 }

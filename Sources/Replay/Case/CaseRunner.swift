@@ -5,40 +5,6 @@ internal import Values
 
 /// Runs single cases against a backend and judges them.
 final class CaseRunner: Sendable {
-    /// The record of a passed case, kept for the final recheck of late effects.
-    struct PassedCase: Sendable {
-        let caseID: String
-        var evidence: CaseEvidence
-    }
-
-    private struct State {
-        var runCount = 0
-        var passedCount = 0
-        var unansweredCaseCount = 0
-        var passed: [PassedCase] = []
-        /// The namespaces of finished runs whose users the fakes still know, oldest first.
-        var retiringNamespaces: [String] = []
-        /// The cases that did not pass after a shortened wait, by case ID.
-        ///
-        /// The wait for a missing effect is shortened when another case has waited for the same
-        /// effect in vain.
-        var shortened: [String: ShortenedWaitEvidence] = [:]
-    }
-
-    private struct ShortenedWaitEvidence: Sendable {
-        let evidence: CaseEvidence
-        /// The time at which a wait of full length would have ended, as a value of
-        /// `Heartbeat.usableTime`.
-        let fullWaitEnd: Duration
-    }
-
-    /// The number of cases without any response of the backend after which the remaining cases are
-    /// not run.
-    ///
-    /// This applies only while no case has passed. The remaining cases would wait for responses in
-    /// vain.
-    static let silentCaseCountMax = 8
-
     /// The total number of runs of a failed timing-dependent case: the first run and its reruns.
     static let timingRunCount = 4
     /// The longest duration of a failed case that is rerun to detect a race, in seconds.
@@ -51,7 +17,7 @@ final class CaseRunner: Sendable {
     let options: SuiteRunOptions
     let observability: RunRecord.Observability
     let restarter: BackendRestarter
-    private let state: Locked<State>
+    private let memory: Locked<CaseMemory>
     private let baselineRuns: BaselineRuns
 
     init(
@@ -64,31 +30,18 @@ final class CaseRunner: Sendable {
         self.options = options
         self.observability = observability
         restarter = BackendRestarter(executor: executor, report: report)
-        let state = Locked(State())
-        self.state = state
+        let memory = Locked(CaseMemory())
+        self.memory = memory
         let nonce = options.nonce
         baselineRuns = BaselineRuns(executor: executor, observability: observability) {
-            Self.nextNamespaceName(state, nonce)
+            memory.withLock { $0.nextNamespaceName(nonce) }
         }
-    }
-
-    private static func nextNamespaceName(_ state: Locked<State>, _ nonce: String) -> String {
-        let namespaceNumber = state.withLock { state in
-            state.runCount += 1
-            return state.runCount
-        }
-        return "\(nonce)-\(namespaceNumber)"
     }
 
     /// The cases that passed, in the order in which they ended.
-    var passed: [PassedCase] { state.withLock { $0.passed } }
+    var passed: [PassedCase] { memory.withLock { $0.passed } }
 
     func baselines(_ plan: CasePlan) async -> [RunRecord] { await baselineRuns.records(of: plan) }
-
-    /// The number of finished runs whose users stay known to the fakes.
-    ///
-    /// A slow backend may still send requests about these users.
-    private static let retiringCountMax = 512
 
     /// Discards the records and baseline runs of a case that are no longer needed.
     ///
@@ -97,12 +50,7 @@ final class CaseRunner: Sendable {
     func forget(_ plan: CasePlan, _ evidence: CaseEvidence?) {
         baselineRuns.forget(baselineOf: plan)
         let records = evidence.map { [$0.subject] + $0.baselines } ?? []
-        let expiredNamespaces = state.withLock { state in
-            state.retiringNamespaces += records.map(\.namespace.name)
-            let count = max(0, state.retiringNamespaces.count - Self.retiringCountMax)
-            defer { state.retiringNamespaces.removeFirst(count) }
-            return Array(state.retiringNamespaces.prefix(count))
-        }
+        let expiredNamespaces = memory.withLock { $0.retire(records.map(\.namespace.name)) }
         for name in expiredNamespaces {
             executor.fakes.retire(name)
             executor.fakes.retire(name + "-s")
@@ -185,10 +133,7 @@ final class CaseRunner: Sendable {
     /// Discards the records of a case whose run proves nothing, and all baseline runs.
     private func discardEvidence(_ caseID: String) {
         baselineRuns.forget()
-        state.withLock { state in
-            state.passed.removeAll { $0.caseID == caseID }
-            state.shortened[caseID] = nil
-        }
+        memory.withLock { $0.forget(caseID) }
     }
 
     /// Reruns a timing-dependent failure to classify it as a race or as deterministic.
@@ -200,7 +145,7 @@ final class CaseRunner: Sendable {
             plan.subject.dependsOnTiming,
             result.seconds < Self.rerunSecondsMax,
             // A shortened wait hides the time that the case really takes.
-            state.withLock({ $0.shortened[plan.contract.caseID] == nil }),
+            memory.withLock({ $0.shortenedWaits[plan.contract.caseID] == nil }),
             executor.backend.process?.exitDescription == nil
         else { return nil }
         var failedCount = 1
@@ -263,13 +208,31 @@ final class CaseRunner: Sendable {
                 note: reason
             )
         }
-        note(evidence, verdict)
+        memory.withLock {
+            $0.note(
+                evidence,
+                verdict,
+                at: executor.heartbeat.usableTime,
+                keepsPassedRecords: options.keepsPassedRecords
+            )
+        }
         if findings.contains(where: { $0.code == .machineBusy }) {
             baselineRuns.forget(baselineOf: plan)
         }
+        return result(evidence, verdict, findings, since: start, outputStart: outputStart)
+    }
+
+    /// Returns the result of a judged case.
+    private func result(
+        _ evidence: CaseEvidence,
+        _ verdict: Verdict,
+        _ findings: [Finding],
+        since start: Duration,
+        outputStart: UInt64
+    ) -> CaseResult {
         let subject = evidence.subject
         var result = CaseResult(
-            contract: plan.contract,
+            contract: evidence.plan.contract,
             verdict: verdict,
             findings: findings,
             seconds: Double((executor.clock.now - start).milliseconds) / 1000,
@@ -324,7 +287,7 @@ final class CaseRunner: Sendable {
         repeat {
             subject = await executor.run(
                 run,
-                in: Self.nextNamespaceName(state, options.nonce),
+                in: memory.withLock { $0.nextNamespaceName(options.nonce) },
                 observability: observability,
                 within: plan.contract.expectation.within ?? .seconds(60),
                 missingEffect: missingEffect
@@ -423,14 +386,10 @@ final class CaseRunner: Sendable {
     /// Returns the result of a case that is not run because the backend responds to nothing; nil if
     /// the case is to run.
     private func resultIfBackendIsSilent(_ plan: CasePlan) -> CaseResult? {
-        guard
-            state.withLock({
-                $0.unansweredCaseCount >= Self.silentCaseCountMax && $0.passedCount == 0
-            })
-        else { return nil }
+        guard memory.withLock({ $0.isBackendSilent }) else { return nil }
         return Self.resultNotRun(
             plan,
-            "the backend responded to no delivery in \(Self.silentCaseCountMax) cases, and no case passed"
+            "the backend responded to no delivery in \(CaseMemory.silentCaseCountMax) cases, and no case passed"
         )
     }
 
@@ -457,10 +416,7 @@ final class CaseRunner: Sendable {
     ///
     /// The wait was shortened because another case had waited for the same effect in vain.
     func casesWithChangedVerdict() async -> Set<String> {
-        let shortened = state.withLock { state in
-            defer { state.shortened = [:] }
-            return state.shortened
-        }
+        let shortened = memory.withLock { $0.takeShortenedWaits() }
         executor.sharedSettleTimeout.disableShortening()
         // One wait is enough for all these cases: after it, each has had its full time.
         if let latestFullWaitEnd = shortened.values.map(\.fullWaitEnd).max() {
@@ -481,30 +437,6 @@ final class CaseRunner: Sendable {
             if !hasSameVerdict { changedCaseIDs.insert(caseID) }
         }
         return changedCaseIDs
-    }
-
-    private func note(_ evidence: CaseEvidence, _ verdict: Verdict) {
-        state.withLock { state in
-            if evidence.subject.isSilent { state.unansweredCaseCount += 1 }
-            guard verdict == .passed else {
-                if let shortened = evidence.subject.shortened {
-                    let remainingWait = shortened.fullTimeout - shortened.shortenedTimeout
-                    state.shortened[evidence.plan.contract.caseID] = ShortenedWaitEvidence(
-                        evidence: evidence,
-                        fullWaitEnd: executor.heartbeat.usableTime + remainingWait
-                    )
-                }
-                return
-            }
-            state.passedCount += 1
-            guard evidence.plan.subject.observesFinalState, options.keepsPassedRecords else {
-                return
-            }
-            let caseID = evidence.plan.contract.caseID
-            state.passed.append(
-                PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges)
-            )
-        }
     }
 
     /// Returns whether the backend's output may explain why the backend exited, failed or did not
@@ -529,22 +461,6 @@ extension CaseEvidence {
             baselines: baselines ?? self.baselines,
             profile: profile,
             observability: observability
-        )
-    }
-
-    /// The evidence with shortened lists of exchanges, because the journal keeps all of them.
-    ///
-    /// Each record keeps its first exchange and the last call of the backend.
-    fileprivate var withShortenedExchanges: CaseEvidence {
-        func shortenExchanges(_ record: RunRecord) -> RunRecord {
-            var record = record
-            let calls = record.exchanges.filter { $0.from == .backend }
-            record.exchanges = Array(record.exchanges.prefix(1)) + calls.suffix(1)
-            return record
-        }
-        return replacing(
-            subject: shortenExchanges(subject),
-            baselines: baselines.map(shortenExchanges)
         )
     }
 }

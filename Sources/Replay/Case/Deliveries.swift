@@ -11,10 +11,10 @@ extension CaseExecution {
         if await syncBackendClock() == false { return }
         let body = body(of: delivery)
         if delivery.isNeverDelivered || runProblem != nil { return }
-        if case .repeats = delivery.subject {} else { bodiesByDelivery[delivery.name] = body }
+        if case .repeats = delivery.subject {} else { deliveries.bodies[delivery.name] = body }
         if delivery.isConcurrentWithNext {
-            held.append(HeldDelivery(delivery: delivery, body: body))
-        } else if delivery.sendsCopiesConcurrently || !held.isEmpty {
+            deliveries.held.append(HeldDelivery(delivery: delivery, body: body))
+        } else if delivery.sendsCopiesConcurrently || !deliveries.held.isEmpty {
             await release([HeldDelivery(delivery: delivery, body: body)], alongside: [])
         } else if delivery.followsRetrySchedule {
             await deliverWithRetries(delivery, body)
@@ -58,7 +58,10 @@ extension CaseExecution {
             if fault == .databaseFailure {
                 // Work that the backend has begun has to meet the database failure too, so the
                 // database is not repaired at once.
-                await waitForQuietBackend(nil, atLeast: max(.milliseconds(100), latency * 2))
+                await settling.waitForQuietBackend(
+                    nil,
+                    atLeast: max(.milliseconds(100), latency * 2)
+                )
                 if await removeDatabaseFault() == false { return }
             }
             if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
@@ -78,7 +81,10 @@ extension CaseExecution {
             // the end of the broken one.
             if fault != .none {
                 _ = await backend.isReachable()
-                await waitForQuietBackend(nil, atLeast: max(.milliseconds(100), latency * 2))
+                await settling.waitForQuietBackend(
+                    nil,
+                    atLeast: max(.milliseconds(100), latency * 2)
+                )
             }
         }
     }
@@ -114,25 +120,25 @@ extension CaseExecution {
         _ body: [UInt8],
         _ deliveryFault: DeliveryFault
     ) async -> Exchange.Outcome {
-        let number = (attemptCounts[delivery.name] ?? 0) + 1
-        attemptCounts[delivery.name] = number
+        let number = (deliveries.attemptCounts[delivery.name] ?? 0) + 1
+        deliveries.attemptCounts[delivery.name] = number
         fakes.setClock(of: namespace.name, to: now)
         let request = run.request(delivery, body, attempt: number)
         let sequence = fakes.journal.begin(
-            exchange(
+            requests.exchange(
                 delivery.provider,
                 .delivery(name: delivery.name, attempt: number),
                 request
             )
         )
-        laneCount += 1
+        deliveries.laneCount += 1
         var outcome = await backend.client.send(
             request,
-            lane: laneCount,
-            within: responseTimeout,
+            lane: deliveries.laneCount,
+            within: deliveries.responseTimeout(within),
             fault: deliveryFault.transportFault
         )
-        if case .failed(.timedOut, _) = outcome { unansweredRequestCount += 1 }
+        if case .failed(.timedOut, _) = outcome { deliveries.unansweredRequestCount += 1 }
         if deliveryFault == .answerLost, case .answered(let response) = outcome {
             outcome = .answerLost(response)
         }

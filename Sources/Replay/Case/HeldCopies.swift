@@ -6,21 +6,6 @@ internal import Values
 /// Holds back the last byte of several requests, so that they arrive at the same time or stay
 /// incomplete.
 extension CaseExecution {
-    /// A delivery that is held back until it is released together with other requests.
-    struct HeldDelivery: Sendable {
-        let delivery: Delivery
-        let body: [UInt8]
-    }
-
-    /// One request for a held delivery.
-    ///
-    /// A delivery that arrives several times has several such requests.
-    private struct RequestCopy: Sendable {
-        let delivery: Delivery
-        let attempt: Int
-        let request: HTTPMessage.Request
-    }
-
     /// Sends several deliveries and calls so that they arrive at the backend at the same time.
     ///
     /// The deliveries are those held back by earlier steps, and the given ones. All of them are
@@ -32,9 +17,9 @@ extension CaseExecution {
     mutating func release(_ additionalDeliveries: [HeldDelivery], alongside calls: [PreparedCall])
         async
     {
-        let deliveries = held + additionalDeliveries
-        held = []
-        let copies = deliveries.flatMap { requests(of: $0) }
+        let released = deliveries.held + additionalDeliveries
+        deliveries.held = []
+        let copies = released.flatMap { requests(of: $0) }
         let laneCount = copies.count + calls.count
         await backend.client.openConnections(lanes: laneCount, path: backend.readyPath)
         fakes.setClock(of: namespace.name, to: now)
@@ -61,7 +46,7 @@ extension CaseExecution {
             if !calls.isEmpty {
                 group.addTask {
                     await gate.waitUntilOpen()
-                    await execution.send(calls, firstLaneIndex: copies.count)
+                    await execution.requests.send(calls, firstLaneIndex: copies.count)
                 }
             }
             await gate.reached(copies.count)
@@ -74,7 +59,7 @@ extension CaseExecution {
                         attempt: copy.attempt
                     )
                     return execution.fakes.journal.begin(
-                        execution.exchange(copy.delivery.provider, purpose, copy.request)
+                        execution.requests.exchange(copy.delivery.provider, purpose, copy.request)
                     )
                 }
             }
@@ -84,25 +69,25 @@ extension CaseExecution {
         }
         servesOneRequestAtATime = servesOneRequestAtATime || respondsToNoRequest
         await continueRetries(
-            deliveries,
+            released,
             after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }
         )
     }
 
     private mutating func requests(of held: HeldDelivery) -> [RequestCopy] {
         let (delivery, request) = (held.delivery, run.request(held.delivery, held.body))
-        let firstAttemptNumber = (attemptCounts[delivery.name] ?? 0) + 1
-        attemptCounts[delivery.name] = firstAttemptNumber + delivery.times - 1
+        let firstAttemptNumber = (deliveries.attemptCounts[delivery.name] ?? 0) + 1
+        deliveries.attemptCounts[delivery.name] = firstAttemptNumber + delivery.times - 1
         return (firstAttemptNumber..<(firstAttemptNumber + delivery.times)).map {
             RequestCopy(delivery: delivery, attempt: $0, request: request)
         }
     }
 
     private mutating func continueRetries(
-        _ deliveries: [HeldDelivery],
+        _ released: [HeldDelivery],
         after sentCopies: [(copy: RequestCopy, outcome: Exchange.Outcome?)]
     ) async {
-        for held in deliveries {
+        for held in released {
             let delivery = held.delivery
             var isDeliveryAccepted = true
             for (copy, outcome) in sentCopies where copy.delivery.name == delivery.name {
@@ -121,6 +106,21 @@ extension CaseExecution {
             if runProblem != nil || Task.isCancelled { return }
         }
     }
+}
+
+/// A delivery that is held back until it is released together with other requests.
+struct HeldDelivery: Sendable {
+    let delivery: Delivery
+    let body: [UInt8]
+}
+
+/// One request for a held delivery.
+///
+/// A delivery that arrives several times has several such requests.
+private struct RequestCopy: Sendable {
+    let delivery: Delivery
+    let attempt: Int
+    let request: HTTPMessage.Request
 }
 
 extension Step {

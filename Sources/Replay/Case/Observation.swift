@@ -6,11 +6,11 @@ internal import Providers
 internal import Values
 
 /// Reads the state of users with the probes (read-only routes and commands) of the profile.
-extension CaseExecution {
+extension CaseRequests {
     /// Reads every probe for every user, and records the responses in the journal.
     func probe(_ users: [String]) async {
         for user in users {
-            for probe in profile.probes {
+            for probe in run.profile.probes {
                 let id = namespace.id(of: user)
                 // A probe that fails is read again. If it fails again, the failure is its result.
                 for isFirstTry in [true, false] {
@@ -37,7 +37,7 @@ extension CaseExecution {
         let origin = path.isAddress ? OriginClients.origin(of: path) : ""
         let target = values.fill(target: String(path.dropFirst(origin.count)))
         var request = HTTPMessage.Request("GET", target)
-        let client = origin.isEmpty ? backend.client : run.originClients.client(origin)
+        let client = origin.isEmpty ? run.backend.client : run.originClients.client(origin)
         // The login session may have ended, for example because of a restart, so one new login is
         // tried.
         var mayRenewSession = true
@@ -49,13 +49,13 @@ extension CaseExecution {
                 credentialFailure = .failed(.closed, "\(error)")
             }
             var observation = exchange(.assay, .probe(name: probe.name, user: user), request)
-            let sequence = fakes.journal.begin(observation)
+            let sequence = run.fakes.journal.begin(observation)
             if let credentialFailure {
                 observation.outcome = credentialFailure
             } else {
                 observation.outcome = await client.send(request, within: .seconds(30))
             }
-            fakes.journal.complete(sequence, observation.outcome)
+            run.fakes.journal.complete(sequence, observation.outcome)
             guard mayRenewSession, credentialFailure == nil,
                 case .answered(let response) = observation.outcome,
                 RouteStatuses.refused.contains(response.status),
@@ -82,12 +82,12 @@ extension CaseExecution {
             namespace: namespace.name,
             at: now
         )
-        let sequence = fakes.journal.begin(observation)
+        let sequence = run.fakes.journal.begin(observation)
         do throws(CommandRunner.Failure) {
             let output = try await CommandRunner.output(
                 of: filledCommandWords,
                 within: .seconds(30),
-                in: profile.folder
+                in: run.profile.folder
             )
             // A command without output shows that the backend has no data about the user, like a
             // response with status 404.
@@ -96,7 +96,7 @@ extension CaseExecution {
         } catch {
             observation.outcome = .failed(.closed, error.description)
         }
-        fakes.journal.complete(sequence, observation.outcome)
+        run.fakes.journal.complete(sequence, observation.outcome)
         return observation
     }
 }

@@ -7,7 +7,7 @@ internal import Values
 /// command.
 ///
 /// Examples are setting its clock and breaking its database.
-extension CaseExecution {
+extension CaseRequests {
     private static let responseTimeLimit: Duration = .seconds(30)
 
     /// Carries out an operation.
@@ -21,7 +21,7 @@ extension CaseExecution {
         _ values: NamedValues,
         _ name: String
     ) async -> String? {
-        await clock.task { await executeOperation(operation, values, name) }.value
+        await run.clock.task { await executeOperation(operation, values, name) }.value
     }
 
     private func executeOperation(
@@ -37,7 +37,7 @@ extension CaseExecution {
                 _ = try await CommandRunner.output(
                     of: filled,
                     within: Self.responseTimeLimit,
-                    in: profile.folder
+                    in: run.profile.folder
                 )
                 return nil
             } catch {
@@ -50,9 +50,9 @@ extension CaseExecution {
             } catch {
                 return "\(error)"
             }
-            let sequence = fakes.journal.begin(exchange(.assay, .appCall(name), request))
-            let outcome = await backend.client.send(request, within: Self.responseTimeLimit)
-            fakes.journal.complete(sequence, outcome)
+            let sequence = run.fakes.journal.begin(exchange(.assay, .appCall(name), request))
+            let outcome = await run.backend.client.send(request, within: Self.responseTimeLimit)
+            run.fakes.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else {
                 return "the request got no response"
             }

@@ -243,7 +243,7 @@ package final class RunExecutor: Sendable {
     func open(_ plan: RunPlan, _ name: String, within: Duration) -> CaseExecution {
         let withFixedPeriodEnd = plan.withFixedPeriodEnd(from: fakes.now - base)
         var execution = CaseExecution(withFixedPeriodEnd, in: name, within: within, of: self)
-        execution.collectFutureEvents()
+        execution.deliveries.collectFutureEvents(of: withFixedPeriodEnd)
         execution.registerUserIDs()
         return execution
     }
@@ -286,7 +286,7 @@ package final class RunExecutor: Sendable {
             )
             execution.namespace = record.namespace
             if let last = record.plan.clock?.last { await execution.syncBackendClock(at: last) }
-            await execution.probe(record.plan.users)
+            await execution.requests.probe(record.plan.users)
             if record.plan.clock != nil { await execution.syncBackendClock(at: .zero) }
             probeProblem = execution.runProblem
         }

@@ -70,21 +70,9 @@ struct Sentinel {
             }
             observability.latency = run.clock.now - start
             if observability.appliesEventsLater == nil {
-                let isLate =
-                    expectedObservability.areProbeChangesObservable
-                    ? !observability.areProbeChangesObservable : !observability.arePushesObservable
-                observability.appliesEventsLater = isLate
-                // Only a late change of the user's state shows that the backend processes events in
-                // a queue. Late pushes alone do not show it, because any backend may send pushes
-                // after its response.
-                if isLate, expectedObservability.areProbeChangesObservable {
-                    run.recordLateEffect()
-                }
+                observability.appliesEventsLater = isLate(observability, expectedObservability)
             }
-            let isComplete =
-                observability.arePushesObservable == expectedObservability.arePushesObservable
-                && observability.areProbeChangesObservable
-                    == expectedObservability.areProbeChangesObservable
+            let isComplete = observability.showsSameEffects(as: expectedObservability)
             if isComplete || settleTimeout.isOver || Task.isCancelled {
                 if expectedObservability.areProbeChangesObservable {
                     observability.valuePaths = valuePaths(execution)
@@ -96,6 +84,21 @@ struct Sentinel {
             await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
+    }
+
+    /// Returns whether the effects of the purchase come after the response to the event.
+    private func isLate(
+        _ observability: RunRecord.Observability,
+        _ expectedObservability: RunRecord.Observability
+    ) -> Bool {
+        let isLate =
+            expectedObservability.areProbeChangesObservable
+            ? !observability.areProbeChangesObservable : !observability.arePushesObservable
+        // Only a late change of the user's state shows that the backend processes events in a
+        // queue. Late pushes alone do not show it, because any backend may send pushes after its
+        // response.
+        if isLate, expectedObservability.areProbeChangesObservable { run.recordLateEffect() }
+        return isLate
     }
 
     /// Returns the JSON paths in the responses of each probe, before and after the purchase.
@@ -135,7 +138,7 @@ struct Sentinel {
             at: run.backendNow
         )
         let sequence = fakes.journal.begin(
-            execution.exchange(.revenueCat, .sentinel, request)
+            execution.requests.exchange(.revenueCat, .sentinel, request)
         )
         let outcome = await run.backend.client.send(request, within: .seconds(60))
         fakes.journal.complete(sequence, outcome)
@@ -191,7 +194,7 @@ struct Sentinel {
 
     private func states(_ execution: CaseExecution, of user: String) async -> [ObservedState] {
         let first = fakes.journal.read { $0.nextSequence }
-        await execution.probe([user])
+        await execution.requests.probe([user])
         let exchanges = fakes.journal.read {
             $0.exchanges(in: execution.namespace.name, from: first, by: .assay)
         }
@@ -200,5 +203,13 @@ struct Sentinel {
                 if case .probe(probe.name, user) = $0.purpose { true } else { false }
             }.map(ObservedState.init)
         }
+    }
+}
+
+extension RunRecord.Observability {
+    /// Returns whether the same kinds of effects are observable.
+    fileprivate func showsSameEffects(as other: RunRecord.Observability) -> Bool {
+        arePushesObservable == other.arePushesObservable
+            && areProbeChangesObservable == other.areProbeChangesObservable
     }
 }

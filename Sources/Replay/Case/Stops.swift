@@ -5,22 +5,6 @@ internal import Values
 
 /// Stops and restarts the backend: between steps, during a delivery, or at one of its calls.
 extension CaseExecution {
-    /// Waits until the backend has made the call that gets an injected provider error.
-    ///
-    /// A restart that follows a provider error must not come before that call. The wait ends after
-    /// the settle timeout at the latest.
-    func awaitProviderError() async {
-        for case .provider(let providerPlan) in plan.steps
-        where providerPlan.provider == .oneSignal && providerPlan.responses.first != .asUsual {
-            let calls = BackendCalls(
-                party: providerPlan.provider,
-                namespace: namespace.name,
-                first: firstSequence
-            )
-            _ = await run.waitForCalls(1, of: calls)
-        }
-    }
-
     /// Starts a task that kills the backend when it makes a certain call, while the steps of the
     /// contract run.
     mutating func startKillTask() {
@@ -30,35 +14,17 @@ extension CaseExecution {
                 namespace: namespace.name,
                 first: firstSequence
             )
-            let execution = self
+            let requests = requests
             killTask = clock.task {
-                guard await execution.run.waitForCalls(callCount, of: calls) else { return false }
-                execution.fakes.endFaults(namespace: calls.namespace)
-                return await execution.restartBackend(Restart(signal: .kill)) == nil
+                guard await requests.run.waitForCalls(callCount, of: calls) else { return false }
+                requests.run.fakes.endFaults(namespace: calls.namespace)
+                return await requests.restartBackend(Restart(signal: .kill)) == nil
             }
         }
     }
 
     mutating func restart(_ restart: Restart) async {
-        if let text = await restartBackend(restart) { runProblem = .restartFailed(text) }
-    }
-
-    /// Restarts the backend.
-    ///
-    /// Returns an error message if that fails; nil on success.
-    private func restartBackend(_ restart: Restart) async -> String? {
-        if let zone = restart.timeZone { backend.process?.timeZone = zone }
-        let sequence = fakes.journal.begin(
-            .restart(restart.signal.rawValue, namespace: namespace.name, at: now)
-        )
-        do throws(BackendUnderTest.UnreachableError) {
-            try await backend.restart(restart.signal)
-            fakes.journal.complete(sequence, .answered(HTTPMessage.Response(200)))
-            return nil
-        } catch {
-            fakes.journal.complete(sequence, .failed(.refused, error.description))
-            return error.description
-        }
+        if let text = await requests.restartBackend(restart) { runProblem = .restartFailed(text) }
     }
 
     /// Sends the first attempt of a delivery, and restarts the backend while the attempt is in
@@ -70,12 +36,12 @@ extension CaseExecution {
         _ body: [UInt8],
         _ crash: Crash
     ) async -> Bool {
-        attemptCounts[delivery.name] = 1
+        deliveries.attemptCounts[delivery.name] = 1
         fakes.setClock(of: namespace.name, to: now)
         let request = run.request(delivery, body)
         let purpose = Exchange.Purpose.delivery(name: delivery.name, attempt: 1)
         let sequence = fakes.journal.begin(
-            exchange(delivery.provider, purpose, request)
+            requests.exchange(delivery.provider, purpose, request)
         )
         let gate = Gate()
         let percent = crash.phase == .halfSent ? 50 : 100
@@ -100,5 +66,41 @@ extension CaseExecution {
         }
         fakes.journal.complete(sequence, outcome)
         return true
+    }
+}
+
+extension CaseRequests {
+    /// Waits until the backend has made the call that gets an injected provider error.
+    ///
+    /// A restart that follows a provider error must not come before that call. The wait ends after
+    /// the settle timeout at the latest.
+    func awaitProviderError(of plan: RunPlan) async {
+        for case .provider(let providerPlan) in plan.steps
+        where providerPlan.provider == .oneSignal && providerPlan.responses.first != .asUsual {
+            let calls = BackendCalls(
+                party: providerPlan.provider,
+                namespace: namespace.name,
+                first: firstSequence
+            )
+            _ = await run.waitForCalls(1, of: calls)
+        }
+    }
+
+    /// Restarts the backend.
+    ///
+    /// Returns an error message if that fails; nil on success.
+    func restartBackend(_ restart: Restart) async -> String? {
+        if let zone = restart.timeZone { run.backend.process?.timeZone = zone }
+        let sequence = run.fakes.journal.begin(
+            .restart(restart.signal.rawValue, namespace: namespace.name, at: now)
+        )
+        do throws(BackendUnderTest.UnreachableError) {
+            try await run.backend.restart(restart.signal)
+            run.fakes.journal.complete(sequence, .answered(HTTPMessage.Response(200)))
+            return nil
+        } catch {
+            run.fakes.journal.complete(sequence, .failed(.refused, error.description))
+            return error.description
+        }
     }
 }

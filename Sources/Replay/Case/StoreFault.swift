@@ -27,7 +27,7 @@ extension CaseExecution {
         // A case for a profile without `fault` is skipped before it begins, with that reason, so no
         // message is needed here.
         guard let faultOperation = profile.fault?[keyPath: commandPath] else { return false }
-        guard let text = await problem(of: faultOperation, NamedValues([:]), name) else {
+        guard let text = await requests.problem(of: faultOperation, NamedValues([:]), name) else {
             return true
         }
         // Only the first problem of a run is reported.

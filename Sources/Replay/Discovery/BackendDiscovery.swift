@@ -115,26 +115,7 @@ package struct BackendDiscovery: Sendable {
         let standardNames = ReplaySession.standardNames(profile)
         let guess = EnvironmentGuess(survey, standardNames: standardNames)
         if let entitlement = guess.entitlement { profile.entitlement = entitlement }
-        if survey.usesTokens, !survey.readsKeyAddresses {
-            profile.idForm = .firebase
-            // A backend that verifies tokens has a route that requires one, and it needs the
-            // address of the token issuer when it starts.
-            if profile.endpoints["protected"] == nil {
-                profile.endpoints["protected"] = Profile.Endpoint(
-                    method: "GET",
-                    path: ownDataRoutes.first ?? "/me"
-                )
-            }
-            // The fake of the token issuer signs tokens only for a backend that calls the real host
-            // of the issuer.
-            if !survey.verifiesTokensItself {
-                profile.unsupportedFeatures.insert(.signedTokens)
-                note(
-                    "features",
-                    "the backend accepts the unsigned tokens of the Firebase emulator"
-                )
-            }
-        }
+        if survey.usesTokens, !survey.readsKeyAddresses { adoptIDTokens() }
         guard profile.start != nil else {
             let session = try await open(profile)
             await findWebhook(session)
@@ -153,18 +134,7 @@ package struct BackendDiscovery: Sendable {
                 isUnresolved: true
             )
         }
-        let bareToken = Self.token
-        let bearerToken = "Bearer " + bareToken
-        var sharedSecretOptions = [
-            SharedSecretOption(variable: bearerToken, header: bearerToken),
-            SharedSecretOption(variable: bareToken, header: bearerToken),
-            SharedSecretOption(variable: bareToken, header: bareToken),
-        ]
-        if survey.prependsBearer { sharedSecretOptions.swapAt(0, 1) }
-        // If no environment variable holds the token, there is only one way to share it.
-        if guess.authorization == nil {
-            sharedSecretOptions = [SharedSecretOption(variable: "", header: bearerToken)]
-        }
+        let sharedSecretOptions = sharedSecretOptions(hasVariable: guess.authorization != nil)
         for (index, sharedSecretOption) in sharedSecretOptions.enumerated() {
             if let variable = guess.authorization {
                 profile.start?.environment[variable] = sharedSecretOption.variable
@@ -180,6 +150,40 @@ package struct BackendDiscovery: Sendable {
             await session.close()
         }
         return try await open(profile)
+    }
+
+    /// Sets the profile of a backend whose users authenticate with ID tokens.
+    private mutating func adoptIDTokens() {
+        profile.idForm = .firebase
+        // A backend that verifies tokens has a route that requires one, and it needs the address of
+        // the token issuer when it starts.
+        if profile.endpoints["protected"] == nil {
+            profile.endpoints["protected"] = Profile.Endpoint(
+                method: "GET",
+                path: ownDataRoutes.first ?? "/me"
+            )
+        }
+        // The fake of the token issuer signs tokens only for a backend that calls the real host of
+        // the issuer.
+        if !survey.verifiesTokensItself {
+            profile.unsupportedFeatures.insert(.signedTokens)
+            note("features", "the backend accepts the unsigned tokens of the Firebase emulator")
+        }
+    }
+
+    /// Returns the ways to share the token with the backend, in the order in which they are tried.
+    private func sharedSecretOptions(hasVariable: Bool) -> [SharedSecretOption] {
+        let bareToken = Self.token
+        let bearerToken = "Bearer " + bareToken
+        // If no environment variable holds the token, there is only one way to share it.
+        guard hasVariable else { return [SharedSecretOption(variable: "", header: bearerToken)] }
+        var sharedSecretOptions = [
+            SharedSecretOption(variable: bearerToken, header: bearerToken),
+            SharedSecretOption(variable: bareToken, header: bearerToken),
+            SharedSecretOption(variable: bareToken, header: bareToken),
+        ]
+        if survey.prependsBearer { sharedSecretOptions.swapAt(0, 1) }
+        return sharedSecretOptions
     }
 
     /// The largest number of missing variables that are set one after the other until the backend

@@ -244,6 +244,20 @@ package struct DoctorChecks: Sendable {
             return
         }
         observability = measuredObservability
+        reportObservability(
+            measuredObservability,
+            expectedObservability,
+            readsSubscriberOnEvent: !executor.profile.unsupportedFeatures
+                .contains(.readsSubscriberOnEvent)
+        )
+    }
+
+    /// Reports the effects of a purchase that can be observed.
+    private mutating func reportObservability(
+        _ measuredObservability: RunRecord.Observability,
+        _ expectedObservability: RunRecord.Observability,
+        readsSubscriberOnEvent: Bool
+    ) {
         add(
             measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
                 ? .good : .doubtful,
@@ -266,7 +280,7 @@ package struct DoctorChecks: Sendable {
         }
         if measuredObservability.readsSubscribersOverREST {
             add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
-        } else if !executor.profile.unsupportedFeatures.contains(.readsSubscriberOnEvent) {
+        } else if readsSubscriberOnEvent {
             add(
                 .doubtful,
                 "style",

@@ -34,7 +34,10 @@ extension BackendDiscovery {
             let anonymousOutcome = await client.send(request, within: .seconds(5))
             guard case .answered(let refusal) = anonymousOutcome,
                 RouteStatuses.refused.contains(refusal.status),
-                let fields = try? await execution.credentials(credentials, NamedValues([:]))
+                let fields = try? await execution.requests.credentials(
+                    credentials,
+                    NamedValues([:])
+                )
             else { continue }
             request.fields += fields
             let signedInOutcome = await client.send(request, within: .seconds(5))

@@ -209,19 +209,7 @@ package struct SourceSurvey: Sendable {
         let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
         let isInTopFolder = !file.path.contains("/")
         switch name {
-        case "package.json":
-            guard let object = JSONValue(ifValid: Array(file.text.utf8)) else { return }
-            for key in ["dependencies", "devDependencies"] {
-                packages.formUnion(object[key]?.object?.members.map { $0.key.lowercased() } ?? [])
-            }
-            guard isInTopFolder else { return }
-            if let script = object["scripts"]?["start"]?.string {
-                // A script that only calls node runs without npm, because npm would not pass on
-                // signals.
-                commands.append(script.hasPrefix("node ") ? script : "npm start")
-            } else if let main = object["main"]?.string {
-                commands.append("node \(main)")
-            }
+        case "package.json": readNodePackage(file, isInTopFolder: isInTopFolder)
         case "requirements.txt", "pyproject.toml", "Gemfile", "go.mod", "Cargo.toml":
             packages.formUnion(
                 file.text.lowercased().split {
@@ -232,17 +220,7 @@ package struct SourceSurvey: Sendable {
             guard isInTopFolder else { return }
             if name == "go.mod" { commands.append("go run .") }
             if name == "Cargo.toml" { commands.append("cargo run") }
-        case "Procfile" where isInTopFolder:
-            for line in file.text.split(separator: "\n") where line.hasPrefix("web:") {
-                let command = line.dropFirst(4).drop { $0 == " " }
-                commands.insert(
-                    String(command).replacing("$PORT", with: "{{port}}").replacing(
-                        "${PORT}",
-                        with: "{{port}}"
-                    ),
-                    at: 0
-                )
-            }
+        case "Procfile" where isInTopFolder: readProcfile(file)
         case "manage.py" where isInTopFolder:
             commands.append("python manage.py runserver --noreload {{port}}")
         case "config.ru" where isInTopFolder: commands.append("bundle exec rackup -p {{port}}")
@@ -253,28 +231,62 @@ package struct SourceSurvey: Sendable {
                 let location = "\(file.path):\(line)"
                 variables.append(Variable(name: name, fallback: value, location: location))
             }
-        case ".env.example", ".env.sample":
-            for line in file.text.split(separator: "\n") {
-                guard let equalsIndex = line.firstIndex(of: "="), !line.hasPrefix("#") else {
-                    continue
-                }
-                let name = line[..<equalsIndex].trimmed
-                let value = line[line.index(after: equalsIndex)...].trimmed
-                variables.append(
-                    Variable(name: name, fallback: value.isEmpty ? nil : value, location: file.path)
-                )
-            }
+        case ".env.example", ".env.sample": readVariableExamples(file)
         default:
             // A Python program that consists of one file in the top folder.
-            guard isInTopFolder, name.hasSuffix(".py") else { return }
-            let module = name.dropLast(3)
-            if file.text.contains("FastAPI(") {
-                commands.append("python -m uvicorn \(module):app --port {{port}}")
-            } else if file.text.contains("app.run(") {
-                commands.append("python \(name)")
-            } else if file.text.contains("Flask(") {
-                commands.append("python -m flask --app \(module) run --port {{port}}")
+            if isInTopFolder, name.hasSuffix(".py") { readPythonProgram(file, name) }
+        }
+    }
+
+    private mutating func readNodePackage(_ file: File, isInTopFolder: Bool) {
+        guard let object = JSONValue(ifValid: Array(file.text.utf8)) else { return }
+        for key in ["dependencies", "devDependencies"] {
+            packages.formUnion(object[key]?.object?.members.map { $0.key.lowercased() } ?? [])
+        }
+        guard isInTopFolder else { return }
+        if let script = object["scripts"]?["start"]?.string {
+            // A script that only calls node runs without npm, because npm would not pass on
+            // signals.
+            commands.append(script.hasPrefix("node ") ? script : "npm start")
+        } else if let main = object["main"]?.string {
+            commands.append("node \(main)")
+        }
+    }
+
+    private mutating func readProcfile(_ file: File) {
+        for line in file.text.split(separator: "\n") where line.hasPrefix("web:") {
+            let command = line.dropFirst(4).drop { $0 == " " }
+            commands.insert(
+                String(command).replacing("$PORT", with: "{{port}}").replacing(
+                    "${PORT}",
+                    with: "{{port}}"
+                ),
+                at: 0
+            )
+        }
+    }
+
+    private mutating func readVariableExamples(_ file: File) {
+        for line in file.text.split(separator: "\n") {
+            guard let equalsIndex = line.firstIndex(of: "="), !line.hasPrefix("#") else {
+                continue
             }
+            let name = line[..<equalsIndex].trimmed
+            let value = line[line.index(after: equalsIndex)...].trimmed
+            variables.append(
+                Variable(name: name, fallback: value.isEmpty ? nil : value, location: file.path)
+            )
+        }
+    }
+
+    private mutating func readPythonProgram(_ file: File, _ name: String) {
+        let module = name.dropLast(3)
+        if file.text.contains("FastAPI(") {
+            commands.append("python -m uvicorn \(module):app --port {{port}}")
+        } else if file.text.contains("app.run(") {
+            commands.append("python \(name)")
+        } else if file.text.contains("Flask(") {
+            commands.append("python -m flask --app \(module) run --port {{port}}")
         }
     }
 

@@ -49,7 +49,7 @@ struct FinalRecheck {
 
     /// Returns the longest time between the end of a case and a call of the backend that belongs to
     /// this case.
-    private func effectDelay(of passed: [CaseRunner.PassedCase]) -> Duration {
+    private func effectDelay(of passed: [PassedCase]) -> Duration {
         let last = executor.fakes.journal.read { $0.lastBackendCallTimes() }
         let late = passed.flatMap { passedCase in
             ([passedCase.evidence.subject] + passedCase.evidence.baselines).map { record -> Int64 in
@@ -62,7 +62,7 @@ struct FinalRecheck {
     /// Returns a new result for a passed case if later calls of the backend change its verdict; nil
     /// otherwise.
     private func revisedResult(
-        _ passedCase: CaseRunner.PassedCase,
+        _ passedCase: PassedCase,
         _ last: [String: Int64]
     ) async -> CaseResult? {
         let records = [passedCase.evidence.subject] + passedCase.evidence.baselines
@@ -122,7 +122,7 @@ struct FinalRecheck {
 }
 
 extension CaseResult {
-    fileprivate func isPassed(_ passedCase: CaseRunner.PassedCase) -> Bool {
+    fileprivate func isPassed(_ passedCase: PassedCase) -> Bool {
         verdict == .passed && contract.caseID == passedCase.caseID
     }
 }

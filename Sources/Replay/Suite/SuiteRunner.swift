@@ -121,30 +121,63 @@ package final class SuiteRunner: Sendable {
             }
         }
         let candidates = await expanded(given, on: open)
-        let plans = candidates.map(\.plan)
-        let progress = SuiteProgress(plans, options.knownFailures, report)
+        let progress = SuiteProgress(candidates.map(\.plan), options.knownFailures, report)
         for (index, candidate) in candidates.enumerated() {
             if let result = candidate.skipReason { progress.finish(index, result) }
         }
-        let (first, concurrent, exclusive, withClockAhead, last) = await queue(candidates, open)
-        let exclusiveQueue = ExclusiveCaseQueue(exclusive) { plans[$0].contract.id }
-        let clockAheadQueue = ExclusiveCaseQueue(withClockAhead) { plans[$0].contract.id }
-        let firstPhaseQueue = ExclusiveCaseQueue(first) { plans[$0].contract.caseID }
-        let lastPhaseQueue = ExclusiveCaseQueue(last) { plans[$0].contract.caseID }
+        let queues = await SuiteQueues(
+            progress.plans,
+            runnable: candidates.indices.filter { candidates[$0].skipReason == nil },
+            seed: options.seed,
+            open
+        )
         let mainInstance = BackendInstance(open)
-        let instances = await withTaskGroup(of: BackendInstance?.self) { group in
+        let instances = await execute(queues, of: runnable, on: mainInstance, progress)
+        // Runs the cases that additional instances have put back into the queues.
+        await execute(queues.first, on: mainInstance, progress, revisesEach: true)
+        await execute(queues.exclusive, on: mainInstance, progress)
+        await execute(queues.withClockAhead, on: mainInstance, progress)
+        for instance in instances { await rerunChangedCases(instance, progress) }
+        if !Task.isCancelled {
+            for instance in instances {
+                await revise(
+                    progress,
+                    on: instance,
+                    among: instance.executedCaseIndices.subtracting(queues.indicesRevisedEach)
+                )
+            }
+        }
+        await execute(queues.last, on: mainInstance, progress, revisesEach: true)
+        let results = progress.final
+        let invariantViolations = instances.flatMap {
+            $0.open.invariantViolations(alongside: results)
+        }
+        return results + Self.joined(invariantViolations).map(options.knownFailures.applied)
+    }
+
+    /// Runs the cases of the queues against the main instance of the backend, and in parallel
+    /// against additional instances.
+    ///
+    /// Returns all instances that ran cases.
+    private func execute(
+        _ queues: SuiteQueues,
+        of runnable: [CasePlan],
+        on mainInstance: BackendInstance,
+        _ progress: SuiteProgress
+    ) async -> [BackendInstance] {
+        await withTaskGroup(of: BackendInstance?.self) { group in
             // Cases that leave the backend unusable run on a separate backend instance.
             let lastPhaseInstanceCount =
-                last.isEmpty ? 0 : min(additionalInstances?.countMax ?? 0, 1)
+                queues.hasLastPhase ? min(additionalInstances?.countMax ?? 0, 1) : 0
             let additionalInstanceMax = min(
                 (additionalInstances?.countMax ?? 0) - lastPhaseInstanceCount,
-                (exclusive.count + withClockAhead.count) / Self.exclusiveCasesPerInstance
+                queues.exclusiveCaseCount / Self.exclusiveCasesPerInstance
             )
             if lastPhaseInstanceCount > 0 {
                 group.addTask {
                     await self.runOnAdditionalInstance(
                         additionalInstanceMax,
-                        firstQueue: lastPhaseQueue,
+                        firstQueue: queues.last,
                         [],
                         of: runnable,
                         progress
@@ -157,45 +190,24 @@ package final class SuiteRunner: Sendable {
                         number,
                         // The first additional instance is as fresh as the main one: no other case
                         // has run against it.
-                        firstQueue: number == 0 ? firstPhaseQueue : nil,
-                        [exclusiveQueue, clockAheadQueue],
+                        firstQueue: number == 0 ? queues.first : nil,
+                        [queues.exclusive, queues.withClockAhead],
                         of: runnable,
                         progress
                     )
                 }
             }
             if additionalInstanceMax == 0 {
-                await execute(firstPhaseQueue, on: mainInstance, progress, revisesEach: true)
+                await execute(queues.first, on: mainInstance, progress, revisesEach: true)
             }
-            let rerun = await execute(concurrent, on: mainInstance, progress)
-            await execute(exclusiveQueue, on: mainInstance, progress)
+            let rerun = await execute(queues.concurrent, on: mainInstance, progress)
+            await execute(queues.exclusive, on: mainInstance, progress)
             await execute(rerun, exclusivelyOn: mainInstance, progress)
-            await execute(clockAheadQueue, on: mainInstance, progress)
+            await execute(queues.withClockAhead, on: mainInstance, progress)
             var instances = [mainInstance]
             for await instance in group { instances += instance.map { [$0] } ?? [] }
             return instances
         }
-        // Runs the cases that additional instances have put back into the queues.
-        await execute(firstPhaseQueue, on: mainInstance, progress, revisesEach: true)
-        await execute(exclusiveQueue, on: mainInstance, progress)
-        await execute(clockAheadQueue, on: mainInstance, progress)
-        for instance in instances { await rerunChangedCases(instance, progress) }
-        if !Task.isCancelled {
-            let before = Set(first + last)
-            for instance in instances {
-                await revise(
-                    progress,
-                    on: instance,
-                    among: instance.executedCaseIndices.subtracting(before)
-                )
-            }
-        }
-        await execute(lastPhaseQueue, on: mainInstance, progress, revisesEach: true)
-        let results = progress.final
-        let invariantViolations = instances.flatMap {
-            $0.open.invariantViolations(alongside: results)
-        }
-        return results + Self.joined(invariantViolations).map(options.knownFailures.applied)
     }
 
     /// The number of exclusive cases that justify one more instance of the backend.
@@ -302,44 +314,7 @@ package final class SuiteRunner: Sendable {
         }
     }
 
-    /// Returns the indices of the cases that can run, grouped by the phase of the suite in which
-    /// they run.
-    ///
-    /// The seed decides the order of concurrent cases. Slow cases come before fast ones.
-    private func queue(
-        _ candidates: [Candidate],
-        _ open: any OpenTarget
-    ) async -> (
-        first: [Int], concurrent: [Int], exclusive: [Int], withClockAhead: [Int], last: [Int]
-    ) {
-        let plans = candidates.map(\.plan)
-        let runnable = candidates.indices.filter { candidates[$0].skipReason == nil }
-        let phases = await open.phases(of: runnable.map { plans[$0] })
-        func caseIndices(_ phase: SuitePhase) -> [Int] {
-            zip(runnable, phases).filter { $0.1 == phase }.map(\.0)
-        }
-        var generator = SeededGenerator(seed: options.seed)
-        let concurrent = caseIndices(.concurrent).shuffled(using: &generator)
-        // The sort is stable: cases of the same rank keep their order.
-        func slowestFirst(_ caseIndices: [Int]) -> [Int] {
-            let durationRank = { (index: Int) in
-                plans[index].isLongRunning ? 0 : plans[index].subject.hasFaults ? 1 : 2
-            }
-            return (0...2).flatMap { wanted in caseIndices.filter { durationRank($0) == wanted } }
-        }
-        return (
-            caseIndices(.first), slowestFirst(concurrent), slowestFirst(caseIndices(.exclusive)),
-            slowestFirst(caseIndices(.withClockAhead)), caseIndices(.last)
-        )
-    }
-
     // MARK: Running
-
-    /// The number of cases for each job that may wait for time to pass without occupying a job.
-    ///
-    /// A waiting case only reads its probes at intervals. The intervals grow with the number of
-    /// waiting cases.
-    private static let waitingCasesPerJob = 32
 
     /// The outcome of one attempt to run a case.
     enum Outcome: Sendable {
@@ -360,66 +335,13 @@ package final class SuiteRunner: Sendable {
     {
         let open = instance.open
         let plans = progress.plans
-        var rerun: [Int] = []
-        let (events, eventSink) = AsyncStream.makeStream(of: JobSlot.Event.self)
-        // With one job, cases run strictly one after the other, so no case may wait without a job.
-        let waitCounter = JobSlot.WaitCounter(
-            waitingMax: (options.jobs - 1).signum() * options.jobs * Self.waitingCasesPerJob
-        )
-        await withDiscardingTaskGroup { group in
-            var (queue, waitingContinuations) = (queue[...], [CheckedContinuation<Void, Never>]())
-            var (freeJobCount, runningCount) = (options.jobs, 0)
-            func startCases() {
-                while freeJobCount > 0 {
-                    if !waitingContinuations.isEmpty {
-                        waitingContinuations.removeFirst().resume()
-                    } else if let index = queue.popFirst() {
-                        let slot = JobSlot(among: waitCounter) { event in
-                            if case .terminated = eventSink.yield(event) { return false }
-                            return true
-                        }
-                        group.addTask {
-                            let outcome = await JobSlot.$current.withValue(slot) {
-                                await self.outcome(
-                                    of: plans[index],
-                                    index,
-                                    on: open,
-                                    isExclusive: false
-                                )
-                            }
-                            eventSink.yield(.caseEnded(index, outcome))
-                        }
-                        runningCount += 1
-                    } else {
-                        return
-                    }
-                    freeJobCount -= 1
-                }
-            }
-            startCases()
-            if runningCount == 0 { eventSink.finish() }
-            for await event in events {
-                switch event {
-                case .caseEnded(let index, let outcome):
-                    switch outcome {
-                    case .completed(let result) where !result.isMachineTooBusy:
-                        instance.note(index)
-                        progress.finish(index, result)
-                    case .completed, .rerun: rerun.append(index)
-                    case .interrupted: break
-                    }
-                    (freeJobCount, runningCount) = (freeJobCount + 1, runningCount - 1)
-                case .slotReturned: freeJobCount += 1
-                case .slotWanted(let continuation): waitingContinuations.append(continuation)
-                }
-                startCases()
-                if runningCount == 0 { eventSink.finish() }
-            }
-            // A cancellation ends the loop. Cases that wait for a free job are released and end
-            // without a result.
-            for continuation in waitingContinuations { continuation.resume() }
+        var cases = ConcurrentCases(queue, jobs: options.jobs) { index in
+            await self.outcome(of: plans[index], index, on: open, isExclusive: false)
         }
-        return rerun
+        return await cases.run { index, result in
+            instance.note(index)
+            progress.finish(index, result)
+        }
     }
 
     /// Runs these cases exclusively against one instance, one after the other.
@@ -526,7 +448,7 @@ package final class SuiteRunner: Sendable {
 
 extension CaseResult {
     /// Whether the case is inconclusive because the machine was too busy.
-    fileprivate var isMachineTooBusy: Bool {
+    var isMachineTooBusy: Bool {
         verdict == .inconclusive && findings.contains { $0.code == .machineBusy }
     }
 }

@@ -34,69 +34,65 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
 
     package init(_ text: String, decoding: Decoding = .once) {
         self.text = text
-        var notes: [String] = []
         guard let schemeSeparator = Array(text.utf8).position(of: Self.schemeSeparator) else {
             scheme = ""
             path = text
             parameters = []
-            self.notes = ["no scheme"]
+            notes = ["no scheme"]
             return
         }
         scheme = String(decoding: text.utf8.prefix(schemeSeparator), as: UTF8.self)
+        let schemeNotes = Self.schemes.contains(scheme) ? [] : ["unknown scheme"]
         let textAfterScheme = Substring(
             text.utf8.dropFirst(schemeSeparator + Self.schemeSeparator.count)
         )
-        if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
-        if scheme == "sendlocalpushmsg",
-            let queryStart = textAfterScheme.utf8.firstIndex(of: UInt8(ascii: "?"))
-        {
-            // This command has up to three positional parameters separated by `&!#`: the seconds
-            // together with the message, the title, and the URL.
-            path = String(textAfterScheme[..<queryStart])
-            var found: [Parameter] = []
-            let parts = Self.splitPositionalParameters(
-                textAfterScheme[textAfterScheme.utf8.index(after: queryStart)...]
-            )
-            for (index, part) in parts.enumerated() {
-                let positionalParameterNames = ["s and msg", "title", "url"]
-                found.append(
-                    Parameter(
-                        raw: part,
-                        name: positionalParameterNames[min(index, 2)],
-                        value: part
-                    )
-                )
-            }
-            parameters = found
-            self.notes = notes
-            return
-        }
-        guard !Self.nonQuerySchemes.contains(scheme),
+        let hasPositionalParameters = scheme == "sendlocalpushmsg"
+        guard hasPositionalParameters || !Self.nonQuerySchemes.contains(scheme),
             let queryStart = textAfterScheme.utf8.firstIndex(of: UInt8(ascii: "?"))
         else {
             path = String(textAfterScheme)
             parameters = []
-            self.notes = notes
+            notes = schemeNotes
             return
         }
         path = String(textAfterScheme[..<queryStart])
-        var found: [Parameter] = []
         let query = textAfterScheme[textAfterScheme.utf8.index(after: queryStart)...]
-        for raw in query.parts(between: "&") {
+        if hasPositionalParameters {
+            parameters = Self.positionalParameters(query)
+            notes = schemeNotes
+        } else {
+            parameters = Self.queryParameters(query, decoding)
+            notes = schemeNotes + Self.notes(query, parameters)
+        }
+    }
+
+    /// Returns up to three positional parameters separated by `&!#`: the seconds together with the
+    /// message, the title, and the URL.
+    private static func positionalParameters(_ query: Substring) -> [Parameter] {
+        let names = ["s and msg", "title", "url"]
+        return splitPositionalParameters(query).enumerated().map { index, part in
+            Parameter(raw: part, name: names[min(index, 2)], value: part)
+        }
+    }
+
+    private static func queryParameters(_ query: Substring, _ decoding: Decoding) -> [Parameter] {
+        query.parts(between: "&").map { raw in
             let parts = raw.cut(at: "=")
-            if parts == nil {
-                notes.append("a part without '=', perhaps from an unescaped & in a value: '\(raw)'")
-            }
-            found.append(
-                Parameter(
-                    raw: raw,
-                    name: parts?.before ?? raw,
-                    value: Self.decoded(parts?.after ?? "", decoding)
-                )
+            return Parameter(
+                raw: raw,
+                name: parts?.before ?? raw,
+                value: decoded(parts?.after ?? "", decoding)
             )
         }
-        for name in Set(found.map(\.name)).sorted()
-        where found.filter({ $0.name == name }).count > 1 {
+    }
+
+    /// Returns notes about unusual syntax of a query.
+    private static func notes(_ query: Substring, _ parameters: [Parameter]) -> [String] {
+        var notes = parameters.filter { $0.raw.cut(at: "=") == nil }.map {
+            "a part without '=', perhaps from an unescaped & in a value: '\($0.raw)'"
+        }
+        for name in Set(parameters.map(\.name)).sorted()
+        where parameters.filter({ $0.name == name }).count > 1 {
             notes.append("duplicate parameter '\(name)'")
         }
         if query.utf8.contains(UInt8(ascii: "#")) {
@@ -105,8 +101,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         if query.contains(where: { $0 == " " || !$0.isASCII }) {
             notes.append("characters that a URL cannot contain")
         }
-        parameters = found
-        self.notes = notes
+        return notes
     }
 
     package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }

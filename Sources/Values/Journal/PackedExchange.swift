@@ -127,18 +127,7 @@ struct PackedExchange: Sendable {
 
     var exchange: Exchange {
         var reader = BlobReader(bytes: packedContent)
-        let purpose: Exchange.Purpose =
-            switch purposeKind {
-            case 1: .sentinel
-            case 2: .delivery(name: reader.text(), attempt: Int(deliveryAttempt))
-            case 3: .registration(user: reader.text())
-            case 4: .probe(name: reader.text(), user: reader.text())
-            case 5: .restart(reader.text())
-            case 6: .appCall(reader.text())
-            case 7: .userAction(reader.text())
-            case 8: .screen
-            default: .call
-            }
+        let purpose = purpose(&reader)
         let request = HTTPMessage.Request(
             reader.text(),
             reader.text(),
@@ -159,18 +148,7 @@ struct PackedExchange: Sendable {
                 .failed(Exchange.Failure(rawValue: UInt8(status)) ?? .closed, reader.text())
             default: .pending
             }
-        let effects = (0..<reader.count()).map { _ in
-            let kind = reader.text()
-            let recipients = (0..<reader.count()).map { _ in reader.text() }
-            let content = JSONValue(ifValid: reader.data()) ?? .null
-            let key = reader.text()
-            return Effect(
-                kind: kind,
-                recipients: recipients,
-                content: content,
-                idempotencyKey: key.isEmpty ? nil : key
-            )
-        }
+        let effects = (0..<reader.count()).map { _ in Self.effect(&reader) }
         return Exchange(
             from: Exchange.Party(rawValue: from) ?? .assay,
             to: Exchange.Party(rawValue: to) ?? .assay,
@@ -184,6 +162,33 @@ struct PackedExchange: Sendable {
             completed: completed < 0 ? nil : completed,
             outcome: outcome,
             effects: effects
+        )
+    }
+
+    private func purpose(_ reader: inout BlobReader) -> Exchange.Purpose {
+        switch purposeKind {
+        case 1: .sentinel
+        case 2: .delivery(name: reader.text(), attempt: Int(deliveryAttempt))
+        case 3: .registration(user: reader.text())
+        case 4: .probe(name: reader.text(), user: reader.text())
+        case 5: .restart(reader.text())
+        case 6: .appCall(reader.text())
+        case 7: .userAction(reader.text())
+        case 8: .screen
+        default: .call
+        }
+    }
+
+    private static func effect(_ reader: inout BlobReader) -> Effect {
+        let kind = reader.text()
+        let recipients = (0..<reader.count()).map { _ in reader.text() }
+        let content = JSONValue(ifValid: reader.data()) ?? .null
+        let key = reader.text()
+        return Effect(
+            kind: kind,
+            recipients: recipients,
+            content: content,
+            idempotencyKey: key.isEmpty ? nil : key
         )
     }
 }

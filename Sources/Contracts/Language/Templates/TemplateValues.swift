@@ -216,47 +216,21 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         }
         switch (pattern, actual) {
         case (.object(let wanted), .object(let found)):
-            var mismatches: [Mismatch] = []
-            for member in wanted.members {
-                let key = fill(member.key)
-                let responsePointer = pointer.appending(key)
-                let pointerInContract = pointerInContract.appending(member.key)
-                if let value = found[key] {
-                    mismatches += match(
-                        member.value,
-                        value,
-                        at: responsePointer,
-                        pointerInContract: pointerInContract
-                    )
-                } else {
-                    let text = Self.redactedText(member.value, at: responsePointer)
-                    var missingValueMismatch = Mismatch(
-                        pointer: responsePointer,
-                        expected: text,
-                        actual: nil
-                    )
-                    missingValueMismatch.pointerInContract = pointerInContract
-                    mismatches.append(missingValueMismatch)
-                }
+            return wanted.members.flatMap { member in
+                match(member, in: found, at: pointer, pointerInContract: pointerInContract)
             }
-            return mismatches
         case (.array(let wanted), .array(let found)):
             guard wanted.count == found.count else {
                 return [mismatch("\(wanted.count) elements", "\(found.count) elements")]
             }
-            var mismatches: [Mismatch] = []
-            for (index, pair) in zip(wanted, found).enumerated() {
-                let (responsePointer, pointerInContract) = (
-                    pointer.appending(String(index)), pointerInContract.appending(String(index))
-                )
-                mismatches += match(
+            return zip(wanted, found).enumerated().flatMap { index, pair in
+                match(
                     pair.0,
                     pair.1,
-                    at: responsePointer,
-                    pointerInContract: pointerInContract
+                    at: pointer.appending(String(index)),
+                    pointerInContract: pointerInContract.appending(String(index))
                 )
             }
-            return mismatches
         case (.string(let text), _):
             if matches(text, actual) { return [] }
             var copy = self
@@ -277,6 +251,33 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
                 )
             ]
         }
+    }
+
+    /// Matches one member of a pattern with the member of an object that has the same name.
+    private mutating func match(
+        _ member: JSONObject.Member,
+        in object: JSONObject,
+        at pointer: JSONPointer,
+        pointerInContract: JSONPointer
+    ) -> [Mismatch] {
+        let key = fill(member.key)
+        let responsePointer = pointer.appending(key)
+        let pointerInContract = pointerInContract.appending(member.key)
+        if let value = object[key] {
+            return match(
+                member.value,
+                value,
+                at: responsePointer,
+                pointerInContract: pointerInContract
+            )
+        }
+        var mismatch = Mismatch(
+            pointer: responsePointer,
+            expected: Self.redactedText(member.value, at: responsePointer),
+            actual: nil
+        )
+        mismatch.pointerInContract = pointerInContract
+        return [mismatch]
     }
 
     /// Returns the already known values of the templates in a string, by template name.

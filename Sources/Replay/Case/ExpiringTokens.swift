@@ -4,12 +4,12 @@ internal import Grammar
 internal import Providers
 internal import Values
 
-/// Creates ID tokens that expire while a case runs, for any clock skew that the backend tolerates
-/// (clause F-02).
+/// ID tokens that expire while a case runs, for any clock skew that the backend tolerates (clause
+/// F-02).
 ///
 /// The tolerance is measured with trial tokens that have already expired by different amounts of
 /// time: the backend accepts some of them and rejects others.
-extension CaseExecution {
+struct ExpiringTokens: Sendable {
     /// The number of seconds after the expiration time of a token at which every backend has to
     /// reject it (clause F-02).
     private static let toleranceSecondsMax: Int64 = 120
@@ -21,61 +21,80 @@ extension CaseExecution {
     /// tolerance have passed.
     private static let settleTimeout: Duration = .seconds(20)
 
+    /// The tokens that expire while the case runs, by call; their ends are in seconds since 1970.
+    var tokens: [String: (token: String, end: Int64)] = [:]
+    /// The number of trial tokens sent to find out how long the backend accepts an expired token.
+    private var trialTokenCount = 0
+
     /// Returns the expiration time of a token that the backend still accepts, but only for a few
     /// more seconds.
     ///
     /// The time is in seconds since 1970.
-    mutating func nearlyExpiredEnd(_ call: Call) async -> Int64 {
+    mutating func nearlyExpiredEnd(_ trials: TokenTrials) async -> Int64 {
         var (acceptedSeconds, refusedSeconds) = (Int64(0), Self.toleranceSecondsMax)
         while refusedSeconds - acceptedSeconds > Self.precisionInSeconds, !Task.isCancelled {
             let trialSeconds = (acceptedSeconds + refusedSeconds) / 2
-            if await acceptsToken(end: run.backendNow.seconds - trialSeconds, call) {
+            if await acceptsToken(end: trials.run.backendNow.seconds - trialSeconds, trials) {
                 acceptedSeconds = trialSeconds
             } else {
                 refusedSeconds = trialSeconds
             }
         }
-        return run.backendNow.seconds - acceptedSeconds + Self.precisionInSeconds
+        return trials.run.backendNow.seconds - acceptedSeconds + Self.precisionInSeconds
     }
 
     /// Waits until the backend rejects new tokens with the given expiration time, in seconds since
     /// 1970.
-    mutating func waitUntilTokenExpires(_ end: Int64, _ call: Call) async {
-        let settleTimeout = run.settleTimeout(Self.settleTimeout)
-        while await acceptsToken(end: end, call) {
+    ///
+    /// Returns an error message if the backend keeps accepting them; nil on success.
+    mutating func waitUntilExpired(_ end: Int64, _ trials: TokenTrials) async -> String? {
+        let settleTimeout = trials.run.settleTimeout(Self.settleTimeout)
+        while await acceptsToken(end: end, trials) {
             guard !settleTimeout.isOver, !Task.isCancelled else {
-                runProblem =
-                    runProblem
-                    ?? .faultNotApplied(
-                        "the backend still accepts a new token that expired at \(end); it is now "
-                            + "\(run.backendNow.seconds) (both in seconds since 1970)"
-                    )
-                return
+                return "the backend still accepts a new token that expired at \(end); it is now "
+                    + "\(trials.run.backendNow.seconds) (both in seconds since 1970)"
             }
             await settleTimeout.pause(.milliseconds(250))
         }
+        return nil
     }
+
+    private mutating func acceptsToken(end: Int64, _ trials: TokenTrials) async -> Bool {
+        guard let endpoint = trials.endpoint else { return false }
+        trialTokenCount += 1
+        return await trials.acceptsToken(end: end, number: trialTokenCount, endpoint)
+    }
+}
+
+/// Sends trial tokens in place of the token of one call.
+struct TokenTrials {
+    let requests: CaseRequests
+    let call: Call
+    /// Returns the values for the templates in the endpoint of the call.
+    let values: () -> [String: String?]
+
+    var run: RunExecutor { requests.run }
+
+    var endpoint: Profile.Endpoint? { run.profile.endpoints[call.route.rawValue] }
 
     /// Sends a new token with the given expiration time, in seconds since 1970, and returns whether
     /// the backend accepts the token.
-    private mutating func acceptsToken(end: Int64, _ call: Call) async -> Bool {
-        guard let endpoint = profile.endpoints[call.route.rawValue] else { return false }
-        trialTokenCount += 1
+    func acceptsToken(end: Int64, number: Int, _ endpoint: Profile.Endpoint) async -> Bool {
         var spec = TokenSpec()
         spec.claims = claims(endingAt: end)
-        spec.claims["jti"] = .string("trial-\(trialTokenCount)")
-        let user = call.user.map { namespace.id(of: $0) } ?? ""
+        spec.claims["jti"] = .string("trial-\(number)")
+        let user = call.user.map { requests.namespace.id(of: $0) } ?? ""
         guard let token = run.tokenForge.text(spec, user: user, at: run.backendNow) else {
             return false
         }
-        let (sequence, outcome) = await send(
+        let (sequence, outcome) = await requests.send(
             endpoint,
-            values(of: call),
+            values(),
             purpose: .appCall("\(call.name), with a trial token"),
             fields: [HTTPMessage.Field("Authorization", "Bearer " + token)],
             lane: 0
         )
-        fakes.journal.complete(sequence, outcome)
+        run.fakes.journal.complete(sequence, outcome)
         guard case .answered(let response) = outcome else { return false }
         return (200..<300).contains(response.status)
     }

@@ -2,29 +2,33 @@ internal import Contracts
 internal import FakeServers
 internal import Values
 
-/// The step `wait-for-end`: waits in real time until a purchase has ended.
-extension CaseExecution {
+extension CaseRequests {
     /// The time added to each wait for the end of a purchase, because some backends count in whole
     /// milliseconds.
     private static let endMargin: Duration = .milliseconds(20)
 
-    mutating func waitForEnd(of delivery: String) async {
+    /// Carries out the step `wait-for-end`: waits in real time until a purchase has ended.
+    ///
+    /// - Parameters:
+    ///   - delivery: The name of the delivery with the purchase.
+    ///   - plan: The plan of the run.
+    /// - Returns: The reason why the run is inconclusive; nil when the purchase has ended.
+    func waitForEnd(of delivery: String, in plan: RunPlan) async -> RunRecord.RunProblem? {
         guard let end = plan.purchaseEnd(of: delivery).map({ run.base + $0 }) else {
-            runProblem = .faultNotApplied(
+            return .faultNotApplied(
                 "'wait-for-end: \(delivery)' needs a purchase that ends, and this one has no end"
             )
-            return
         }
         let timeUntilEnd = end - run.backendNow
         guard timeUntilEnd > .zero else {
-            runProblem = .periodEndedTooEarly(
+            return .periodEndedTooEarly(
                 "the purchase '\(delivery)' had ended \(-timeUntilEnd.milliseconds) ms before the case "
                     + "reached 'wait-for-end: \(delivery)'"
             )
-            return
         }
-        let clock = clock
+        let clock = run.clock
         await JobSlot.releaseSlot { await clock.pause(timeUntilEnd + Self.endMargin) }
+        return nil
     }
 }
 

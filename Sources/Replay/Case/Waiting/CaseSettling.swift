@@ -4,11 +4,16 @@ internal import Judging
 internal import Providers
 internal import Values
 
-/// Waits until a case has settled, which means that the backend has finished its work.
+/// The waits until a case has settled, which means that the backend has finished its work.
 ///
 /// The first wait is for the effect of a later event, the second for a quiet journal, and the third
 /// for effects that are still missing.
-extension CaseExecution {
+struct CaseSettling: Sendable {
+    let requests: CaseRequests
+    let plan: RunPlan
+
+    private var run: RunExecutor { requests.run }
+
     /// Delivers a purchase by another user, and waits for its effect and for a quiet backend.
     ///
     /// The effect shows that the backend has processed all earlier deliveries.
@@ -31,8 +36,12 @@ extension CaseExecution {
         {
             isPurchaseObserved =
                 await Sentinel(run: run).observePurchase(
-                    namespace.name + suffix,
-                    wait: max(.seconds(1), observability.latency * 20, profile.settleTimeout / 5),
+                    requests.namespace.name + suffix,
+                    wait: max(
+                        .seconds(1),
+                        observability.latency * 20,
+                        run.profile.settleTimeout / 5
+                    ),
                     observability
                 ) != nil
         }
@@ -48,9 +57,7 @@ extension CaseExecution {
     func settleGiven(_ observability: RunRecord.Observability) async {
         let givenSteps = plan.steps.prefix(plan.preparationStepCount ?? 0)
         let hasEvents = givenSteps.contains { if case .deliver = $0 { true } else { false } }
-        guard observability.appliesEventsLater == true, hasEvents, runProblem == nil,
-            !Task.isCancelled
-        else { return }
+        guard observability.appliesEventsLater == true, hasEvents, !Task.isCancelled else { return }
         _ = await settle(observability, "-g")
     }
 
@@ -58,11 +65,8 @@ extension CaseExecution {
     /// state.
     ///
     /// Contracts do not test the state immediately after an event.
-    mutating func settleBeforeStep(_ step: Int, _ observability: RunRecord.Observability) async {
-        hasUnsettledEvents = false
-        guard observability.appliesEventsLater == true, runProblem == nil, !Task.isCancelled else {
-            return
-        }
+    func settleBeforeStep(_ step: Int, _ observability: RunRecord.Observability) async {
+        guard observability.appliesEventsLater == true, !Task.isCancelled else { return }
         _ = await settle(observability, "-\(step)")
     }
 
@@ -87,18 +91,18 @@ extension CaseExecution {
         let settleTimeout = run.settleTimeout(max(window * 20, .seconds(2)))
         var hasSleptTooLong = false
         while !settleTimeout.isOver, !Task.isCancelled {
-            let last = fakes.journal.read {
-                $0.lastActivityTime(in: namespace.name, from: firstSequence)
+            let last = run.fakes.journal.read {
+                $0.lastActivityTime(in: requests.namespace.name, from: requests.firstSequence)
             }
             let silenceDuration: Duration = .microseconds(
-                fakes.journal.elapsedMicroseconds - (last ?? 0)
+                run.fakes.journal.elapsedMicroseconds - (last ?? 0)
             )
-            let lostTime = run.heartbeat.lostTime(since: clock.now - silenceDuration)
+            let lostTime = run.heartbeat.lostTime(since: run.clock.now - silenceDuration)
             let remainingSilence = hasSleptTooLong ? window : window - silenceDuration + lostTime
             guard remainingSilence > .zero else { break }
-            let start = clock.now
+            let start = run.clock.now
             await settleTimeout.pause(remainingSilence)
-            hasSleptTooLong = clock.now - start > remainingSilence * 2 + Self.pauseExcessMax
+            hasSleptTooLong = run.clock.now - start > remainingSilence * 2 + Self.pauseExcessMax
         }
         return window
     }
@@ -118,57 +122,60 @@ extension CaseExecution {
     /// run after the wait.
     ///
     /// Reads the probes repeatedly during the wait.
+    ///
+    /// - Parameters:
+    ///   - first: The record before the wait.
+    ///   - missingEffect: The case and its missing effect, for waits that cases share; nil if the
+    ///     wait is not shared.
+    ///   - observability: The effects and the state of the backend that can be observed.
+    ///   - verdict: Returns whether a longer wait may change the verdict of a record.
+    ///   - record: Returns the record of the run up to now.
+    /// - Returns: The record after the wait.
     func wait(
         for first: RunRecord,
+        _ missingEffect: RunExecutor.MissingEffect?,
         _ observability: RunRecord.Observability,
-        verdict: @Sendable (RunRecord) -> RunExecutor.VerdictStability
+        verdict: (RunRecord) -> RunExecutor.VerdictStability,
+        record: () -> RunRecord
     ) async -> RunRecord {
         // After an injected fault, the backend's own timers decide when it tries again, so the
         // settle timeout applies. Otherwise, a later event has already taken effect, and late
         // effects have little time left.
         let shortTimeout = run.shortSettleTimeout(observability.latency)
-        let fullTimeout = plan.hasFaults ? profile.settleTimeout : shortTimeout
-        var result = first
+        let fullTimeout = plan.hasFaults ? run.profile.settleTimeout : shortTimeout
         func needsLongerWait(_ record: RunRecord) -> Bool {
             verdict(record) == .mayResolveWithLongerWait
                 || plan.observesFinalState && record.awaitsRepeatedCall
         }
-        guard needsLongerWait(result) else { return result }
-        let missingEffectKey = missingEffect?.missingEffectKey(result)
+        guard needsLongerWait(first) else { return first }
+        let missingEffectKey = missingEffect?.missingEffectKey(first)
         let shortenedWait = missingEffectKey.flatMap {
             run.sharedSettleTimeout.wait(for: $0, fullTimeout: fullTimeout, atLeast: shortTimeout)
         }
         let settleTimeout = run.settleTimeout(shortenedWait?.shortenedTimeout ?? fullTimeout)
-        await JobSlot.releaseSlot {
-            var pause: Duration = .milliseconds(5)
-            while needsLongerWait(result), !settleTimeout.isOver, !Task.isCancelled {
-                await settleTimeout.pause(pause)
-                // In a long wait, or with many waiting cases, the probes are read less often.
-                let pauseMax = max(
-                    .milliseconds(100),
-                    (clock.now - settleTimeout.start) / 10,
-                    Self.probeInterval * JobSlot.waitingCount
+        var result = await recordAfterWait(
+            first,
+            settleTimeout,
+            observability,
+            needsLongerWait: needsLongerWait,
+            record: record
+        )
+        guard needsLongerWait(result) else {
+            if let missingEffectKey {
+                run.sharedSettleTimeout.recordArrival(
+                    of: missingEffectKey,
+                    after: run.clock.now - settleTimeout.start
                 )
-                pause = min(pause * 2, pauseMax)
-                await probe(plan.users)
-                result = record(first.settleEvidence)
-                if !needsLongerWait(result) {
-                    // A late effect may come twice, so the wait continues until the backend is
-                    // quiet again.
-                    await waitForQuietBackend(observability)
-                    await probe(plan.users)
-                    result = record(first.settleEvidence)
-                }
             }
+            return result
         }
-        if let shortenedWait, needsLongerWait(result) {
+        if let shortenedWait {
             result.shortened = .init(
                 after: shortenedWait.caseID,
                 fullTimeout: shortenedWait.fullTimeout,
                 shortenedTimeout: shortenedWait.shortenedTimeout
             )
-        } else if let missingEffectKey, let missingEffect, needsLongerWait(result),
-            !settleTimeout.isCutShort,
+        } else if let missingEffectKey, let missingEffect, !settleTimeout.isCutShort,
             !Task.isCancelled
         {
             run.sharedSettleTimeout.recordFullWait(
@@ -176,21 +183,58 @@ extension CaseExecution {
                 in: missingEffect.caseID,
                 after: fullTimeout
             )
-        } else if let missingEffectKey, !needsLongerWait(result) {
-            run.sharedSettleTimeout.recordArrival(
-                of: missingEffectKey,
-                after: clock.now - settleTimeout.start
+        }
+        return recordOfUnsuccessfulWait(result, settleTimeout)
+    }
+
+    /// Returns a record with the facts about a wait that ended before the verdict was settled.
+    private func recordOfUnsuccessfulWait(
+        _ record: RunRecord,
+        _ settleTimeout: SettleTimeout
+    ) -> RunRecord {
+        var record = record
+        if settleTimeout.isCutShort {
+            record.starvation = run.heartbeat.starvation(
+                since: settleTimeout.start,
+                isCutShort: true
             )
         }
-        if needsLongerWait(result) {
-            if settleTimeout.isCutShort {
-                result.starvation = run.heartbeat.starvation(
-                    since: settleTimeout.start,
-                    isCutShort: true
+        if plan.observesFinalState { record.openRetryPause = record.pauseOfFailedRetry }
+        record.unsuccessfulWaitTime = run.clock.now - settleTimeout.start
+        return record
+    }
+
+    /// Reads the probes repeatedly until no longer wait is needed or the timeout is over, and
+    /// returns the latest record.
+    private func recordAfterWait(
+        _ first: RunRecord,
+        _ settleTimeout: SettleTimeout,
+        _ observability: RunRecord.Observability,
+        needsLongerWait: (RunRecord) -> Bool,
+        record: () -> RunRecord
+    ) async -> RunRecord {
+        var result = first
+        await JobSlot.releaseSlot {
+            var pause: Duration = .milliseconds(5)
+            while needsLongerWait(result), !settleTimeout.isOver, !Task.isCancelled {
+                await settleTimeout.pause(pause)
+                // In a long wait, or with many waiting cases, the probes are read less often.
+                let pauseMax = max(
+                    .milliseconds(100),
+                    (run.clock.now - settleTimeout.start) / 10,
+                    Self.probeInterval * JobSlot.waitingCount
                 )
+                pause = min(pause * 2, pauseMax)
+                await requests.probe(plan.users)
+                result = record()
+                if !needsLongerWait(result) {
+                    // A late effect may come twice, so the wait continues until the backend is
+                    // quiet again.
+                    await waitForQuietBackend(observability)
+                    await requests.probe(plan.users)
+                    result = record()
+                }
             }
-            if plan.observesFinalState { result.openRetryPause = result.pauseOfFailedRetry }
-            result.unsuccessfulWaitTime = clock.now - settleTimeout.start
         }
         return result
     }
