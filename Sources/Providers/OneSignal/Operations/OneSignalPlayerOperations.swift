@@ -128,6 +128,8 @@ enum OneSignalPlayerOperations {
 
     // MARK: Reports of devices
 
+    // The paths of these reports come from the published SDKs and are *inferred*.
+
     static func recordSession(
         _ state: inout OneSignalState,
         _ call: OneSignalCall

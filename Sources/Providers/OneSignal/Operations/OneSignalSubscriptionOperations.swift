@@ -255,6 +255,9 @@ enum OneSignalSubscriptionOperations {
 
     // MARK: Devices
 
+    /// Returns the in-app messages of a device, of which the fake has none.
+    ///
+    /// The path comes from the published SDKs and is *inferred*.
     static func listInAppMessages(
         _ state: OneSignalState,
         _ call: OneSignalCall
