@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-package import Values
+internal import Values
 
 #if canImport(Glibc)
 internal import Glibc

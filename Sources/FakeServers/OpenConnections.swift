@@ -1,4 +1,5 @@
 internal import NIOCore
+internal import Values
 
 /// The open connections of a port.
 final class OpenConnections: Sendable {

@@ -1,3 +1,5 @@
+internal import Redaction
+
 /// The features of a backend that a profile allows to test.
 extension Profile {
     /// Returns the reason why this profile does not allow a test of a backend feature; nil when the

@@ -1,4 +1,5 @@
-package import Contracts
+internal import Contracts
+internal import Values
 
 
 /// Writes the contract of a generated history: its steps, and the expected states and effects.

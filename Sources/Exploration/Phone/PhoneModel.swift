@@ -1,5 +1,6 @@
-package import Contracts
+internal import Contracts
 internal import Grammar
+internal import Values
 
 
 /// A model of a correct app on a phone.

@@ -1,4 +1,5 @@
 internal import Providers
+internal import Values
 
 /// Defects of the scripted app in paywalls and access to paid content.
 extension ClientDefect {

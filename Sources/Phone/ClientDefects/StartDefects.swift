@@ -1,4 +1,6 @@
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// Defects of the scripted app in its start, which determines the user of the phone.
 extension ClientDefect {

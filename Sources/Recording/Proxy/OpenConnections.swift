@@ -1,5 +1,6 @@
 internal import FakeServers
 internal import NIOCore
+internal import Values
 
 /// The open connections of the proxy.
 final class OpenConnections: Sendable {

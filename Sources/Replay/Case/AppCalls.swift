@@ -2,7 +2,7 @@ internal import Contracts
 internal import FakeServers
 internal import Grammar
 internal import Providers
-package import Values
+internal import Values
 
 extension CaseExecution {
     /// Compares a response with a pattern of the contract, and stores the values that the pattern
