@@ -1,7 +1,6 @@
 internal import AsyncHTTPClient
 internal import Contracts
 internal import Foundation
-internal import Grammar
 internal import Hummingbird
 internal import Judging
 internal import Logging

@@ -157,7 +157,7 @@ enum RecordingBenchmark {
             )
         }
         let deviceSharingText = isShared ? "shared" : "apart"
-        Benchmarks.printSamples("distil: 100,000 exchanges, \(deviceSharingText)", samples)
+        Benchmarks.printSamples("distill: 100,000 exchanges, \(deviceSharingText)", samples)
     }
 
     /// The time of the first exchange, in milliseconds since 1970.

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Grammar
 internal import Providers
 internal import Values
 

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import Programs
-internal import Providers
 
 struct Assay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,7 +30,7 @@ struct Assay: AsyncParsableCommand {
             ServeCommand.self, CoverageCommand.self, SendCommand.self,
             ResendCommand.self, ListCommand.self, ExplainCommand.self, LintCommand.self,
             MutantsCommand.self, BackendCommand.self, DoctorCommand.self, JudgeCommand.self,
-            MergeCommand.self, RecordCommand.self, DistilCommand.self, ReviewCommand.self,
+            MergeCommand.self, RecordCommand.self, DistillCommand.self, ReviewCommand.self,
             ImportCommand.self, ExportCommand.self, ExploreCommand.self,
         ]
     )

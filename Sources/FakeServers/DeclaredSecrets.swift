@@ -1,4 +1,3 @@
-internal import Providers
 package import Redaction
 
 extension FakeRegistry {

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix

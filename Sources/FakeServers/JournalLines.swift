@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Providers
 package import Redaction
 package import Values

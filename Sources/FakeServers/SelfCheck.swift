@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// The request with which Assay checks that its own fakes respond, before it judges a backend.

@@ -1,5 +1,3 @@
-internal import Contracts
-
 /// Adjustments of the findings for starvation: Assay itself got too little processor time on a busy
 /// machine.
 extension Judge {

@@ -1,5 +1,4 @@
 package import Contracts
-internal import Grammar
 package import Values
 
 /// A scripted app with user accounts, as a value.

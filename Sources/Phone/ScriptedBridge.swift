@@ -1,5 +1,4 @@
 internal import Contracts
-internal import Providers
 internal import Values
 
 /// The scripted app's side of the bridge and of the calls to the app's backend.

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// A running flow of the scripted app, such as a login: its remaining actions in order, and its

@@ -1,6 +1,3 @@
-internal import Providers
-internal import Values
-
 /// The scripted app's changes of the user ID: login, logout and restore (C-26 to C-32).
 extension ScriptedApp {
     mutating func login(_ flow: inout ScriptedFlow, after wait: ScriptedFlow.Wait?, at now: Int64)

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// The content of the scripted app's page.
 package struct ScriptedPage: Sendable {
     var isLoading = true

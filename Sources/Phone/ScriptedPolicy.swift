@@ -1,6 +1,5 @@
 internal import Contracts
 internal import Judging
-internal import Providers
 internal import Values
 
 extension ScriptedApp {

@@ -1,6 +1,5 @@
 package import Contracts
 package import Judging
-internal import Providers
 package import Values
 
 /// Carries out phone steps with the scripted app on every phone.

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Judging
 internal import Redaction
 

@@ -1,5 +1,3 @@
-internal import Values
-
 /// The last filter before text reaches a terminal or a log.
 ///
 /// It removes terminal codes and log processor commands that come from foreign text.

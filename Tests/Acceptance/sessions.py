@@ -234,7 +234,7 @@ def record(folder, name, play):
     finally:
         status = recorder.stop(signal.SIGINT)
     assert status == 0, (name, status)
-    return assay(folder, "distil", "--accept", "recordings/" + name)
+    return assay(folder, "distill", "--accept", "recordings/" + name)
 
 
 def main(names):

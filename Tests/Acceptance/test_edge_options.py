@@ -52,7 +52,7 @@ BASES = {
     "resend": [["e", "--control", "http://127.0.0.1:1"]],
     "judge": [["f"]],
     "merge": [["f", "g"]],
-    "distil": [["f"]],
+    "distill": [["f"]],
     "import": [["f", "g"]],
     "export": [["f"]],
     "review": [["f"]],

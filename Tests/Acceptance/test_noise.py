@@ -64,7 +64,7 @@ class Noise(unittest.TestCase):
             assert recorder.stop(signal.SIGINT) == 0
 
     def test_1_what_differs_by_itself_is_masked_and_told(self):
-        out = assay(self.folder, "distil", "--accept", "--start", start(), "recordings/noise/day")
+        out = assay(self.folder, "distill", "--accept", "--start", start(), "recordings/noise/day")
         for place in ("/order of", "/orderText of", "/took of", "/headers/location of"):
             self.assertIn(place, out)
         for name in ("ada", "bob"):
@@ -97,12 +97,12 @@ class Noise(unittest.TestCase):
     def test_4_a_golden_that_is_red_on_its_own_backend_is_not_written(self):
         for defect in ("other-words", "other-push"):
             with self.subTest(defect=defect):
-                out = assay(self.folder, "distil", "--out", "refused", "--start", start(defect),
+                out = assay(self.folder, "distill", "--out", "refused", "--start", start(defect),
                             "recordings/noise/day", expect=1)
                 self.assertIn("not written, because it fails on the recorded backend", out)
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "refused")))
 
     def test_5_a_backend_that_does_not_start_is_told(self):
-        assay(self.folder, "distil", "--out", "dead", "--start", "exit 3", "recordings/noise/day",
+        assay(self.folder, "distill", "--out", "dead", "--start", "exit 3", "recordings/noise/day",
               expect=6)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "dead")))

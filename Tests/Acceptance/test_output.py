@@ -34,7 +34,7 @@ PRINTING = {
     "send": [(["send", "RENEWAL", "--print"], 0)],
     "backend": [(["backend", "--list-defects"], 0)],
     "export": [(["export", RECORDING], 0), (["export", RECORDING, "--format", "curl"], 0)],
-    "distil": [(["distil", RECORDING, "--print"], 0)],
+    "distill": [(["distill", RECORDING, "--print"], 0)],
     "review": [(["review", "contracts"], 0)],
     "record": [(["record", "--check", RECORDING], 0)],
     "import": [(["import", "calls.txt", "{new}"], 0)],
@@ -210,8 +210,8 @@ class Files(Area):
         before = self.names()
         for words, path in [
             (["judge", "saved.ndjson", "--report", "html=r.html"], "r.html"),
-            (["distil", "recordings/revenuecat/first-purchase"], ".yaml.new"),
-            (["distil", "recordings/revenuecat/first-purchase", "--accept"], "golden.yaml"),
+            (["distill", "recordings/revenuecat/first-purchase"], ".yaml.new"),
+            (["distill", "recordings/revenuecat/first-purchase", "--accept"], "golden.yaml"),
         ]:
             done = self.limited(*words)
             self.assertEqual(done.returncode, 74, done)

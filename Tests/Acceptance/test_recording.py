@@ -96,7 +96,7 @@ def lines(folder, scenario):
 
 
 class WholeRound(unittest.TestCase):
-    """Record, distil, review, replay; green on the backend, red on eleven that changed."""
+    """Record, distill, review, replay; green on the backend, red on eleven that changed."""
 
     defects = {
         "other-status": "E101", "locked-out": "E106", "late-expiry": "E106", "wrong-plan": "E106",
@@ -166,7 +166,7 @@ class WholeRound(unittest.TestCase):
         self.assertEqual(found[-1], {"closed": sum("end" in line for line in found)})
 
     def test_2_no_secret_is_anywhere(self):
-        assay(self.folder, "distil", "recordings/shop/first-purchase")
+        assay(self.folder, "distill", "recordings/shop/first-purchase")
         for path in glob.glob(self.folder + "/**/*", recursive=True):
             if not os.path.isfile(path):
                 continue
@@ -179,9 +179,9 @@ class WholeRound(unittest.TestCase):
     def test_3_the_round(self):
         golden = pathlib.Path(self.folder, "recordings/shop/first-purchase/golden.yaml")
         pending = pathlib.Path(str(golden) + ".new")
-        assay(self.folder, "distil", "recordings/shop/first-purchase")
+        assay(self.folder, "distill", "recordings/shop/first-purchase")
         first = pending.read_bytes()
-        assay(self.folder, "distil", "recordings/shop/first-purchase")
+        assay(self.folder, "distill", "recordings/shop/first-purchase")
         self.assertEqual(pending.read_bytes(), first, "distilling twice gives the same bytes")
         assay(self.folder, "review", "--check", expect=1)
         assay(self.folder, "review", input="a\n")
@@ -212,12 +212,12 @@ class WholeRound(unittest.TestCase):
     def test_4_an_unchanged_backend_recorded_again_changes_nothing(self):
         golden = pathlib.Path(self.folder, "recordings/shop/again/golden.yaml")
         self.record("recordings/shop/again")
-        assay(self.folder, "distil", "--accept", "recordings/shop/again")
+        assay(self.folder, "distill", "--accept", "recordings/shop/again")
         before = golden.read_bytes()
         shutil.rmtree(pathlib.Path(self.folder, "recordings/shop/again"))
         self.record("recordings/shop/again")
         golden.write_bytes(before)
-        out = assay(self.folder, "distil", "recordings/shop/again")
+        out = assay(self.folder, "distill", "recordings/shop/again")
         self.assertIn("unchanged", out)
         assay(self.folder, "review", "--check", "recordings/shop/again")
         shutil.rmtree(pathlib.Path(self.folder, "recordings/shop/again"))
@@ -227,7 +227,7 @@ class WholeRound(unittest.TestCase):
         requests.post(recorder.proxy + "/api/user/register", timeout=20,
                       json={"appUserId": "user-9", "deviceId": "d", "platform": "ios"})
         self.assertEqual(recorder.stop(signal.SIGTERM), 0)
-        assay(self.folder, "distil", "--accept", "recordings/shop/register")
+        assay(self.folder, "distill", "--accept", "recordings/shop/register")
         start = f"exec '{BINARY}' backend --port {{{{port}}}} --data '{{{{data}}}}'"
         pathlib.Path(self.folder, "reference.yaml").write_text("assay: 1\n")
         assay(self.folder, "verify", "--profile", "reference.yaml", "--start", start,
@@ -235,7 +235,7 @@ class WholeRound(unittest.TestCase):
         shutil.rmtree(pathlib.Path(self.folder, "recordings/shop/register"))
 
     def test_6_an_expired_recording_is_a_warning_or_an_error(self):
-        assay(self.folder, "distil", "--accept", "--max-age", "1d", "--out", "old", "--id", "x/golden",
+        assay(self.folder, "distill", "--accept", "--max-age", "1d", "--out", "old", "--id", "x/golden",
               "recordings/shop/first-purchase")
         golden = pathlib.Path(self.folder, "old/x/golden.yaml")
         golden.write_text("\n".join(
@@ -258,9 +258,9 @@ class WholeRound(unittest.TestCase):
         assay(self.folder, "record", "--check", expect=2)
         assay(self.folder, "record", "--check", "nowhere", expect=2)
 
-    def test_8_minimised_it_tells_the_same_apart(self):
+    def test_8_minimized_it_tells_the_same_apart(self):
         other = f"exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}} "
-        out = assay(self.folder, "distil", "--minimise", "--against", other + "locked-out",
+        out = assay(self.folder, "distill", "--minimize", "--against", other + "locked-out",
                     "--against", other + "other-words", "--accept", "--out", "small", "--id",
                     "x/golden", "recordings/shop/first-purchase")
         self.assertIn("parts removed", out)
@@ -274,14 +274,14 @@ class WholeRound(unittest.TestCase):
             self.write(defect)
             assay(self.folder, "verify", "small", expect=1)
         self.write("")
-        assay(self.folder, "distil", "--minimise", "recordings/shop/first-purchase", expect=2)
+        assay(self.folder, "distill", "--minimize", "recordings/shop/first-purchase", expect=2)
 
     def test_8_interrupted_a_search_goes_on_where_it_was(self):
         other = f"exec '{sys.executable}' '{HERE}/shop.py' {{{{port}}}} "
-        command = ["distil", "--minimise", "--against", other + "locked-out", "--jobs", "1",
+        command = ["distill", "--minimize", "--against", other + "locked-out", "--jobs", "1",
                    "--accept", "--out", "later", "--id", "x/golden", "recordings/shop/first-purchase"]
-        state = pathlib.Path(self.folder, "later/x/golden.minimise.ndjson")
-        with open(os.path.join(self.folder, "minimise.err"), "w+") as errors:
+        state = pathlib.Path(self.folder, "later/x/golden.minimize.ndjson")
+        with open(os.path.join(self.folder, "minimize.err"), "w+") as errors:
             process = subprocess.Popen([BINARY, *command], cwd=self.folder, env=ENVIRONMENT,
                                        stdout=subprocess.DEVNULL, stderr=errors)
             deadline = time.monotonic() + 60
@@ -306,7 +306,7 @@ class WholeRound(unittest.TestCase):
             (["record", "--target", "http://127.0.0.1:1", "x/y"], 6),
             (["record", "--listen", "nonsense", "x/y"], 2),
             (["record", "recordings/shop/first-purchase"], 2),
-            (["distil", "nowhere"], 2), (["distil", "recordings/shop/first-purchase", "--id", "../x"], 2),
+            (["distill", "nowhere"], 2), (["distill", "recordings/shop/first-purchase", "--id", "../x"], 2),
             (["review", "nowhere"], 2), (["import", "nowhere", "x/y"], 2),
             (["export", "recordings/shop/first-purchase", "--format", "pdf"], 2),
             (["verify", "recordings", "--expired", "maybe"], 2),
@@ -316,7 +316,7 @@ class WholeRound(unittest.TestCase):
         broken = pathlib.Path(self.folder, "broken")
         broken.mkdir(exist_ok=True)
         (broken / "recording.ndjson").write_text('{"assay":"recording","format":9}\n')
-        out = assay(self.folder, "distil", "broken", expect=3)
+        out = assay(self.folder, "distill", "broken", expect=3)
         self.assertIn("line 1", out)
 
 
@@ -374,7 +374,7 @@ secrets: {{revenuecat-authorization: Bearer guard-7, revenuecat-signing: guard-s
         text = pathlib.Path(self.folder, "recordings/guard/refused/recording.ndjson").read_text()
         for secret in ("guard-7", "guard-signing", "Bearer another"):
             self.assertNotIn(secret, text)
-        assay(self.folder, "distil", "--accept", "recordings/guard/refused")
+        assay(self.folder, "distill", "--accept", "recordings/guard/refused")
         golden = pathlib.Path(self.folder, "recordings/guard/refused/golden.yaml").read_text()
         for part in ("authorization: wrong", "authorization: missing", "signature: missing",
                      "signature: stale", "signature: wrong-key", '"app_user_id": "undefined"'):
@@ -388,7 +388,7 @@ secrets: {{revenuecat-authorization: Bearer guard-7, revenuecat-signing: guard-s
             self.assertEqual(self.deliver(recorder, 1), 200)
         finally:
             self.assertEqual(recorder.stop(), 0)
-        assay(self.folder, "distil", "--accept", "recordings/guard/once")
+        assay(self.folder, "distill", "--accept", "recordings/guard/once")
         assay(self.folder, "verify", "recordings")
         self.write("closed")
         assay(self.folder, "verify", "recordings", "--update", expect=1)
@@ -542,7 +542,7 @@ class Ends(unittest.TestCase):
         lost = set(answered) - recorded
         self.assertLessEqual(len(lost), senders, lost)
         self.assertGreaterEqual(len(recorded), 400)
-        out = assay(self.folder, "distil", "out", "--id", "x/y", "--print")
+        out = assay(self.folder, "distill", "out", "--id", "x/y", "--print")
         self.assertIn("did not close the file", out)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
@@ -574,7 +574,7 @@ class Ends(unittest.TestCase):
             json.loads(line)
 
     def test_a_session_is_distilled_and_played_when_it_ends(self):
-        recorder = Recorder(self.folder, "recordings/shop/one", "--distil")
+        recorder = Recorder(self.folder, "recordings/shop/one", "--distill")
         answer = requests.post(recorder.proxy + "/api/user/register", timeout=20, json={
             "appUserId": "user-9", "deviceId": "d", "platform": "ios"})
         self.assertEqual(answer.status_code, 200)
@@ -593,7 +593,7 @@ class Ends(unittest.TestCase):
         recorder.errors.seek(0)
         self.assertIn("a bug in Assay", recorder.errors.read())
         recorder.errors.close()
-        self.assertIn("did not close the file", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+        self.assertIn("did not close the file", assay(self.folder, "distill", "out", "--id", "x/y", "--print"))
 
     def test_a_folder_without_leave_to_write_is_told(self):
         if os.geteuid() == 0:
@@ -609,7 +609,7 @@ class Ends(unittest.TestCase):
         recorder = Recorder(self.folder, "out")
         self.assertEqual(requests.get(recorder.proxy + "/healthz", timeout=20).status_code, 200)
         self.assertEqual(recorder.stop(signal.SIGHUP), 0)
-        self.assertNotIn("did not close the file", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+        self.assertNotIn("did not close the file", assay(self.folder, "distill", "out", "--id", "x/y", "--print"))
 
     def test_a_backend_that_ends_is_told_and_ends_the_recording(self):
         start = (f"echo $$ > pid; echo the last words; "
@@ -624,7 +624,7 @@ class Ends(unittest.TestCase):
         recorder.errors.close()
         self.assertIn("the backend ended by itself: signal 9 ended it", errors)
         self.assertIn("the last words", errors)
-        self.assertNotIn("did not close the file", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+        self.assertNotIn("did not close the file", assay(self.folder, "distill", "out", "--id", "x/y", "--print"))
 
     def test_a_port_that_is_taken_leaves_nothing_behind(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

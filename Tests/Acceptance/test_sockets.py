@@ -174,7 +174,7 @@ class Sockets(unittest.TestCase):
         self.assertIn(("app", {"text": "one message"}), said)
         # Longer than what is kept of a body: its length and its digest.
         self.assertTrue(any(body.get("omitted") == 2_000_000 for _, body in said))
-        output = assay(self.folder, "distil", "rec", "--print", expect=4)
+        output = assay(self.folder, "distill", "rec", "--print", expect=4)
         self.assertIn("became a WebSocket and is left out", output)
 
     def test_a_refused_upgrade_is_an_answer_like_any_other(self):

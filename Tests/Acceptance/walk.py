@@ -129,7 +129,7 @@ class Walk:
             print(f"--  {line}\n    elsewhere: a guide prints it, too")
             return
         self.count += 1
-        if line.startswith("assay distil"):
+        if line.startswith("assay distill"):
             self.end()
         if re.match(r"\w+=\S+$", line):
             self.variables += line + "\n"

@@ -28,7 +28,7 @@ struct ExitCodeTests {
         arguments: [
             "verify", "demo", "explore", "serve", "send", "resend", "list", "explain", "lint",
             "mutants",
-            "backend", "coverage", "doctor", "judge", "merge", "record", "distil", "review",
+            "backend", "coverage", "doctor", "judge", "merge", "record", "distill", "review",
             "import", "export",
         ]
     )

@@ -20,14 +20,14 @@ struct SessionFileTests {
         let folder = try TemporaryFolder()
         for place in ["elsewhere/shop/buy", "recordings/shop/buy"] {
             try folder.write(text, to: place + "/recording.ndjson")
-            let result = try await Program.run(["distil", place], folder: folder.path)
+            let result = try await Program.run(["distill", place], folder: folder.path)
             #expect(result.status == 0, "\(result.errors)")
             #expect(folder.read(place + "/golden.yaml.new")?.contains("shop/buy/golden") == true)
             let out = place.split(separator: "/")[0]
             #expect(result.errors.contains("review \(out)\n"))
         }
         let asked = try await Program.run(
-            ["distil", "elsewhere/shop/buy", "--out", "mine"],
+            ["distill", "elsewhere/shop/buy", "--out", "mine"],
             folder: folder.path
         )
         #expect(asked.status == 0)

@@ -189,7 +189,7 @@ def record():
         finally:
             status = recorder.stop()
         assert status == 0, (name, status)
-        print(name, assay(str(FOLDER), "distil", "--accept", "--profile", "plain.yaml", target)
+        print(name, assay(str(FOLDER), "distill", "--accept", "--profile", "plain.yaml", target)
               .splitlines()[-1], flush=True)
     assay(str(FOLDER), "verify", "--profile", "plain.yaml", "recordings", "--seed", "right")
     return {int(line) for line in places.read_text().split()}

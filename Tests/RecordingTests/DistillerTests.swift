@@ -32,7 +32,7 @@ struct DistillerTests {
         )
     }
 
-    private func distil(_ exchanges: [Exchange]) -> [Contract] {
+    private func distill(_ exchanges: [Exchange]) -> [Contract] {
         Distiller.contracts(
             Recording(header: RecordingFileTests.header, exchanges: exchanges),
             Distiller.Options(id: "session/golden", source: "recordings/session")
@@ -40,7 +40,7 @@ struct DistillerTests {
     }
 
     private func text(_ exchanges: [Exchange]) throws -> String {
-        let contract = try #require(distil(exchanges).first)
+        let contract = try #require(distill(exchanges).first)
         return ContractWriter.text(contract, id: contract.id)
     }
 
@@ -75,7 +75,7 @@ struct DistillerTests {
                 ],
                 answer: [key: value]
             )
-            let contracts = distil([self.event(1), call, event])
+            let contracts = distill([self.event(1), call, event])
             for contract in contracts {
                 let text = ContractWriter.text(contract, id: contract.id)
                 let read = ContractParser.parse(text, path: "golden.yaml", id: contract.id)
@@ -145,7 +145,7 @@ struct DistillerTests {
             return exchange
         }
         func statuses(_ exchanges: [Exchange]) -> [Int?] {
-            distil([event(1)] + exchanges).first?.steps.compactMap { step in
+            distill([event(1)] + exchanges).first?.steps.compactMap { step in
                 if case .request(let request) = step { request.answer?.status } else { nil }
             } ?? []
         }
@@ -179,14 +179,14 @@ struct DistillerTests {
     }
 
     @Test func `unrelated users get separate contracts`() {
-        let contracts = distil([
+        let contracts = distill([
             event(1), event(2, id: Self.uuid.replacing("1B", with: "2C"), user: "other-9"),
         ])
         #expect(contracts.map(\.id) == ["session/golden-ada", "session/golden-bob"])
     }
 
     @Test func `a repeated event is a repeat`() {
-        let contract = distil([event(1), event(2)]).first
+        let contract = distill([event(1), event(2)]).first
         let subjects = contract?.steps.compactMap { step -> Delivery.Subject? in
             if case .deliver(let delivery) = step { delivery.subject } else { nil }
         }
@@ -198,7 +198,7 @@ struct DistillerTests {
         let exchanges = [RecordingFileTests.exchange(0), event(1), event(2, "RENEWAL")]
         let first = try text(exchanges)
         #expect(try text(exchanges) == first)
-        let contract = try #require(distil(exchanges).first)
+        let contract = try #require(distill(exchanges).first)
         let read = try ContractParser.parse(first, path: "x.yaml", id: "session/golden").get()
         let again = try #require(read.first)
         #expect(ContractChange.changes(from: contract, to: again).isEmpty, "\(first)")
@@ -207,12 +207,12 @@ struct DistillerTests {
     }
 
     @Test func `a difference is described in contract terms`() throws {
-        let old = try #require(distil([event(1)]).first)
+        let old = try #require(distill([event(1)]).first)
         var changed = event(1)
         changed.outcome = .answered(
             HTTPMessage.Response(202, json: ["received": true, "grace_period": 3])
         )
-        let new = try #require(distil([changed, event(2, "RENEWAL", id: "E-2")]).first)
+        let new = try #require(distill([changed, event(2, "RENEWAL", id: "E-2")]).first)
         let changes = ContractChange.changes(from: old, to: new)
         func change(_ place: [String], _ pointer: String? = nil) -> [ContractChange] {
             changes.filter { $0.place == place && $0.pointer?.description == pointer }
@@ -251,7 +251,7 @@ struct DistillerTests {
                 content: ["contents": ["en": "Welcome"]]
             )
         ]
-        let contract = try #require(distil([event(1), push, push]).first)
+        let contract = try #require(distill([event(1), push, push]).first)
         let effects = contract.expectation.effects
         #expect(effects.map(\.countMin) == [2, 2])
         #expect(effects.first?.audience == Audience(users: ["ada"]))
@@ -260,7 +260,7 @@ struct DistillerTests {
         // Whoever bought nothing beside somebody who was told is to be told nothing.
         var greeting = RecordingFileTests.exchange(3, body: ["appUserId": "user-18"])
         greeting.outcome = .answered(HTTPMessage.Response(200, json: ["id": "user-18"]))
-        let both = distil([event(1), push, greeting])
+        let both = distill([event(1), push, greeting])
         #expect(both.map { $0.expectation.effects.map(\.countMax) } == [[1, 1], [0]])
     }
 }

@@ -35,7 +35,7 @@ struct RefusalTests {
         return exchange
     }
 
-    private static func distil(_ exchanges: [Exchange]) -> (
+    private static func distill(_ exchanges: [Exchange]) -> (
         deliveries: [Delivery], [Contract], [String]
     ) {
         let (contracts, notes) = Distiller.contracts(
@@ -132,7 +132,7 @@ struct RefusalTests {
 
     @Test("a refused delivery is replayed with its recorded proof", arguments: cases)
     private func reading(test: Case) throws {
-        let (deliveries, contracts, notes) = Self.distil([
+        let (deliveries, contracts, notes) = Self.distill([
             Self.delivery(1, 200, proof: test.accepted),
             Self.delivery(
                 2,
@@ -154,7 +154,7 @@ struct RefusalTests {
     }
 
     @Test func `a signature of Purchasely needs its own secret`() {
-        let (deliveries, contracts, _) = Self.distil([
+        let (deliveries, contracts, _) = Self.distill([
             Self.delivery(
                 1,
                 401,
@@ -168,7 +168,7 @@ struct RefusalTests {
     }
 
     @Test func `an id that was never taken stays what it is`() throws {
-        let (deliveries, contracts, _) = Self.distil([
+        let (deliveries, contracts, _) = Self.distill([
             Self.delivery(1, 200), Self.delivery(2, 400, user: "undefined"),
             Self.delivery(3, 400), Self.delivery(4, 503, user: "user-18"),
         ])

@@ -41,30 +41,51 @@ struct LayoutTests {
             (
                 "Providers",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Crypto", "CryptoExtras", "DequeModule", "Foundation",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Crypto",
+                    "CryptoExtras", "DequeModule", "Foundation",
                     "HashTreeCollections", "SwiftASN1", "Synchronization", "X509",
                 ]
             ),
-            ("ContractFiles", ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Yams", "Dispatch", "Foundation"]),
+            (
+                "ContractFiles",
+                [
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Yams", "Dispatch",
+                    "Foundation",
+                ]
+            ),
             ("Reports", ["Contracts", "Grammar", "Judging", "Redaction", "Values"]),
-            ("Exploration", ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]),
+            (
+                "Exploration",
+                ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]
+            ),
             (
                 "FakeServers",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                    "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
                     "NIOTLS", "NIOConcurrencyHelpers", "Synchronization", "Glibc", "Darwin",
                 ]
             ),
             ("Phone", ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]),
-            ("Programs", ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Foundation", "Glibc", "Darwin", "Synchronization"]),
+            (
+                "Programs",
+                [
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Foundation", "Glibc",
+                    "Darwin", "Synchronization",
+                ]
+            ),
             (
                 "Browser",
-                ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs", "Foundation", "Synchronization", "Glibc", "Darwin"]
+                [
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs",
+                    "Foundation", "Synchronization", "Glibc", "Darwin",
+                ]
             ),
             (
                 "Replay",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers", "Exploration", "FakeServers", "AsyncHTTPClient",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
+                    "Exploration", "FakeServers", "AsyncHTTPClient",
                     "NIOCore", "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin",
                     "NIOEmbedded",
                     "NIOHTTPCompression", "NIOSSL", "Phone", "Browser", "Programs",
@@ -73,7 +94,8 @@ struct LayoutTests {
             (
                 "Recording",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Providers", "FakeServers", "Programs",
+                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
+                    "Providers", "FakeServers", "Programs",
                     "Replay",
                     "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOEmbedded", "NIOWebSocket",
                     "Dispatch",

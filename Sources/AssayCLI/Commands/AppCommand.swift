@@ -1,12 +1,6 @@
 internal import ArgumentParser
-internal import Browser
-internal import ContractFiles
-internal import Contracts
-internal import FakeServers
 internal import Foundation
-internal import Judging
 internal import Programs
-internal import Replay
 internal import Reports
 
 struct AppCommand: AsyncParsableCommand {

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import ContractFiles
 internal import Contracts
 internal import Foundation
 internal import Providers
@@ -251,7 +250,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let count = "\(exchanges.count) exchange\(exchanges.count == 1 ? "" : "s")"
         Terminal.output("\(count) written to \(path)\n")
-        Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
+        Terminal.error("Next:  \(Terminal.next(["distill", folder]))\n")
     }
 }
 

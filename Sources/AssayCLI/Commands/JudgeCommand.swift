@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Contracts
 internal import Foundation
 internal import Judging
 internal import Providers

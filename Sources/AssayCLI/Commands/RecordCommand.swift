@@ -7,7 +7,6 @@ internal import Providers
 internal import Recording
 internal import Redaction
 internal import Replay
-internal import Reports
 internal import Values
 
 struct RecordCommand: AsyncParsableCommand {
@@ -19,13 +18,13 @@ struct RecordCommand: AsyncParsableCommand {
             the app and the providers to the backend (through the proxy), and the calls of the \
             backend to the fakes, to FOLDER/recording.ndjson. Every exchange is one line, without \
             secrets. Ctrl-C ends the session; a kill loses at most the line being written. Then \
-            run 'assay distil FOLDER', or add --distil.
+            run 'assay distill FOLDER', or add --distill.
 
             The proxy listens on 127.0.0.1:8081, and the control API, which simulates purchases \
             and time, on port 9300. --listen HOST:PORT and --listen control=HOST:PORT change \
             that.
 
-            Example:  assay record --start 'node server.js' --distil recordings/shop/purchase
+            Example:  assay record --start 'node server.js' --distill recordings/shop/purchase
                       assay record --target http://127.0.0.1:8080 --listen 127.0.0.1:8081
                       assay record --check recordings/shop/purchase    # before a commit
             """
@@ -41,9 +40,9 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "After the session, distill it and test it on the backend, as 'assay distil' does."
+        help: "After the session, distill it and test it on the backend, as 'assay distill' does."
     )
-    var distil = false
+    var distill = false
 
     @Flag(
         name: .long,
@@ -100,10 +99,10 @@ struct RecordCommand: AsyncParsableCommand {
             throw error
         }
         await session.close()
-        guard distil else { return }
-        // `assay distil` starts the recorded backend again, which reveals the values that change
+        guard distill else { return }
+        // `assay distill` starts the recorded backend again, which reveals the values that change
         // from run to run.
-        var command = try DistilCommand.parse([name] + distilArguments)
+        var command = try DistillCommand.parse([name] + distillArguments)
         try await command.run()
     }
 
@@ -357,7 +356,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     /// The flag `--profile assay.yaml` if the current folder has that file; else empty.
     ///
-    /// `assay distil` starts a backend only when a flag names the backend or its profile.
+    /// `assay distill` starts a backend only when a flag names the backend or its profile.
     private var defaultProfile: [String] {
         FileManager.default.fileExists(atPath: "assay.yaml") ? ["--profile", "assay.yaml"] : []
     }
@@ -402,13 +401,13 @@ struct RecordCommand: AsyncParsableCommand {
         )
         if let failure = currentProgress.failure { throw CommandFailure(.outputFailed, failure) }
         let folder = PathName(writer.path).folder
-        if !distil {
-            Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilArguments))\n")
+        if !distill {
+            Terminal.error("Next:  \(Terminal.next(["distill", folder] + distillArguments))\n")
         }
     }
 
-    /// The flags by which `assay distil` starts or reaches the recorded backend.
-    private var distilArguments: [String] {
+    /// The flags by which `assay distill` starts or reaches the recorded backend.
+    private var distillArguments: [String] {
         target.replayArguments.isEmpty ? defaultProfile : target.replayArguments
     }
 

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Providers
 internal import Values
 
 struct ResendCommand: AsyncParsableCommand {

@@ -13,7 +13,7 @@ struct ReviewCommand: ParsableCommand {
         commandName: "review",
         abstract: "Shows changes of golden contracts, and accepts or rejects them.",
         discussion: """
-            'assay distil' and 'assay verify --update' write pending contracts as NAME.yaml.new. \
+            'assay distill' and 'assay verify --update' write pending contracts as NAME.yaml.new. \
             This command shows the changes of each one and asks: accept (it becomes NAME.yaml), \
             reject (it is removed) or skip. It also lists values of the contract and of its \
             recording that look like secrets. With --check it asks nothing, and the exit code is \

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import ContractFiles
 internal import Contracts
 internal import Foundation
 internal import Grammar

@@ -1,7 +1,5 @@
 internal import ArgumentParser
-internal import Contracts
 internal import Foundation
-internal import Reports
 
 /// The option `--watch`: repeats the run after every change of a watched file.
 extension VerifyCommand {

@@ -2,14 +2,12 @@ internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
 internal import Exploration
-internal import FakeServers
 internal import Foundation
 internal import Judging
 internal import Programs
 internal import Redaction
 internal import Replay
 internal import Reports
-internal import Values
 
 struct ExploreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

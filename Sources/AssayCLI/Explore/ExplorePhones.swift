@@ -1,10 +1,7 @@
 internal import ArgumentParser
-internal import Browser
 internal import Exploration
 internal import Foundation
 internal import Replay
-internal import Reports
-internal import Values
 
 extension ExploreCommand {
     /// Runs a campaign of generated histories against an app on a simulated phone.

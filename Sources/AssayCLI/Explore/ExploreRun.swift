@@ -1,6 +1,4 @@
 internal import Contracts
-internal import Exploration
-internal import FakeServers
 internal import Foundation
 internal import Programs
 internal import Replay

@@ -1,7 +1,5 @@
-internal import ContractFiles
 internal import Contracts
 internal import Grammar
-internal import Phone
 
 /// The selection of cases: patterns for case IDs, contract IDs and clauses.
 struct Selection {

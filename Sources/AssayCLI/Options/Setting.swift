@@ -201,11 +201,11 @@ extension Setting {
         fallback: "1 plus 2 per processor, at most 9, if 'start' uses {{data}}, else 1",
         "The number of backend instances that run at once, for cases that cannot share one"
     )
-    static let minimiseJobs = Setting(
+    static let minimizeJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
         fallback: "8",
-        "With --minimise: the number of smaller contracts that are tried at once"
+        "With --minimize: the number of smaller contracts that are tried at once"
     )
     static let appJobs = Setting(
         "jobs",
@@ -317,7 +317,7 @@ extension Setting {
         profile, importProfile, target, start, intercept, targetHosts, pageHosts, listen,
         serveListen,
         contracts, report,
-        knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs,
+        knownFailing, seed, appSeed, jobs, backends, minimizeJobs, appJobs,
         exploreJobs, shard, save, maxTime,
         found, exploreTime, histories, corpus, shrinkTime,
         expired, url,

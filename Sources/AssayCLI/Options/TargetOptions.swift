@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
 internal import Foundation
-internal import Grammar
 internal import Programs
 internal import Redaction
 internal import Replay

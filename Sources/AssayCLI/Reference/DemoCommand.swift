@@ -4,7 +4,6 @@ internal import Contracts
 internal import Judging
 internal import Programs
 internal import Redaction
-internal import Replay
 internal import Reports
 
 struct DemoCommand: AsyncParsableCommand {

@@ -1,12 +1,10 @@
 internal import ArgumentParser
-internal import ContractFiles
 internal import Contracts
 internal import Foundation
 internal import Grammar
 internal import Judging
 internal import Phone
 internal import ReferenceBackend
-internal import Replay
 
 struct MutantsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Exploration
 internal import Replay
-internal import Reports
 
 /// The coverage of an `assay explore` campaign as text: the tested purchase transitions of each
 /// store, the faults and the clauses.

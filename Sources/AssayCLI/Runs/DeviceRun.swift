@@ -1,13 +1,11 @@
 internal import Browser
 internal import Contracts
-internal import FakeServers
 internal import Foundation
 internal import Judging
 internal import Phone
 internal import Programs
 internal import Redaction
 internal import Replay
-internal import Reports
 internal import Values
 
 /// A run of device scenarios (contracts that test an app) against one app, from opening the browser

@@ -1,10 +1,8 @@
 internal import ContractFiles
 internal import Contracts
-internal import FakeServers
 internal import Foundation
 internal import Programs
 internal import Replay
-internal import Reports
 internal import Values
 
 /// The discovery of a backend's routes and settings, from which `init` and `doctor --write` create

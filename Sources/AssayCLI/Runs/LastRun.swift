@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Foundation
 internal import Judging
 internal import Programs

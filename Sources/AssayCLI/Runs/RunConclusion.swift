@@ -1,15 +1,12 @@
 internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
-internal import FakeServers
 internal import Foundation
 internal import Judging
 internal import Programs
 internal import Recording
 internal import Redaction
-internal import Replay
 internal import Reports
-internal import Values
 
 /// The last stage of a run: prints the report, writes the files, and updates the known failures.
 struct RunConclusion: Sendable {

@@ -1,9 +1,5 @@
-internal import Contracts
-internal import FakeServers
 internal import Foundation
-internal import Judging
 internal import Replay
-internal import Reports
 internal import Values
 
 /// Prints the progress of a run.

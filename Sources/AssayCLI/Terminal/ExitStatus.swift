@@ -1,5 +1,4 @@
 internal import Replay
-internal import Reports
 
 /// The exit codes of the program.
 ///

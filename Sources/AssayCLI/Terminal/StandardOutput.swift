@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Programs
 internal import Values
 

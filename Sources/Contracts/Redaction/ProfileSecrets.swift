@@ -1,5 +1,4 @@
 package import Redaction
-internal import Values
 
 extension SecretDeclaration {
     /// Collects the secrets that a profile declares, and the secrets that it passes to the backend.

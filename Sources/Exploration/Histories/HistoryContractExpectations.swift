@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// The contract of a generated history, with the expected states and effects.
 extension HistoryContractWriter {
     func contract(_ id: String) -> Contract {

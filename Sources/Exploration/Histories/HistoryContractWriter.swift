@@ -1,6 +1,4 @@
 internal import Contracts
-internal import Values
-
 
 /// Writes the contract of a generated history: its steps, and the expected states and effects.
 struct HistoryContractWriter {

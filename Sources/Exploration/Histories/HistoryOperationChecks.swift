@@ -1,5 +1,4 @@
 internal import Providers
-internal import Values
 
 /// Rules of real stores that the simulated stores do not enforce.
 ///

@@ -1,6 +1,4 @@
 internal import Contracts
-internal import Providers
-internal import Values
 
 /// The random choice of the next operation of a generated history: its user, kind, time and details.
 extension HistoryGenerator {

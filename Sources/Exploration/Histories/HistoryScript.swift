@@ -1,6 +1,5 @@
 package import Contracts
 
-
 /// A generated customer history as a contract, with the initial state, the webhook deliveries and
 /// the expected results.
 package struct HistoryScript: Sendable {

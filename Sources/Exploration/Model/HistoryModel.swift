@@ -1,5 +1,4 @@
 internal import Contracts
-internal import Providers
 internal import Values
 
 /// A model of the stores, RevenueCat and the users in a generated customer history.

@@ -1,5 +1,4 @@
 internal import Contracts
-internal import Values
 
 /// A model of the Purchasely subscriptions in a generated customer history.
 ///

@@ -1,5 +1,3 @@
-internal import Contracts
-
 /// All state transitions that the simulated stores allow for the purchases of one user, by store.
 ///
 /// The coverage report counts how many of these transitions occurred.

@@ -1,5 +1,4 @@
 internal import Providers
-internal import Values
 
 /// The RevenueCat purchases of one user at the end of a history, and the access that they give.
 struct UserPurchases {

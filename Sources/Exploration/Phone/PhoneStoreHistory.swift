@@ -1,6 +1,5 @@
 internal import Contracts
 
-
 /// The purchase history of the store account, as the app on the phone receives it.
 struct PhoneStoreHistory: Sendable {
     /// The entries that the contract defines; nil when it defines no history.

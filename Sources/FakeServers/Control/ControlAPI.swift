@@ -1,5 +1,4 @@
 internal import Contracts
-internal import Grammar
 internal import Providers
 package import Redaction
 package import Values

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import NIOSSL
 internal import Providers
 internal import Redaction

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// The live page on the control port: shows the exchanges and the subscribers, and has a form for

@@ -1,5 +1,3 @@
-internal import Grammar
-internal import Providers
 package import Values
 
 /// The script that simulates the Despia runtime for a web page in a browser (Despia fact sheet,

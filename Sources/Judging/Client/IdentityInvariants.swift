@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,

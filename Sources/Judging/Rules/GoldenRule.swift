@@ -1,5 +1,4 @@
 package import Contracts
-internal import Grammar
 internal import Redaction
 internal import Values
 

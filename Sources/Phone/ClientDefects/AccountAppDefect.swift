@@ -1,5 +1,3 @@
-internal import Contracts
-
 extension AccountApp {
     /// A built-in defect of the scripted app with accounts.
     ///

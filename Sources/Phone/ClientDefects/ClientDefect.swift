@@ -1,7 +1,6 @@
 package import Contracts
 package import Values
 
-
 /// A built-in defect of the scripted app that violates one or more contract clauses.
 ///
 /// Each defect replaces one or more of the app's decisions (see `ScriptedApp.Policy`) with wrong

@@ -1,5 +1,3 @@
-internal import Providers
-
 /// Defects of the scripted app in changes of the user ID: login, logout and restore.
 extension ClientDefect {
     static let identity: [ClientDefect] = [

@@ -1,5 +1,3 @@
-internal import Providers
-
 /// Defects of the scripted app in its registrations at the backend.
 extension ClientDefect {
     static let registration: [ClientDefect] = [

@@ -1,6 +1,3 @@
-internal import Providers
-internal import Values
-
 /// Defects of the scripted app in paywalls and access to paid content.
 extension ClientDefect {
     static let selling: [ClientDefect] = [

@@ -1,7 +1,3 @@
-internal import Contracts
-internal import Providers
-internal import Values
-
 /// Defects of the scripted app in its start, which determines the user of the phone.
 extension ClientDefect {
     static let start: [ClientDefect] = [

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// The control API's operations on the simulated phones of the fake Despia runtime.

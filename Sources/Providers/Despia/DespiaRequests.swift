@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The HTTP requests to the fake Despia runtime, and the operation of each.
 enum DespiaRequests {
     /// Carries out a request and returns the body of its response.

@@ -1,8 +1,6 @@
 package import Contracts
 internal import DequeModule
-internal import Grammar
 package import Values
-
 
 /// The fake Despia runtime: simulated phones, the accounts that they share, and the commands of the
 /// bridge over HTTP.

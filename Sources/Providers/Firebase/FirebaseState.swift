@@ -1,5 +1,4 @@
 package import Contracts
-internal import Grammar
 package import Values
 
 /// The fake Firebase Authentication: Identity Toolkit v1 and v3, the secure token service, the

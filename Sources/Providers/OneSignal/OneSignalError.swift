@@ -1,4 +1,3 @@
-internal import Grammar
 package import Values
 
 /// An error response of OneSignal, in one of the service's four formats (OneSignal fact sheet,

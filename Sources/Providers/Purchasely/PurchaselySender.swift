@@ -1,4 +1,3 @@
-internal import Grammar
 package import Redaction
 package import Values
 

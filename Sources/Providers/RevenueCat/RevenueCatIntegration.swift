@@ -1,5 +1,4 @@
 internal import Contracts
-internal import Grammar
 internal import Redaction
 package import Values
 

@@ -1,5 +1,4 @@
 package import Contracts
-internal import Grammar
 package import Redaction
 package import Values
 

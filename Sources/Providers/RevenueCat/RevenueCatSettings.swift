@@ -1,6 +1,4 @@
-internal import Contracts
 internal import Redaction
-internal import Values
 
 /// The switches of the fake RevenueCat.
 ///

@@ -2,7 +2,6 @@ internal import Contracts
 package import Redaction
 package import Values
 
-
 /// A webhook in RevenueCat's dashboard: the destination of events, and the filters that select them
 /// (RevenueCat fact sheet, section 1.5, "Configurations").
 package struct WebhookConfiguration: Hashable, Sendable {

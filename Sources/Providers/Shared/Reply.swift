@@ -1,4 +1,3 @@
-internal import Grammar
 package import Values
 
 /// The result of one request to a fake: the response, the manner in which it is sent, and the

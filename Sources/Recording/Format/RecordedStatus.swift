@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// The status code of a response in a recording: three digits (RFC 9110, section 15).

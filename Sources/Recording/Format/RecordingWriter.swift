@@ -1,6 +1,5 @@
 package import FakeServers
 internal import Foundation
-internal import Grammar
 internal import Programs
 internal import Providers
 internal import Redaction

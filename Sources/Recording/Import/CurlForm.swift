@@ -1,5 +1,3 @@
-internal import Values
-
 /// The multipart form of a `curl` command.
 struct CurlForm {
     private static let boundary = "------------------------assayimportedform"

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// Reads the flows that mitmproxy saves (`mitmdump -w`): a sequence of values in its binary format.

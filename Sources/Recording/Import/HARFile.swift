@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Providers
 internal import Values
 

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Replay
 internal import Values
 

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// Reads a Pact file of specification 3 or 4, which lists the responses that a client expects from

@@ -1,5 +1,4 @@
 package import FakeServers
-internal import Grammar
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix

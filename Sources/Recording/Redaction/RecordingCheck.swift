@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Judging
 internal import Values
 

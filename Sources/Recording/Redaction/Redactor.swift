@@ -1,5 +1,3 @@
-internal import FakeServers
-internal import Grammar
 internal import Providers
 package import Redaction
 package import Values

@@ -53,7 +53,7 @@ extension Defect: Hashable, CaseIterable {
     /// its webhook, registration and login.
     ///
     /// The identity rules (part D) give the defects of a backend the numbers.
-    /// `Conformance.docc` maps these numbers to the names used here.
+    /// `Assay.docc` maps these numbers to the names used here.
     package static let identityGuideDefects = Set(
         [
             "no-authorization-check", "dedupe-check-then-write", "last-write-wins",

@@ -1,9 +1,6 @@
-internal import Browser
 package import Contracts
-internal import FakeServers
 package import Judging
 internal import Phone
-internal import Values
 
 /// Checks, before any scenario, whether the profile of an app matches the page of the app.
 ///

@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Values
 
 /// Limits the number of scenarios that begin at the same time in a browser, so that pages do not

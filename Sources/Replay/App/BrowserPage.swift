@@ -1,5 +1,4 @@
 internal import Browser
-internal import FakeServers
 internal import Values
 
 /// One page of an app in a browser, which reports its requests and messages as events.

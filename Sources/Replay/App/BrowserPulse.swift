@@ -1,5 +1,4 @@
 internal import Browser
-internal import FakeServers
 internal import Values
 
 /// Measures how slow the browser is, so that a page without processor time is not mistaken for a

@@ -1,6 +1,5 @@
 package import Browser
 package import Contracts
-internal import FakeServers
 internal import Phone
 internal import Providers
 package import Values

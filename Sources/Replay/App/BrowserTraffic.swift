@@ -1,7 +1,5 @@
 internal import Browser
-internal import Contracts
 internal import FakeServers
-internal import Grammar
 internal import Phone
 internal import Providers
 internal import Values

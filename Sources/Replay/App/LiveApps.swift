@@ -1,5 +1,4 @@
 internal import Contracts
-internal import FakeServers
 internal import Phone
 internal import Providers
 internal import Values

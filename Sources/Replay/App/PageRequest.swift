@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// A request of a page that the browser holds until Assay decides its outcome.

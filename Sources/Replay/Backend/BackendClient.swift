@@ -1,6 +1,5 @@
 internal import AsyncHTTPClient
 internal import FakeServers
-internal import Grammar
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix

@@ -1,5 +1,3 @@
-internal import Contracts
-internal import FakeServers
 internal import Judging
 internal import Values
 

@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Values
 
 /// HTTP clients for servers other than the backend that show its state.

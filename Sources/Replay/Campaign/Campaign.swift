@@ -1,6 +1,5 @@
 package import Contracts
 package import Exploration
-internal import FakeServers
 package import Judging
 
 /// A campaign of `assay explore` against a backend.

@@ -1,5 +1,4 @@
 internal import Contracts
-internal import Exploration
 package import Judging
 internal import Values
 

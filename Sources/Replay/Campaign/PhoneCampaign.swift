@@ -1,6 +1,5 @@
 package import Contracts
 package import Exploration
-internal import FakeServers
 internal import Judging
 internal import Values
 

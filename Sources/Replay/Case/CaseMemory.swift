@@ -1,7 +1,5 @@
 internal import Contracts
 internal import Judging
-internal import Values
-
 
 /// The record of a passed case, kept for the final recheck of late effects.
 struct PassedCase: Sendable {

@@ -1,5 +1,4 @@
 internal import Contracts
-internal import FakeServers
 internal import Judging
 internal import Values
 

@@ -1,6 +1,5 @@
 internal import Contracts
 
-
 /// The deliveries of a run: those already sent, those held back, and the events still to come.
 struct DeliveryState: Sendable {
     /// The bodies of the deliveries so far, by name, for later repetitions.

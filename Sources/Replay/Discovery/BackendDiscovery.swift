@@ -1,8 +1,6 @@
 package import Contracts
-internal import FakeServers
 internal import Providers
 internal import Redaction
-internal import Values
 
 /// Discovers how to test an unknown backend, for `assay init`.
 ///

@@ -1,5 +1,4 @@
 package import Contracts
-internal import FakeServers
 internal import Judging
 internal import Providers
 internal import Values

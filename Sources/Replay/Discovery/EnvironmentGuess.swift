@@ -1,6 +1,4 @@
-internal import Contracts
 internal import Providers
-internal import Values
 
 /// Guesses values for the environment variables that a backend reads.
 ///

@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Foundation
 internal import Providers
 package import Values

@@ -1,7 +1,4 @@
 internal import Contracts
-internal import FakeServers
-internal import Judging
-internal import Providers
 internal import Values
 
 /// Searches for a request that creates a user in the backend.

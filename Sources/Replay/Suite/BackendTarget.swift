@@ -1,7 +1,5 @@
 package import Contracts
-internal import FakeServers
 package import Judging
-internal import Values
 
 /// The target of a suite that tests a backend, before it is prepared for the cases.
 ///

@@ -1,5 +1,4 @@
 package import Contracts
-internal import FakeServers
 package import Judging
 internal import Values
 

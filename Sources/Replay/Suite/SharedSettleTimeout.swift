@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Judging
 internal import Values
 

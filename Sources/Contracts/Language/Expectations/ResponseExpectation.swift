@@ -1,5 +1,4 @@
 package import Grammar
-internal import Values
 
 /// The response statuses that a contract accepts for a delivery or a call.
 package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConvertible {

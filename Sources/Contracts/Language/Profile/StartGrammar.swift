@@ -1,6 +1,5 @@
 internal import Grammar
 internal import Redaction
-internal import Values
 
 extension Profile.StartSettings {
     static let grammar = Construct<Profile.StartSettings>(

@@ -1,5 +1,4 @@
 package import Grammar
-internal import Values
 
 extension Call {
     package static let grammar = Construct<Call>(

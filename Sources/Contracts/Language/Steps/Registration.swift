@@ -1,5 +1,3 @@
-internal import Grammar
-
 /// The step `register`, in which the app registers a user with the request that the profile
 /// defines.
 extension StepForm {

@@ -1,5 +1,4 @@
 package import Grammar
-internal import Values
 
 /// One YAML form of a step: its first key, its grammar, and the code that reads and writes the
 /// step.

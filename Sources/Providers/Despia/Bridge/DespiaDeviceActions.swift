@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations with which users and tests change simulated phones: `PATCH` and `POST /device/…`.
 enum DespiaDeviceActions {
     /// Changes the properties of a simulated phone that the request body names, and returns the

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Paywalls and purchases on a simulated phone (Despia fact sheet, sections 4 and 6).
 enum DespiaPaywalls {
     /// Closes the open sheet on a device, and returns the callbacks for the page.

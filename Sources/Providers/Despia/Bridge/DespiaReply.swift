@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The replies that the native side sends to a page, in the format of the bridge.
 ///
 /// All delays are in milliseconds.

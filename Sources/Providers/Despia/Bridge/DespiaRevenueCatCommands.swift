@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// The commands of the scheme `revenuecat`, and the RevenueCat session of a simulated phone (Despia
 /// fact sheet, section 6).
 enum DespiaRevenueCatCommands {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The data of the accounts on the simulated phones, which all phones of an account share.
 ///
 /// A vault account has items in the cloud, and a store account has purchases.

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// A simulated phone.
 ///
 /// It has its own data, and shares the data of its accounts with other phones (Despia fact sheet,

@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension DespiaDevice {
     /// Returns the device with the data of its accounts, in the format of the control API.
     func stateJSON(

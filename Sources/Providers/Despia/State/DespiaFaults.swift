@@ -1,7 +1,6 @@
 package import Contracts
 internal import Values
 
-
 /// Faults of the bridge between page and native side.
 ///
 /// Most of them apply to certain commands of a device, which are counted from 1 (Despia fact sheet,

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// An entry in the log of a simulated phone: a command, a reply, a callback, or an HTTP call of the
 /// page (Despia fact sheet, section 7.3).
 package struct DespiaLogEntry: Hashable, Codable, Sendable {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The results about the session of RevenueCat's SDK on a device, in the format that callbacks of
 /// the page receive (Despia fact sheet, section 6).
 extension DespiaDevice {

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// The switches of the fake Despia runtime.
 ///
 /// The defaults are those of the Despia fact sheet, sections 4 to 7.2.

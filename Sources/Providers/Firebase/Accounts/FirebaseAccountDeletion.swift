@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations that delete one or many accounts (Firebase fact sheet, sections 4.10 and 4.12).
 enum FirebaseAccountDeletion {
     static func delete(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that imports many accounts in one call (Firebase fact sheet, section 4.12).
 enum FirebaseAccountImport {
     static func importAccounts(

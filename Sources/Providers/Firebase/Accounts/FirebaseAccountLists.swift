@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations that list the accounts of a project (Firebase fact sheet, section 4.12).
 enum FirebaseAccountLists {
     static func export(_ state: FirebaseState, _ call: FirebaseCall) -> JSONObject {

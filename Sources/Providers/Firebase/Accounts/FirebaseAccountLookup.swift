@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that looks up accounts (Firebase fact sheet, section 4.9).
 enum FirebaseAccountLookup {
     static func lookUp(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that changes an account (Firebase fact sheet, section 4.8).
 enum FirebaseAccountUpdate {
     static func update(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// An account in the body of an import call.
 ///
 /// A field with an empty string counts as missing.

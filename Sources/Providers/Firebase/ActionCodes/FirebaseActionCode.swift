@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A code that was sent by email, for example to reset a password.
 struct FirebaseActionCode: Hashable, Codable, Sendable {
     enum Kind: String, Hashable, Codable, Sendable, CaseIterable {

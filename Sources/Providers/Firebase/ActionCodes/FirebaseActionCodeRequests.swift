@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that sends an email with a code: password reset, verification, sign-in link, and
 /// change of address (Firebase fact sheet, section 4.5).
 enum FirebaseActionCodeRequests {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Functions that create emailed codes, and that change accounts with them (Firebase fact sheet,
 /// sections 4.6 and 4.8).
 enum FirebaseActionCodes {

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// The page of the Firebase emulator that a link in an email opens, `GET /emulator/action`

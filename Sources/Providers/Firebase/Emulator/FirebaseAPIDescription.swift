@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The API description that the emulator publishes.
 enum FirebaseAPIDescription {
     /// The OpenAPI document, built from the table of operations.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The endpoints that only the Firebase emulator has (Firebase fact sheet, section 8).
 enum FirebaseEmulator {
     static let readinessDocument: JSONValue = [

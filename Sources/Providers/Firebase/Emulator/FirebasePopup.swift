@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The fake sign-in pop-up of the emulator.
 enum FirebasePopup {
     /// Returns the page of the fake sign-in pop-up.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The endpoints that publish the public keys (Firebase fact sheet, section 7.2).
 enum FirebasePublishedKeys {
     /// Returns the response with the public keys that verify tokens, at the same paths as in

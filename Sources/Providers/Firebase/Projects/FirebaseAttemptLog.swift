@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The recent attempts for which Firebase limits the number per email address.
 struct FirebaseAttemptLog: Hashable, Codable, Sendable {
     /// A kind of attempt with its own limit.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations that read and change the configuration of a project (Firebase fact sheet,
 /// section 4.15).
 enum FirebaseConfigurationOperations {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A Firebase project or one of its tenants: its configuration, its users, and the codes that it
 /// sent to them.
 package struct FirebaseProject: Hashable, Codable, Sendable {

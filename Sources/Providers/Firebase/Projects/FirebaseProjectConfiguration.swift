@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The configuration of a Firebase project that its owner can change (Firebase fact sheet, section
 /// 8).
 struct FirebaseProjectConfiguration: Hashable, Codable, Sendable {

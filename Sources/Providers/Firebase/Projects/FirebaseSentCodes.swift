@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A code that was sent to a phone, for a sign-in or a second factor.
 struct FirebasePhoneCode: Hashable, Codable, Sendable {
     let phoneNumber: String

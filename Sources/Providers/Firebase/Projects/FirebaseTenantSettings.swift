@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The settings of a tenant, in the format in which they were set (Identity Platform's reference,
 /// v2 *projects.tenants*).
 ///

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations on tenants, which are separate groups of accounts in a project (Identity
 /// Platform's reference, v2 *projects.tenants*).
 ///

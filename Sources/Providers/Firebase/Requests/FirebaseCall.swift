@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A call of the fake Firebase: its caller, the project or tenant whose accounts it concerns, and
 /// its fields.
 struct FirebaseCall: Sendable {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A reader of the call that a request to an operation makes.
 ///
 /// It determines the caller, the project and the fields, and refuses a request that does not have

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Field masks of the Firebase API: lists of paths that name the members to change.
 extension JSONObject {
     /// The largest number of names in one path of a field mask, such as `mfaConfig.state`.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// An operation of the Identity Toolkit or of the secure token service, with its handler (Firebase
 /// fact sheet, section 1).
 ///

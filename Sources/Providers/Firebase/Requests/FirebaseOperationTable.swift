@@ -1,5 +1,3 @@
-internal import Values
-
 /// The operations that have several rows in the table.
 extension FirebaseOperation {
     private static let signUp = Self(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The routing of requests to the fake Firebase: to its hosts, to the published keys, to the
 /// endpoints of the emulator, and to the table of operations.
 enum FirebaseRouter {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension SecondFactor {
     /// Converts the second factors that an administrator sets for a user.
     ///

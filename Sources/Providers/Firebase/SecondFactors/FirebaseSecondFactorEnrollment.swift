@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations that enroll and withdraw second factors (Identity Platform's reference, v2
 /// *accounts*).
 ///

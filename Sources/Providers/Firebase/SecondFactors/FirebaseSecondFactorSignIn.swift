@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The sign-in in two steps of users with second factors (Identity Platform's reference, v2
 /// *accounts*).
 ///

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A sign-in whose second step is missing.
 ///
 /// The user keeps it as a credential, which the second step returns.

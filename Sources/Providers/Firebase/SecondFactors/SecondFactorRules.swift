@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The rules for second factors of a project or tenant, in the format of its configuration.
 struct SecondFactorRules: Hashable, Codable, Sendable {
     let members: JSONObject

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The enrollment of an app that computes codes, between its two calls.
 ///
 /// The app keeps it as a session string, which the second call returns.

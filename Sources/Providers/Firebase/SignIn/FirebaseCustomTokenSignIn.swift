@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The sign-in with a custom token of the backend (Firebase fact sheet, section 4.4).
 enum FirebaseCustomTokenSignIn {
     static let customTokenAudience =

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The sign-in with a link from an email (Firebase fact sheet, section 4.7).
 enum FirebaseEmailLinkSignIn {
     static func signIn(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The sign-in with a password (Firebase fact sheet, section 4.2).
 enum FirebasePasswordSignIn {
     static func signIn(

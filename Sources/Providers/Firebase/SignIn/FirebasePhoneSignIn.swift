@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The sign-in with a code that is sent to a phone.
 enum FirebasePhoneSignIn {
     /// Creates a code for a phone without sending it.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The sign-in with an identity provider such as Google, and the linking of its account to a user
 /// (Firebase fact sheet, section 4.3).
 enum FirebaseProviderSignIn {

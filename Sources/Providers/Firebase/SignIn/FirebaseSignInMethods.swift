@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that lists the ways in which a user can sign in (Firebase fact sheet, section 4.11).
 enum FirebaseSignInMethods {
     static func createAuthURI(

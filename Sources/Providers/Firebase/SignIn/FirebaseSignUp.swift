@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that creates an account: a sign-up of a user, or a new account of an administrator
 /// (Firebase fact sheet, section 4.1).
 enum FirebaseSignUp {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The statement of an identity provider about a user who signs in.
 struct ProviderAssertion {
     let providerID: String

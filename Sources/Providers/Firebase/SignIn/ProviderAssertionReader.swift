@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Functions that read the credential of an identity provider from a sign-in request (Firebase fact
 /// sheet, section 4.3).
 extension ProviderAssertion {

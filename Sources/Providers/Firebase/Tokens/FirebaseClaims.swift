@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The rules for the claims that an account or a custom token adds to ID tokens (Firebase fact
 /// sheet, section 6).
 enum FirebaseClaims {

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// The keys with which the fake Firebase signs ID tokens and session cookies.
 ///
 /// Two keys of each kind are published at most: the key that signs and the key before it. The

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation that exchanges an ID token for a session cookie (Firebase fact sheet, section
 /// 4.14).
 enum FirebaseSessionCookies {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The grant of an ID token and a refresh token to a user (Firebase fact sheet, sections 4 and 6).
 struct FirebaseTokenGrant: Sendable {
     static let lifetimeSeconds: Int64 = 3600

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation of the token endpoint, which exchanges a refresh token for new tokens (Firebase
 /// fact sheet, section 4.13).
 enum FirebaseTokenRefresh {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The contents of a valid ID token, with the user who owns the token.
 struct SignInSession: Sendable {
     let user: FirebaseUser

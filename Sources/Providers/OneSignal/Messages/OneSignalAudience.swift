@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The audience of a message: it finds the devices of an app that the message reaches (OneSignal
 /// fact sheet, sections 3 and 4).
 struct OneSignalAudience {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A message to users, as the body of a request defines it (OneSignal fact sheet, sections 3 to 5).
 struct OneSignalMessage {
     let body: JSONObject

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The devices that a message reaches, and the recipients that it does not reach.
 struct ReachedDevices {
     var count: Int64 = 0

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The intended recipients of a message, as the request names them.
 struct RequestedRecipients {
     /// The recipients that the request names by ID.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A filter on a tag of users: the tag's name, a relation and a value (OneSignal fact sheet,
 /// section 3).
 struct TagFilter {

@@ -1,7 +1,6 @@
 internal import Redaction
 internal import Values
 
-
 /// The permissions of the callers of the fake OneSignal, which depend on their API keys.
 struct OneSignalAccess {
     /// The API key that callers must send; nil to accept every caller.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on live activities (OneSignal's API description).
 ///
 /// The paths for devices come from the published SDKs and are *inferred*.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on apps (OneSignal's API description, *Apps*).
 enum OneSignalAppOperations {
     static func list(_ state: OneSignalState, _: OneSignalCall) -> HTTPMessage.Response {

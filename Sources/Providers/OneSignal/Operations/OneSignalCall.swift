@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// A request to the fake OneSignal, with its operation.
 struct OneSignalCall {
     let request: HTTPMessage.Request

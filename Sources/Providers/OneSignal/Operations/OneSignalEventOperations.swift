@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on custom events and journeys (OneSignal's API description).
 enum OneSignalEventOperations {
     /// The largest size of the payload of a custom event, in bytes (*inferred*).

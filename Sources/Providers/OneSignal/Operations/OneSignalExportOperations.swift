@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations that export the history of messages and the users (OneSignal's API description).
 enum OneSignalExportOperations {
     /// The largest number of extra columns in an export (*inferred*).

@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// Operations that create, show and cancel notifications (OneSignal fact sheet, sections 3 to 6).
 enum OneSignalNotificationOperations {
     // MARK: Create

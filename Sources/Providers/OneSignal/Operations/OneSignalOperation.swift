@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// An operation of OneSignal's REST API (OneSignal's API description; OneSignal fact sheet,
 /// sections 3 to 10).
 struct OneSignalOperation: Sendable {

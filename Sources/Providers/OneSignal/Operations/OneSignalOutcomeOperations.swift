@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on outcomes, which apps measure (OneSignal's API description).
 enum OneSignalOutcomeOperations {
     /// Returns the outcomes that an app measured, for `GET /apps/{app_id}/outcomes`.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The old OneSignal API, in which a device is a player.
 ///
 /// A player corresponds to a subscription (OneSignal fact sheet, section 10).

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on segments, which are named audiences (OneSignal's API description, *Segments*).
 enum OneSignalSegmentOperations {
     static func list(

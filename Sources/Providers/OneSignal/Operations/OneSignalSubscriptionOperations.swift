@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on subscriptions, through which messages reach users (OneSignal fact sheet, section
 /// 7).
 enum OneSignalSubscriptionOperations {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on templates of messages (OneSignal's API description, *Templates*).
 enum OneSignalTemplateOperations {
     static func list(

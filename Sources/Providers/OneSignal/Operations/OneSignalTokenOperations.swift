@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on the API keys of apps (OneSignal's API description, *API keys*).
 enum OneSignalTokenOperations {
     static func list(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Operations on users and their aliases (OneSignal fact sheet, section 7).
 enum OneSignalUserOperations {
     // MARK: View

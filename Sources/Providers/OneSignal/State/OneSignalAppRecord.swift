@@ -1,7 +1,6 @@
 internal import Grammar
 internal import Values
 
-
 extension OneSignalConsole {
     /// The data of an app that its owner sets: its name, settings, API keys, segments, templates
     /// and outcomes.

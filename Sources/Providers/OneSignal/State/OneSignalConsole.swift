@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The data of a OneSignal organization about its apps, without their users: names, keys, segments,
 /// templates and outcomes (OneSignal's API description).
 package struct OneSignalConsole: Hashable, Codable, Sendable {

@@ -1,6 +1,5 @@
 package import Values
 
-
 extension NotificationLog {
     /// A notification (message) that the API accepted.
     package struct Notification: Hashable, Codable, Sendable {

@@ -1,6 +1,5 @@
 package import Values
 
-
 extension OneSignalApp.User {
     /// A change of tags and other properties, in the form in which they are stored (OneSignal fact
     /// sheet, section 8).

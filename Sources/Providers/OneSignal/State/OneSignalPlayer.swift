@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A subscription as a player, which is the device of the old API (OneSignal fact sheet, section
 /// 10).
 extension OneSignalApp.Subscription {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The times of recent calls, with which the fake OneSignal enforces its rate limits.
 ///
 /// Each limit counts only the calls within the last second.

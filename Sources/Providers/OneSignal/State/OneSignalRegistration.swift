@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension OneSignalApp {
     /// Registers a device, as the SDK on a phone does, and assigns the device's external ID to its
     /// user.

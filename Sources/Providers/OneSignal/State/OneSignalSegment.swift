@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension OneSignalConsole {
     /// A segment, which is a named audience (OneSignal's API description, *Segments*).
     struct Segment: Hashable, Codable, Sendable {

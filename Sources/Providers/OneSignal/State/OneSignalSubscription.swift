@@ -1,6 +1,5 @@
 package import Values
 
-
 extension OneSignalApp {
     /// A subscription of a user: a device, an email address or a phone number.
     package struct Subscription: Hashable, Codable, Sendable {

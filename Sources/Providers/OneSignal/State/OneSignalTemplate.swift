@@ -1,7 +1,6 @@
 internal import Grammar
 internal import Values
 
-
 extension OneSignalConsole {
     /// A template of messages (OneSignal's API description, *Templates*).
     struct Template: Hashable, Codable, Sendable {

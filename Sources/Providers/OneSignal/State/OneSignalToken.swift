@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension OneSignalConsole {
     /// An API key of an app.
     ///

@@ -1,6 +1,5 @@
 package import Values
 
-
 extension OneSignalApp {
     /// A OneSignal user with aliases, properties and subscribed devices (OneSignal fact sheet,
     /// section 7).

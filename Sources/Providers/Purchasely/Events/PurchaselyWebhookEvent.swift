@@ -1,6 +1,5 @@
 package import Values
 
-
 /// A webhook event that is ready to be put into the delivery queue.
 package struct PurchaselyWebhookEvent: Hashable, Codable, Sendable {
     package let id: String

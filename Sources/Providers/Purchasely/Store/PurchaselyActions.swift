@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The dispatch of the actions of users and stores at the fake Purchasely (Purchasely fact sheet,
 /// section 4).
 enum PurchaselyActions {

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Actions at the fake Purchasely on failed payments and refunds.
 enum PurchaselyBilling {
     static func startGrace(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Actions at the fake Purchasely that pause subscriptions from Google Play.
 enum PurchaselyPauses {
     static func pause(

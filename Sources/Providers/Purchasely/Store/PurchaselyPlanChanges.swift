@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The action at the fake Purchasely that changes the plan of a subscription.
 enum PurchaselyPlanChanges {
     private static let changeEventNames = [

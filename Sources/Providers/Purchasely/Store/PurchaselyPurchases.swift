@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The action at the fake Purchasely that buys a plan.
 enum PurchaselyPurchases {
     static func buy(_ state: inout PurchaselyState, _ body: JSONObject, at now: Instant)

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Changes at the fake Purchasely that begin and end the periods of subscriptions, by an action or
 /// as time passes.
 enum PurchaselyRenewals {

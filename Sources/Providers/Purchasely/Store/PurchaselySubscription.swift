@@ -1,6 +1,5 @@
 package import Values
 
-
 /// A subscription or a one-time purchase of a user or of an app's installation.
 package struct PurchaselySubscription: Hashable, Codable, Sendable {
     package let id: String

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Transfers of purchases to another owner at the fake Purchasely (Purchasely fact sheet, section
 /// 7).
 enum PurchaselyTransfers {

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// The control API's operations on the products that the stores sell through the fake RevenueCat.

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// A RevenueCat customer with all IDs that belong to the same person (RevenueCat fact sheet,
 /// section 5).
 package struct Customer: Hashable, Codable, Sendable {

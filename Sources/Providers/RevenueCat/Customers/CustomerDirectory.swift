@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The customers of the fake RevenueCat, with the IDs that belong to them.
 ///
 /// Each customer has an internal number, which a login or a new alias does not change. An ID

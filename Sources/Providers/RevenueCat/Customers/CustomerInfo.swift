@@ -1,7 +1,6 @@
 internal import Contracts
 package import Values
 
-
 /// The JSON of a customer in responses of REST v1, which the SDK calls CustomerInfo (RevenueCat fact
 /// sheet, section 4.2).
 extension Customer {

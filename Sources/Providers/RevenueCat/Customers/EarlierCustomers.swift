@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Earlier states of all customers that REST still returns while it lags behind the webhook.
 ///
 /// The oldest state comes first. Each state has the time at which REST stops returning it.

@@ -1,6 +1,5 @@
 package import Values
 
-
 /// RevenueCat's record of a purchase: the latest state of one product of a customer.
 package struct Purchase: Hashable, Codable, Sendable {
     package var productID: String

@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension RevenueCatEvent {
     /// The payment that an event about a purchase reports: none, the price of the purchase, or a
     /// refund of the price.

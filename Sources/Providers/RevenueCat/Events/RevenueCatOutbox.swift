@@ -1,6 +1,5 @@
 package import Values
 
-
 /// The webhook events that the fake RevenueCat has created and not sent yet, oldest first.
 package struct RevenueCatOutbox: Hashable, Codable, Sendable {
     /// The pending events in the order in which they happened.

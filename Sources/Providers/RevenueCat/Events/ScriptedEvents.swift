@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// Functions that apply events from outside the store model to the model, so that REST responses
 /// agree with these events.
 enum ScriptedEvents {

@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// Functions that create the events about changes in the fake RevenueCat's store model.
 ///
 /// `RevenueCatEventWriter` encodes the events.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The limit on the number of REST calls in one minute (RevenueCat fact sheet, sections 4.3 and
 /// 4.4).
 struct CallRateLimit: Hashable, Codable, Sendable {

@@ -1,7 +1,6 @@
 internal import Redaction
 internal import Values
 
-
 /// The fake's implementation of RevenueCat's REST API: routing, API keys, and the limit on the
 /// number of calls (RevenueCat fact sheet, sections 4.1 to 4.4).
 ///

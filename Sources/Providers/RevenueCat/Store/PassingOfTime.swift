@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Changes in the store model that happen automatically as time passes, such as renewals.
 enum PassingOfTime {
     /// Returns the next automatic change of a subscription; nil when there is none.

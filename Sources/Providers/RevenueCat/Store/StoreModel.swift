@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// The store model of the fake RevenueCat: actions of customers and stores, and their consequences.
 ///
 /// Source: RevenueCat fact sheet, section 3. Comments name the row of each flow in its table.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The virtual currencies of the project, by currency code.
 struct VirtualCurrencies: Hashable, Codable, Sendable {
     private var currenciesByCode: [String: VirtualCurrency] = [:]

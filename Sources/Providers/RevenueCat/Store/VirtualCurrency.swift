@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A virtual currency of an app.
 ///
 /// Products grant it, and a backend spends it (API description of REST v2).

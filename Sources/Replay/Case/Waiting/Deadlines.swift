@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Values
 
 /// Calls back when the deadline of a call has passed.

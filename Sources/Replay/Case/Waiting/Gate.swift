@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Values
 
 /// A fault that Assay injects into a request on its way to the backend.

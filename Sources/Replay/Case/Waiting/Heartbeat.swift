@@ -1,5 +1,4 @@
 package import Contracts
-internal import FakeServers
 internal import Values
 
 /// Measures how much of the elapsed time Assay's process could really use.

@@ -1,6 +1,4 @@
 internal import Contracts
-internal import FakeServers
-internal import Values
 
 extension CaseRequests {
     /// The time added to each wait for the end of a purchase, because some backends count in whole

@@ -1,6 +1,5 @@
 internal import Judging
 
-
 /// Runs cases concurrently, at most as many at a time as there are jobs.
 ///
 /// Cases that only wait for time to pass do not count against the number of jobs.

@@ -1,4 +1,3 @@
-internal import FakeServers
 internal import Values
 
 /// The slot of a case in a queue that runs a limited number of cases concurrently.

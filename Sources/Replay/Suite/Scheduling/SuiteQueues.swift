@@ -1,6 +1,5 @@
 internal import Contracts
 
-
 /// The cases of a suite that can run, grouped by the phase of the suite in which they run.
 ///
 /// The seed decides the order of concurrent cases. Slow cases come before fast ones.

@@ -1,5 +1,4 @@
 package import Grammar
-internal import Values
 
 extension AppAction {
     package static let grammar = Construct<AppAction>(

@@ -1,5 +1,4 @@
 package import Grammar
-internal import Values
 
 /// The planned responses of the app's own backend to the app's next calls.
 ///

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v1 on the attributes of customers.
 enum V1Attributes {
     /// Returns an empty response to attribution data; records only the customer's activity.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operation of REST v1 on a customer's balances of virtual currencies.
 enum V1Balances {
     /// Returns the response with a customer's balances, which an SDK on a phone reads over REST v1

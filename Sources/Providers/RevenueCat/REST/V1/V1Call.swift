@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 /// A call of REST v1, with the values of its path parameters and its body.
 struct V1Call {
     enum APIKeyKind { case secret, publicKey }

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v1 on customers: reading, identifying and deleting.
 enum V1Customers {
     /// Returns the response with a customer; creates the customer if the App User ID is unknown.

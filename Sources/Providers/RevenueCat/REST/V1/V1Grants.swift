@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v1 with which developers grant and revoke promotional entitlements.
 enum V1Grants {
     static func grant(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v1 on the offerings that a customer sees.
 enum V1Offerings {
     static func list(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v2 on the apps of a project.
 enum V2Apps {
     static func list(

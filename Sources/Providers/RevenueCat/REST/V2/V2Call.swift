@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// A call of REST v2, with the values of its path parameters and its body.
 struct V2Call {
     let request: HTTPMessage.Request

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// Lists in the responses of REST v2.
 enum V2List {
     /// A resource in a list: its ID, by which the next page is requested, and its JSON.

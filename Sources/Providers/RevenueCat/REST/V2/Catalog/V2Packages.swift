@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v2 on the packages of an offering.
 ///
 /// They are read-only: each product on sale has one package.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v2 on customers' balances of virtual currencies.
 enum V2Balances {
     static func list(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v2 on the attributes of customers.
 enum V2CustomerAttributes {
     static func list(

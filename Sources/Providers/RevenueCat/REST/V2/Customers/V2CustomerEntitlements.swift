@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The operations of REST v2 on the entitlements of customers.
 enum V2CustomerEntitlements {
     static func grant(

@@ -1,7 +1,6 @@
 internal import Contracts
 internal import Values
 
-
 extension V2Operation {
     static let customerRows: [Row] = [
         .init(

@@ -1,6 +1,5 @@
 internal import Values
 
-
 /// The JSON of a purchase in responses of REST v2.
 extension Purchase {
     /// Returns the subscription of a customer as REST v2 shows it to a caller who named the customer

@@ -1,4 +1,3 @@
-internal import Grammar
 internal import Values
 
 /// The operations of REST v2 on invoices.

@@ -1,6 +1,5 @@
 internal import Values
 
-
 extension V2Operation {
     static let subscriptionRows: [Row] = [
         .init(

@@ -1,6 +1,5 @@
 internal import ContractFiles
 internal import Contracts
-internal import FakeServers
 internal import Foundation
 internal import Programs
 internal import Providers
@@ -12,7 +11,7 @@ internal import Values
 /// The first line of the file identifies the contract and the backends. A search with another
 /// contract or other backends starts without results. If the file cannot be written, a repeated
 /// search only takes longer.
-final class MinimiseState: Sendable {
+final class MinimizeState: Sendable {
     private let file: OutputFile
     private let resultsByDigest: Locked<[String: Bool]>
 
@@ -25,7 +24,7 @@ final class MinimiseState: Sendable {
     init(path: String, search: [String]) {
         file = OutputFile(path, .ownerOnly)
         let header = JSONValue.object([
-            "minimise": .string(Self.digest(search.joined(separator: "\n")))
+            "minimize": .string(Self.digest(search.joined(separator: "\n")))
         ])
         let text = FileManager.default.contents(atPath: path) ?? Data()
         var lines = String(decoding: text, as: UTF8.self).split(separator: "\n")

@@ -6,9 +6,9 @@ internal import Programs
 internal import Recording
 internal import Values
 
-struct DistilCommand: AsyncParsableCommand {
+struct DistillCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "distil",
+        commandName: "distill",
         abstract: "Distills a recording into golden contracts.",
         discussion: """
             Users, IDs, times and amounts become templates. Values that change from run to run \
@@ -20,11 +20,11 @@ struct DistilCommand: AsyncParsableCommand {
             change between these runs are masked and listed. A draft that fails on the backend \
             is not written, and the exit code is 1.
 
-            Example:  assay distil recordings/shop/purchase --start 'node server.js'
-                      assay distil recordings/shop/purchase
+            Example:  assay distill recordings/shop/purchase --start 'node server.js'
+                      assay distill recordings/shop/purchase
                       assay review recordings
                       assay verify recordings --start 'node server.js'
-                      assay distil X --minimise --start CMD --against BROKEN_CMD
+                      assay distill X --minimize --start CMD --against BROKEN_CMD
             """
     )
 
@@ -58,15 +58,15 @@ struct DistilCommand: AsyncParsableCommand {
         name: .long,
         help: "Remove parts that change no verdict on the backend and the --against backends."
     )
-    var minimise = false
+    var minimize = false
 
     @Option(
         name: .long,
-        help: "With --minimise: start command of a backend that must fail; repeatable."
+        help: "With --minimize: start command of a backend that must fail; repeatable."
     )
     var against: [String] = []
 
-    @Option(name: .long, help: Setting.minimiseJobs.help)
+    @Option(name: .long, help: Setting.minimizeJobs.help)
     var jobs: Int?
 
     @OptionGroup var target: TargetOptions
@@ -83,17 +83,17 @@ struct DistilCommand: AsyncParsableCommand {
         }
         // Only runs on a backend need an orderly end after an interruption. Without such runs, the
         // first Ctrl-C ends the command, as usual.
-        let shouldRunDrafts = minimise || !target.replayArguments.isEmpty
+        let shouldRunDrafts = minimize || !target.replayArguments.isEmpty
         let interruption = shouldRunDrafts ? Interruption() : nil
         let noiseRun = try makeNoiseRun(interruption)
-        let minimiser = try await makeMinimiser()
+        let minimizer = try await makeMinimizer()
         do {
-            try await distil(age, noiseRun, minimiser, interruption)
+            try await distill(age, noiseRun, minimizer, interruption)
         } catch {
-            await minimiser?.close()
+            await minimizer?.close()
             throw error
         }
-        await minimiser?.close()
+        await minimizer?.close()
         if !print, !accept {
             let outputFolders = recordings.map(self.out(of:))
             for (index, out) in outputFolders.enumerated()
@@ -103,10 +103,10 @@ struct DistilCommand: AsyncParsableCommand {
         }
     }
 
-    private func makeMinimiser() async throws -> MinimiseRun? {
-        guard minimise else {
+    private func makeMinimizer() async throws -> MinimizeRun? {
+        guard minimize else {
             guard against.isEmpty else {
-                throw CommandFailure(.usage, "--against needs --minimise")
+                throw CommandFailure(.usage, "--against needs --minimize")
             }
             return nil
         }
@@ -114,11 +114,11 @@ struct DistilCommand: AsyncParsableCommand {
         guard profile.start != nil, !against.isEmpty else {
             throw CommandFailure(
                 .usage,
-                "--minimise needs a backend to start (--start, or 'start' in the profile) and at "
+                "--minimize needs a backend to start (--start, or 'start' in the profile) and at "
                     + "least one --against COMMAND: without a backend that fails, no part is needed"
             )
         }
-        return try await MinimiseRun(profile, others: against)
+        return try await MinimizeRun(profile, others: against)
     }
 
     /// Returns the run that tests draft contracts on the recorded backend; nil when no option names
@@ -176,13 +176,13 @@ struct DistilCommand: AsyncParsableCommand {
         return passingContracts
     }
 
-    private func distil(
+    private func distill(
         _ age: Duration?,
         _ noiseRun: NoiseRun?,
-        _ minimiser: MinimiseRun?,
+        _ minimizer: MinimizeRun?,
         _ interruption: Interruption?
     ) async throws {
-        let jobs = try Setting.minimiseJobs.number(jobs, or: 8, in: 1...64, Setting.environment)
+        let jobs = try Setting.minimizeJobs.number(jobs, or: 8, in: 1...64, Setting.environment)
         var count = 0
         var refusedCount = 0
         for path in recordings {
@@ -202,14 +202,14 @@ struct DistilCommand: AsyncParsableCommand {
             refusedCount += drafts.count - contracts.count
             for completeContract in contracts {
                 var contract = completeContract
-                if let minimiser, let interruption {
-                    let (minimisedContract, removedPartCount) = try await minimiser.minimised(
+                if let minimizer, let interruption {
+                    let (minimizedContract, removedPartCount) = try await minimizer.minimized(
                         completeContract,
                         jobs: jobs,
-                        statePath: "\(out)/\(completeContract.id).minimise.ndjson",
+                        statePath: "\(out)/\(completeContract.id).minimize.ndjson",
                         interruption
                     )
-                    contract = minimisedContract
+                    contract = minimizedContract
                     let parts = "\(removedPartCount) part\(removedPartCount == 1 ? "" : "s")"
                     Terminal.error("\(contract.id): \(parts) removed\n")
                 }

@@ -9,7 +9,7 @@ internal import Values
 /// quarters, …), and steps before the contents of their responses. Then each remaining part is
 /// tried alone, until no part can be removed. The result is minimal: removing any further part
 /// changes a verdict.
-package struct ContractMinimiser: Sendable {
+package struct ContractMinimizer: Sendable {
     /// The progress of the search for a minimal contract, for display.
     package struct Progress: Hashable, Sendable {
         package var evaluatedCandidateCount = 0
@@ -60,19 +60,19 @@ package struct ContractMinimiser: Sendable {
     ///   - keepsVerdicts: Returns whether a shortened contract has the same verdicts as the
     ///     complete contract.
     /// - Returns: The minimal contract and the number of removed parts.
-    package static func minimised(
+    package static func minimized(
         _ contract: Contract,
         jobs: Int = 1,
         report: @escaping @Sendable (Progress) -> Void = { _ in },
         keepsVerdicts: @escaping @Sendable (Contract) async -> Bool
     ) async -> (contract: Contract, removedPartCount: Int) {
-        var minimiser = ContractMinimiser(
+        var minimizer = ContractMinimizer(
             originalContract: contract,
             jobs: max(1, jobs),
             keepsVerdicts: keepsVerdicts,
             report: report
         )
-        return await minimiser.run()
+        return await minimizer.run()
     }
 
     private init(

@@ -1,7 +1,5 @@
-internal import ContractFiles
 package import Contracts
 package import Judging
-internal import Providers
 internal import Values
 
 /// Turns a recording into golden contracts, one for each group of related users.

@@ -7,7 +7,7 @@ import Values
 
 /// What a golden contract does not need to say.
 @Suite("Minimizing golden contracts")
-struct MinimiserTests {
+struct MinimizerTests {
     private static func contract(
         _ steps: [Step],
         effects: [EffectExpectation] = [],
@@ -32,21 +32,21 @@ struct MinimiserTests {
     }
 
     @Test func `if everything is removable, one step is left`() async {
-        let (left, removed) = await ContractMinimiser.minimised(Self.whole) { _ in true }
+        let (left, removed) = await ContractMinimizer.minimized(Self.whole) { _ in true }
         #expect(left.steps.count == 1 && left.expectation.effects.isEmpty)
         #expect(left.values.isEmpty)
         #expect(removed > 0)
     }
 
     @Test func `if nothing is removable, nothing is removed`() async {
-        let (left, removed) = await ContractMinimiser.minimised(Self.whole) { _ in false }
+        let (left, removed) = await ContractMinimizer.minimized(Self.whole) { _ in false }
         #expect(removed == 0)
         #expect(left.steps == Self.whole.steps)
         #expect(left.expectation.effects == Self.whole.expectation.effects)
     }
 
     @Test func `steps that decide the verdict stay, and all others go`() async throws {
-        let (left, _) = await ContractMinimiser.minimised(Self.whole) { candidate in
+        let (left, _) = await ContractMinimizer.minimized(Self.whole) { candidate in
             candidate.steps.contains { step in
                 guard case .request(let request) = step, request.name == "b",
                     case .json(let body)? = request.answer?.body
@@ -61,7 +61,7 @@ struct MinimiserTests {
     }
 
     @Test func `an event that is repeated stays as long as its repeat`() async {
-        let (left, _) = await ContractMinimiser.minimised(Self.whole) { candidate in
+        let (left, _) = await ContractMinimizer.minimized(Self.whole) { candidate in
             candidate.steps.contains { step in
                 if case .deliver(let delivery) = step { delivery.name == "again" } else { false }
             }
@@ -75,7 +75,7 @@ struct MinimiserTests {
         async
     {
         let asked = Locked<[Contract]>([])
-        let (left, _) = await ContractMinimiser.minimised(Self.whole) { candidate in
+        let (left, _) = await ContractMinimizer.minimized(Self.whole) { candidate in
             asked.withLock { $0.append(candidate) }
             return Self.size(candidate) % 2 == 0
         }
@@ -110,7 +110,7 @@ struct MinimiserTests {
             return !isOdd || names.count % 2 == whole.steps.count % 2
                 || names.isDisjoint(with: groups[3])
         }
-        let (rest, removed) = await ContractMinimiser.minimised(whole) { keeps($0) }
+        let (rest, removed) = await ContractMinimizer.minimized(whole) { keeps($0) }
         #expect(keeps(rest))
         for index in rest.steps.indices where rest.steps.count > 1 {
             var smaller = rest
@@ -119,7 +119,7 @@ struct MinimiserTests {
         }
         #expect(removed > 0)
         for jobs in [2, 8] {
-            let other = await ContractMinimiser.minimised(whole, jobs: jobs) { keeps($0) }
+            let other = await ContractMinimizer.minimized(whole, jobs: jobs) { keeps($0) }
             #expect(other.contract == rest && other.removedPartCount == removed)
         }
     }
@@ -130,7 +130,7 @@ struct MinimiserTests {
             SmallContracts.request("a"), SmallContracts.event("x"), SmallContracts.request("b"),
             SmallContracts.event("y", .repeats("x")), SmallContracts.event("z", .repeats("x")),
         ])
-        let (left, _) = await ContractMinimiser.minimised(whole) { candidate in
+        let (left, _) = await ContractMinimizer.minimized(whole) { candidate in
             let count = candidate.steps.count {
                 if case .deliver = $0 { true } else { false }
             }

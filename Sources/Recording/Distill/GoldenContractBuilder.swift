@@ -1,6 +1,4 @@
-internal import ContractFiles
 internal import Contracts
-internal import Grammar
 internal import Providers
 internal import Values
 

@@ -1,6 +1,5 @@
 internal import ContractFiles
 internal import Contracts
-internal import FakeServers
 internal import Foundation
 internal import Judging
 internal import Programs
@@ -9,7 +8,7 @@ internal import Replay
 internal import Values
 
 /// The running backends against which a golden contract is minimized.
-struct MinimiseRun: Sendable {
+struct MinimizeRun: Sendable {
     /// The sessions of the recorded backend, and then of the backends that must fail the contract.
     private let sessions: [ReplaySession]
     private let workFolder: WorkFolder
@@ -88,7 +87,7 @@ struct MinimiseRun: Sendable {
     /// - Throws: A failure when the complete contract fails on the recorded backend or passes on
     ///   every other backend, or after an interruption. The file at `statePath` keeps the results
     ///   before an interruption.
-    func minimised(
+    func minimized(
         _ contract: Contract,
         jobs: Int,
         statePath: String,
@@ -112,15 +111,15 @@ struct MinimiseRun: Sendable {
             )
         }
         let text = ContractWriter.text(contract, id: contract.id)
-        let state = MinimiseState(path: statePath, search: startCommands + [text])
+        let state = MinimizeState(path: statePath, search: startCommands + [text])
         if state.count > 0 {
             Terminal.error(
                 "\(contract.id): continuing an earlier search; contracts tried before: \(state.count)\n"
             )
         }
-        let progress = MinimiseProgress(contract.id)
+        let progress = MinimizeProgress(contract.id)
         let result = try await interruption.run {
-            await ContractMinimiser.minimised(contract, jobs: jobs, report: progress.report) {
+            await ContractMinimizer.minimized(contract, jobs: jobs, report: progress.report) {
                 candidate in
                 if let knownResult = state.knownResult(of: candidate) { return knownResult }
                 let keepsVerdicts =
@@ -143,14 +142,14 @@ struct MinimiseRun: Sendable {
 
 /// Prints the progress of the search for a smaller contract: on a terminal one line that is
 /// updated, else a line for every 50 contracts that were tried.
-private final class MinimiseProgress: Sendable {
+private final class MinimizeProgress: Sendable {
     private let id: String
     private let isTerminalInteractive = Terminal.isInteractive(2)
     private let reportedCount = Locked(0)
 
     init(_ id: String) { self.id = id }
 
-    func report(_ progress: ContractMinimiser.Progress) {
+    func report(_ progress: ContractMinimizer.Progress) {
         let isPrintingDue = reportedCount.withLock { reportedCount in
             guard isTerminalInteractive || progress.evaluatedCandidateCount >= reportedCount + 50
             else {

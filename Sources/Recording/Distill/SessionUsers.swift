@@ -1,4 +1,3 @@
-internal import ContractFiles
 internal import Redaction
 internal import Values
 

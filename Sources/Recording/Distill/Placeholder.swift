@@ -1,5 +1,3 @@
-internal import Values
-
 /// A placeholder `‹kind:fingerprint›` that replaces a secret in a recording.
 struct Placeholder: Hashable {
     let text: String
