@@ -129,11 +129,7 @@ struct VerifyCommand: AsyncParsableCommand {
         try checkJournalSize()
         let jobs = try jobCount(environment)
         let baselineFile = try baseline.map { try ReportFiles.writablePath($0) }
-        // The file of `--baseline` is read before the run, because entries for cases outside this
-        // run are kept.
-        let earlierKnownFailures = try ReportOptions.knownFailures(
-            at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
-        )
+        let earlierKnownFailures = try Self.earlierKnownFailures(baselineFile)
         let saveFile = try Setting.save.text(save, environment).map {
             try ReportFiles.writablePath($0)
         }
@@ -190,6 +186,14 @@ struct VerifyCommand: AsyncParsableCommand {
             throw CommandFailure(.unparsable, "no contract could be read")
         }
         return library
+    }
+
+    /// Reads the file of `--baseline` before the run, because entries for cases outside this run are
+    /// kept.
+    private static func earlierKnownFailures(_ baselineFile: String?) throws -> KnownFailures {
+        try ReportOptions.knownFailures(
+            at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
+        )
     }
 
     private func checkJournalSize() throws {

@@ -73,12 +73,7 @@ struct SuiteRun: Sendable {
                 session.killBackend()
             }
         }
-        do {
-            try await onOpen(session)
-        } catch {
-            await session.close()
-            throw error
-        }
+        try await Self.close(session, ifFails: { try await onOpen(session) })
         let options = suiteOptions()
         let plannedReport = emptyReport(session.backend.target, began)
         let notedEvents = Locked(NotedEvents())
@@ -113,7 +108,8 @@ struct SuiteRun: Sendable {
         report.skipReasons = notedEvents.withLock { $0.skipReasons }
         report.hasTimedOut = hasTimedOut && !report.isInterrupted
         if let workBeforeClosing {
-            try await close(session, after: { try await workBeforeClosing(report) })
+            try await Self.close(session, ifFails: { try await workBeforeClosing(report) })
+            await session.close()
         }
         return report
     }
@@ -177,15 +173,17 @@ struct SuiteRun: Sendable {
         )
     }
 
-    /// Closes a session after some work, even if the work fails.
-    private func close(_ session: ReplaySession, after work: () async throws -> Void) async throws {
+    /// Does some work, and closes the session if the work fails.
+    private static func close(
+        _ session: ReplaySession,
+        ifFails work: () async throws -> Void
+    ) async throws {
         do {
             try await work()
         } catch {
             await session.close()
             throw error
         }
-        await session.close()
     }
 
     /// Closes sessions concurrently.
