@@ -56,7 +56,7 @@ final class HTTPHost: Sendable {
     let port: Int
     /// The channel that accepts connections.
     private let listener: any Channel
-    private let connections = OpenConnections()
+    private let connections = HostConnections()
 
     /// Opens the port of the server; port 0 picks a free one.
     ///

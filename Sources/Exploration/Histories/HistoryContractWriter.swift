@@ -185,22 +185,8 @@ struct HistoryContractWriter {
                 var call = Call(name: name("register"), route: .register)
                 call.user = user
                 after.append(.call([call]))
-            case .pushServiceError(let answer):
-                before.append(
-                    .provider(
-                        ProviderPlan(provider: .oneSignal, responses: [answer, .asUsual])
-                    )
-                )
-            case .purchaseServiceError(let answer):
-                before.append(
-                    .provider(
-                        ProviderPlan(
-                            provider: .revenueCat,
-                            responses: [answer, .asUsual],
-                            includesReads: true
-                        )
-                    )
-                )
+            case .pushServiceError, .purchaseServiceError:
+                before += placedFault.providerPlan.map { [.provider($0)] } ?? []
             case .unknownType:
                 before.append(.deliver(message.unknown("unknown-before-" + arrival.name)))
             // The order of the deliveries already includes these two faults.

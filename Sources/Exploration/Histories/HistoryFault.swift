@@ -125,6 +125,24 @@ package enum HistoryFault: Hashable, Sendable {
         }
     }
 
+    /// The planned responses of a provider that this fault needs; nil for other faults.
+    var providerPlan: ProviderPlan? {
+        switch self {
+        case .pushServiceError(let answer):
+            ProviderPlan(provider: .oneSignal, responses: [answer, .asUsual])
+        case .purchaseServiceError(let answer):
+            ProviderPlan(
+                provider: .revenueCat,
+                responses: [answer, .asUsual],
+                includesReads: true
+            )
+        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
+            .truncatedRequests, .disconnects, .unknownType, .unknownFields, .reorderedKeys,
+            .restart, .crash, .register, .overlap, .registrationOverlap:
+            nil
+        }
+    }
+
     /// Whether the event with this fault is retried until the backend accepts the event.
     var causesRetries: Bool {
         switch self {

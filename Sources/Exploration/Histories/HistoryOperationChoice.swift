@@ -1,7 +1,44 @@
 internal import Contracts
 
-/// The random choice of the next operation of a generated history: its user, kind, time and details.
+/// The random choice of the next operation of a generated history: its user, kind, time and details,
+/// with the stores and products to choose from.
 extension HistoryGenerator {
+    // MARK: Stores and products
+
+    /// The stores that every backend must support.
+    static let commonStores = ["APP_STORE", "PLAY_STORE"]
+    static let rareStores = [
+        "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
+    ]
+    /// Returns the names of the stores that histories use for a backend with these capabilities.
+    package static func stores(_ capabilities: Capabilities) -> [String] {
+        var stores = commonStores
+        if capabilities.has(.acceptsEveryStore) {
+            for store in rareStores where !stores.contains(store) { stores.append(store) }
+        }
+        return capabilities.has(.purchasely) ? stores + [ProviderEvent.purchaselyStoreName] : stores
+    }
+
+    /// Returns the product IDs of the subscriptions that a store sells.
+    static func subscriptionProducts(at store: String?) -> [String] {
+        guard store == ProviderEvent.purchaselyStoreName else {
+            return ["premium_monthly", "premium_yearly", "premium_weekly"]
+        }
+        return PurchaselyModel.plans.filter { $0.days != nil }.map(\.name)
+    }
+
+    /// Returns one product ID for each kind of product that a store sells: subscription, lifetime
+    /// purchase and consumable.
+    static func products(at store: String) -> [String] {
+        store == ProviderEvent.purchaselyStoreName
+            ? [PurchaselyModel.monthlyProduct, PurchaselyModel.lifetime]
+            : [HistoryModel.monthlyProduct] + oneTimeProducts
+    }
+
+    static let oneTimeProducts = ["premium_lifetime", "coins_100"]
+
+    // MARK: Operations
+
     /// Returns a random operation at a random time after the previous operation; nil when the draw
     /// gives no complete operation.
     func operation(
@@ -40,6 +77,45 @@ extension HistoryGenerator {
             ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchaselyPurchase
         if causesEvents { operation.userIDLocation = userIDLocation(person, model, &random) }
         return operation
+    }
+
+    /// Returns a final step with an event that changes no subscription.
+    ///
+    /// The history must end in the same state as without this event (S-08, S-18, P-05).
+    ///
+    /// - Returns: The step; nil when the options exclude such events, or when no probe would show
+    ///   the result.
+    func irrelevantFinalStep(
+        _ users: [CustomerHistory.HistoryUser],
+        _ model: HistoryModel,
+        _ time: Duration,
+        _ random: inout SeededGenerator
+    ) -> CustomerHistory.Step? {
+        guard options.capabilities.canReadState,
+            options.kinds.isEmpty || options.kinds.contains(.irrelevantEvent),
+            let person = users.randomElement(using: &random)
+        else { return nil }
+        let heldPurchase = model.heldPurchases(of: person.name, at: time).randomElement(
+            using: &random
+        )
+        var operation = HistoryOperation(.irrelevantEvent, person.name, at: .zero)
+        (operation.product, operation.store) = (
+            heldPurchase?.product,
+            heldPurchase?.isPurchaselyPurchase == true ? heldPurchase?.store : nil
+        )
+        operation.time = chooseTime(of: operation, after: time, model, &random)
+        guard fillDetails(&operation, users, model, heldPurchase, &random) else { return nil }
+        if !model.known.contains(operation.user) { operation.type = HistoryModel.testEventType }
+        let step = CustomerHistory.Step(
+            id: options.operationsMax,
+            operation: operation,
+            readsStateAfterStep: false
+        )
+        var after = model
+        guard let stepEvents = try? after.perform(step),
+            stepEvents.count <= Self.eventsPerOperationMax
+        else { return nil }
+        return step
     }
 
     /// Chooses the kind of ID by which the events of an operation name the user; nil for the

@@ -191,19 +191,14 @@ struct CaseExecution: Sendable {
             if let text = await UserCreation(requests: requests).createAccount(account).problem {
                 runProblem = .registrationFailed(user: "account " + account, text)
             }
-        case .provider(let providerPlan):
-            fakes.schedule(providerPlan, namespace: namespace.name)
-            // Requests for Firebase's signing keys name no user, so the fake cannot assign them to
-            // a namespace. The plan therefore also applies to the empty namespace.
-            if providerPlan.provider == .firebase { fakes.schedule(providerPlan, namespace: "") }
+        case .provider(let providerPlan): requests.schedule(providerPlan)
         case .call(let calls):
             for call in calls where call.route == .protected {
                 if let user = call.user { requests.seed(user) }
             }
             await sendAppCalls(calls)
         case .request(let request): await sendAppCalls(request)
-        case .rotateKeys:
-            fakes.edit("") { services, now in services.firebase.keys.rotate(at: now) }
+        case .rotateKeys: requests.rotateKeys()
         case .account(let user, let change): requests.change(user, change)
         case .phone(let step): await carryOut(step)
         case .killAtCall:

@@ -88,6 +88,20 @@ struct CaseRequests: Sendable {
         }
     }
 
+    // MARK: Fakes
+
+    /// Plans responses of a fake in this run.
+    func schedule(_ plan: ProviderPlan) {
+        run.fakes.schedule(plan, namespace: namespace.name)
+        // Requests for Firebase's signing keys name no user, so the fake cannot assign them to a
+        // namespace. The plan therefore also applies to the empty namespace.
+        if plan.provider == .firebase { run.fakes.schedule(plan, namespace: "") }
+    }
+
+    func rotateKeys() {
+        run.fakes.edit("") { services, now in services.firebase.keys.rotate(at: now) }
+    }
+
     // MARK: Users in the fake of Firebase
 
     /// Creates the user in the fake of Firebase, for backends that look up the user of a session.

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Values
 
 /// The open connections of a port.
-final class OpenConnections: Sendable {
+final class HostConnections: Sendable {
     private struct State {
         var openConnections: [ObjectIdentifier: NIOLoopBound<HTTPConnection>] = [:]
         /// Whether the port is being closed.
