@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Values
 
 /// Hints: observations in the evidence of a case that may explain its findings.

@@ -1,3 +1,5 @@
+internal import Contracts
+
 /// Adjustments of the findings for starvation: Assay itself got too little processor time on a busy
 /// machine.
 extension Judge {

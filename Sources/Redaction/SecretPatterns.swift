@@ -1,3 +1,5 @@
+internal import Values
+
 /// Recognizes secrets by their format, independent of the name under which they occur.
 ///
 /// A word is a secret when it begins like a service's key or has a valid checksum, as card and

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 extension Contract {
     /// A short summary of the event in each delivery of the contract, by the name of the delivery.

@@ -1,3 +1,4 @@
+internal import Contracts
 package import Judging
 package import Redaction
 internal import Values

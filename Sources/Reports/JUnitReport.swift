@@ -1,5 +1,7 @@
+internal import Contracts
 package import Judging
 package import Redaction
+internal import Values
 
 /// Renders a run as JUnit XML, with a test suite for every folder of contracts and a test case for
 /// every case.

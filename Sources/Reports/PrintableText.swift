@@ -1,3 +1,5 @@
+internal import Values
+
 extension String {
     /// Returns the text as lines of at most `width` characters, broken at spaces where possible.
     ///

@@ -1,3 +1,5 @@
+internal import Values
+
 /// A command that a user can paste into a POSIX shell.
 ///
 /// Words that contain special characters of the shell are quoted.

@@ -1,3 +1,5 @@
+internal import Values
+
 /// The last filter before text reaches a terminal or a log.
 ///
 /// It removes terminal codes and log processor commands that come from foreign text.

@@ -1,6 +1,7 @@
 internal import Contracts
 package import Judging
 package import Redaction
+internal import Values
 
 /// Renders the report of a run for the terminal: one block for every case that needs attention,
 /// then the summary.

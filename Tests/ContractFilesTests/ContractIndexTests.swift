@@ -1,4 +1,5 @@
 import ContractFiles
+import Contracts
 import Grammar
 import Testing
 

@@ -1,4 +1,6 @@
 import ContractFiles
+import Contracts
+import Grammar
 import Testing
 
 @Suite("Names")

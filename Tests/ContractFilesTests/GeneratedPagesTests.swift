@@ -1,6 +1,7 @@
 import ContractFiles
 import Contracts
 import Foundation
+import Grammar
 import Judging
 import Testing
 import TestSupport

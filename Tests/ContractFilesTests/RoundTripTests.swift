@@ -2,6 +2,7 @@ import ContractFiles
 import Contracts
 import Grammar
 import Testing
+import Values
 
 @Suite("Written contracts")
 struct RoundTripTests {

@@ -2,6 +2,7 @@ import ContractFiles
 import Contracts
 import Grammar
 import Testing
+import Values
 
 /// A template that stands for nothing is an error wherever templates may stand, at its own place.
 @Suite("Templates in files")

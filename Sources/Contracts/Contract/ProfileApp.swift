@@ -1,3 +1,5 @@
+internal import Values
+
 extension Profile {
     /// The web app that `assay app` tests, and its page elements to tap, fill in and read.
     package struct App: Hashable, Codable, Sendable {

@@ -1,4 +1,5 @@
 internal import Grammar
+internal import Values
 
 extension Search {
     /// The values of the contract's key `vary`, collected while the file is parsed.

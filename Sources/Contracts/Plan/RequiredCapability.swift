@@ -1,3 +1,5 @@
+internal import Grammar
+
 /// A capability that a contract requires from an executor (a component that runs a part of the
 /// case).
 ///

@@ -1,4 +1,5 @@
 package import Redaction
+internal import Values
 
 extension SecretDeclaration {
     /// Collects the secrets that a profile declares, and the secrets that it passes to the backend.

@@ -1,3 +1,5 @@
+internal import Values
+
 /// A word that starts a template, with the form of the whole template and the type of its value.
 ///
 /// | template | value |

@@ -1,3 +1,5 @@
+internal import Contracts
+
 /// Judges an app on a simulated phone: its commands to the native side, its calls to the backend,
 /// and its final ID and screen.
 ///

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Grammar
 internal import Values
 
 /// Judges one device scenario (a contract for an app on a simulated phone): its invariants, its

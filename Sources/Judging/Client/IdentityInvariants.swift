@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Values
 
 /// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,

@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Values
 
 /// Invariants of an app's paywalls: when a paywall may open, and for which user ID (clauses C-16 to

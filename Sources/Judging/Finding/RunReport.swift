@@ -1,3 +1,4 @@
+internal import Contracts
 package import Redaction
 package import Values
 

@@ -1,3 +1,5 @@
+internal import Contracts
+
 /// The scorecard of a run: the state of every clause and the grade of the backend.
 package struct Scorecard: Hashable, Sendable {
     /// The state of one clause after a run.

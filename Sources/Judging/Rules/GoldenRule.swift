@@ -1,4 +1,5 @@
 package import Contracts
+internal import Grammar
 internal import Redaction
 internal import Values
 

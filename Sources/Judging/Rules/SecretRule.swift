@@ -1,4 +1,6 @@
+internal import Contracts
 internal import Redaction
+internal import Values
 
 /// Judges that no response of the backend contains a secret, and that the providers accept the
 /// backend's credentials.

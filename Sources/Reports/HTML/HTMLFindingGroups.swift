@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Judging
 internal import Redaction
 

@@ -1,6 +1,7 @@
 internal import Contracts
 package import Judging
 package import Redaction
+internal import Values
 
 /// Renders a run as one self-contained HTML page with the counts, the clauses and every case.
 package enum HTMLReport {

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 /// The response statuses that a contract accepts for a delivery or a call.
 package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 internal import Grammar
 internal import Redaction
+internal import Values
 
 extension Profile.StartSettings {
     static let grammar = Construct<Profile.StartSettings>(

@@ -1,3 +1,5 @@
+internal import Grammar
+
 /// The YAML forms of the steps that create an account, or that revoke or disable a user in
 /// Firebase.
 extension StepForm {

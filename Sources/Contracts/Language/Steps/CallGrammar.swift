@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 extension Call {
     package static let grammar = Construct<Call>(

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 /// A short description of a RevenueCat event, from which the provider's event factory generates a
 /// realistic request body.

@@ -1,3 +1,5 @@
+internal import Grammar
+
 /// The step `probe`, which reads a user's state during a case.
 ///
 /// If the backend caches this state, later probes detect that the backend serves it after it has

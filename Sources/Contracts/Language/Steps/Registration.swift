@@ -1,3 +1,5 @@
+internal import Grammar
+
 /// The step `register`, in which the app registers a user with the request that the profile
 /// defines.
 extension StepForm {

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 /// One YAML form of a step: its first key, its grammar, and the code that reads and writes the
 /// step.

@@ -1,3 +1,5 @@
+internal import Values
+
 /// The changes that a call of `update` makes to one account, before the account is saved.
 ///
 /// Each function applies one group of the call's fields, and refuses values that are not allowed.

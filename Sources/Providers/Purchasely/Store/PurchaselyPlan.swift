@@ -1,3 +1,5 @@
+internal import Values
+
 /// Facts about a plan that the fake guesses from words in the plan's name.
 enum PurchaselyPlan {
     static func periodLength(of plan: String) -> Duration {

@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Values
 
 /// Actions of the store model that buy a product (RevenueCat fact sheet, section 3, rows 1, 5, 14

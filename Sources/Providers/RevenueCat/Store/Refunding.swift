@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Values
 
 /// Actions of the store model that refund purchases and reverse refunds (RevenueCat fact sheet,

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 extension AppAction {
     package static let grammar = Construct<AppAction>(

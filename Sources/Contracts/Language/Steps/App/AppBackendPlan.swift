@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 /// The planned responses of the app's own backend to the app's next calls.
 ///

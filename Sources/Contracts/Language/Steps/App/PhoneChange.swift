@@ -1,4 +1,5 @@
 package import Grammar
+internal import Values
 
 /// A state of a simulated phone, or an action of the phone's owner.
 package struct PhoneChange: Hashable, Codable, Sendable {
