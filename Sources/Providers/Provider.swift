@@ -38,9 +38,6 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// Instructions for reading the live service without changing it; nil when there is no live
     /// service to compare the fake with.
     static var liveReadPlan: LiveReadPlan? { get }
-    /// The name that a profile gives to the backend's webhook endpoint for this service; nil when
-    /// the service sends no events.
-    static var webhookEndpoint: String? { get }
 
     var settings: Settings { get set }
 
@@ -127,66 +124,6 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// Returns the customers who have purchases at the service, in no particular order.
     func subscribers(at now: Instant) -> [SubscriberSummary]
-
-    // MARK: Webhooks
-
-    /// Checks the headers with which a webhook delivery proves its sender.
-    ///
-    /// `attempt` adds these headers.
-    ///
-    /// - Parameters:
-    ///   - request: A delivery that reached a backend.
-    ///   - target: The webhook's destination, with the secrets that the backend knows. A proof
-    ///     whose secret is missing is not checked.
-    ///   - now: The real time at which the delivery was sent.
-    /// - Returns: The result of the check; empty for a provider that sends no events.
-    static func proof(
-        of request: HTTPMessage.Request,
-        for target: WebhookTarget,
-        at now: Instant
-    ) -> SenderProof
-
-    /// Recognizes an event of the service in a JSON value from a log, an export or the
-    /// documentation.
-    ///
-    /// - Returns: The event in the form that the service sends; nil when the value is not an event
-    ///   of the service.
-    static func event(in value: JSONValue) -> EventSummary?
-
-    /// Makes the fake send its events to this destination from now on.
-    mutating func setWebhookTarget(_ target: WebhookTarget)
-
-    /// Returns the URL and the request for an attempt at a delivery; nil when the webhook no longer
-    /// exists.
-    ///
-    /// `now` is the real time, with which the request's signature is dated. A receiver compares
-    /// that date with its own clock, which does not follow the virtual clock.
-    func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
-
-    /// Returns the retry schedule that the service uses for this delivery.
-    func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule
-}
-
-/// An event of a service that was found outside of a webhook delivery, for example in a log.
-package struct EventSummary: Hashable, Sendable {
-    /// The event's body in the form in which the service delivers it.
-    package var body: JSONValue
-    /// The ID of the event; nil when the event has none.
-    package let id: String?
-    /// The type of the event; nil when the event does not name its type.
-    package let type: String?
-    /// The time at which the event happened, according to the event itself; nil when the event
-    /// contains no time.
-    package let time: Instant?
-
-    package init(
-        body: JSONValue,
-        id: String? = nil,
-        type: String? = nil,
-        time: Instant? = nil
-    ) {
-        (self.body, self.id, self.type, self.time) = (body, id, type, time)
-    }
 }
 
 /// The names of a service's headers and JSON members that contain secrets.
@@ -202,21 +139,6 @@ package struct SecretFieldNames: Hashable, Sendable {
     }
 }
 
-/// One attempt to deliver an event to a webhook.
-package struct WebhookAttempt: Sendable {
-    package let url: String
-    /// Creates the request for the path of `url`, signed with the time of the attempt.
-    package let request: @Sendable (_ path: String) -> HTTPMessage.Request
-
-    package init(
-        url: String,
-        request: @escaping @Sendable (_ path: String) -> HTTPMessage.Request
-    ) {
-        self.url = url
-        self.request = request
-    }
-}
-
 extension Provider {
     package static var secrets: SecretFieldNames { SecretFieldNames() }
     package static var hosts: [ServiceHost] { [] }
@@ -226,24 +148,12 @@ extension Provider {
     package static var additionalSwitches: [SwitchGroup] { [] }
     package static var operations: [ServiceOperation] { [] }
     package static var liveReadPlan: LiveReadPlan? { nil }
-    package static var webhookEndpoint: String? { nil }
-    package static func proof(
-        of _: HTTPMessage.Request,
-        for _: WebhookTarget,
-        at _: Instant
-    ) -> SenderProof { SenderProof() }
-    package static func event(in _: JSONValue) -> EventSummary? { nil }
     package var enteredSecrets: [(name: String, secret: Secret)] { [] }
     package func subscribers(at _: Instant) -> [SubscriberSummary] { [] }
 
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }
 
     package static func environment(_: BackendSetup) -> [String: String] { [:] }
-
-    /// Does nothing.
-    ///
-    /// This is the default for a provider that sends no events.
-    package mutating func setWebhookTarget(_: WebhookTarget) {}
 
     /// Returns the service's usual response to a request, without a planned fault.
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
@@ -291,11 +201,4 @@ extension Provider {
     package var nextChangeTime: Instant? { nil }
 
     package func renewalCount(by time: Instant) -> Int { 0 }
-
-    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? { nil }
-
-    /// Returns a schedule without retries.
-    ///
-    /// This is the default for a provider that sends no events.
-    package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule { .never }
 }

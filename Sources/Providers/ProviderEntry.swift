@@ -18,7 +18,8 @@ package final class ProviderEntry: Sendable {
     /// The switches of the provider's `settings`, under the provider's name, followed by its
     /// additional groups of switches.
     package let switches: [SwitchGroup]
-    package let webhookEndpoint: String?
+    /// The sender of the provider's events; nil for a provider that sends none.
+    package let sender: WebhookSenderEntry?
     /// Creates the list of the service's operations on demand, so that the program's start does not
     /// wait for it.
     package let operations: @Sendable () -> [ServiceOperation]
@@ -26,10 +27,7 @@ package final class ProviderEntry: Sendable {
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
     package let environment: @Sendable (BackendSetup) -> [String: String]
     package let enteredSecrets: @Sendable (Services) -> [(name: String, secret: Secret)]
-    package let setWebhookTarget: @Sendable (inout Services, WebhookTarget) -> Void
-    package let event: @Sendable (JSONValue) -> EventSummary?
     package let subscribers: @Sendable (Services, Instant) -> [SubscriberSummary]
-    package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
 
     /// The hosts that belong to this service alone.
     ///
@@ -51,13 +49,29 @@ package final class ProviderEntry: Sendable {
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
     let nextChangeTime: @Sendable (Services) -> Instant?
     let renewalCount: @Sendable (Services, Instant) -> Int
-    let attempt: @Sendable (Services, WebhookDelivery, Instant) -> WebhookAttempt?
-    let retrySchedule: @Sendable (Services, WebhookDelivery) -> RetrySchedule
     let call: @Sendable (Exchange) -> ProviderCall?
     let copyConfiguration: @Sendable (inout Services, Services) -> Void
     let take: @Sendable (inout Services, Secret?) -> Void
 
-    package init<Kind: Provider>(_ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable) {
+    /// Creates the entry of a provider that sends no events.
+    package convenience init<Kind: Provider>(
+        _ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable
+    ) {
+        self.init(stateKeyPath, sender: nil)
+    }
+
+    /// Creates the entry of a provider that sends events.
+    package convenience init<Kind: WebhookSender>(
+        _ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable
+    ) {
+        self.init(stateKeyPath, sender: WebhookSenderEntry(stateKeyPath))
+    }
+
+    private init<Kind: Provider>(
+        _ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable,
+        sender: WebhookSenderEntry?
+    ) {
+        self.sender = sender
         party = Kind.party
         title = Kind.title
         defaultPort = Kind.defaultPort
@@ -72,16 +86,12 @@ package final class ProviderEntry: Sendable {
             $0[keyPath: stateKeyPath].settings = $1
         }
         switches = [settingsGroup] + Kind.additionalSwitches
-        webhookEndpoint = Kind.webhookEndpoint
         operations = { Kind.operations }
         liveReadPlan = { Kind.liveReadPlan }
         caller = { Kind.caller(of: $0) }
         environment = { Kind.environment($0) }
         enteredSecrets = { $0[keyPath: stateKeyPath].enteredSecrets }
-        setWebhookTarget = { $0[keyPath: stateKeyPath].setWebhookTarget($1) }
-        event = { Kind.event(in: $0) }
         subscribers = { $0[keyPath: stateKeyPath].subscribers(at: $1) }
-        proof = { Kind.proof(of: $0, for: $1, at: $2) }
         respond = { $0[keyPath: stateKeyPath].respond(to: $1, at: $2, plannedResponse: $3) }
         isClosedToForeignPages = { $0[keyPath: stateKeyPath].isClosedToForeignPages($1) }
         failureResponse = { $0[keyPath: stateKeyPath].failureResponse($1, of: $2) }
@@ -91,8 +101,6 @@ package final class ProviderEntry: Sendable {
         settle = { Kind.settle(&$0, at: $1) }
         nextChangeTime = { $0[keyPath: stateKeyPath].nextChangeTime }
         renewalCount = { $0[keyPath: stateKeyPath].renewalCount(by: $1) }
-        attempt = { $0[keyPath: stateKeyPath].attempt(at: $1, now: $2) }
-        retrySchedule = { $0[keyPath: stateKeyPath].retrySchedule(of: $1) }
         call = { Kind.call(in: $0) }
         copyConfiguration = {
             $0[keyPath: stateKeyPath].copyConfiguration(from: $1[keyPath: stateKeyPath])

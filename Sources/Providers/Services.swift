@@ -106,7 +106,7 @@ package struct Services: Hashable, Codable, Sendable {
             as: number,
             changed: { party in
                 body.map { body in
-                    var summary = providerTable[party]?.event(body) ?? EventSummary(body: body)
+                    var summary = providerTable[party]?.sender?.event(body) ?? EventSummary(body: body)
                     // Send exactly the given body, without adding the service's envelope to it.
                     summary.body = body
                     return summary
@@ -225,10 +225,10 @@ package struct Services: Hashable, Codable, Sendable {
     /// Returns the URL and the request for an attempt at a delivery, signed with real time; nil
     /// when the webhook no longer exists.
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
-        providerTable[delivery.provider]?.attempt(self, delivery, now)
+        providerTable[delivery.provider]?.sender?.attempt(self, delivery, now)
     }
 
     package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        providerTable[delivery.provider]?.retrySchedule(self, delivery) ?? .never
+        providerTable[delivery.provider]?.sender?.retrySchedule(self, delivery) ?? .never
     }
 }

@@ -5,7 +5,7 @@ import Redaction
 import Values
 
 /// A provider that there is not: what its type says is all that anybody is told of it.
-struct MadeUpState: Provider {
+struct MadeUpState: WebhookSender {
     struct Settings: Hashable, Codable {
         enum Mood: String, Codable { case friendly, grumpy }
 
@@ -19,7 +19,8 @@ struct MadeUpState: Provider {
     static let defaultPort = 9377
     static let secrets = SecretFieldNames(headers: ["x-made-up"], members: ["whisper"])
     static let affectsOtherFakes = true
-    static let webhookEndpoint: String? = "assay-webhook"
+    static let webhookEndpoint = "assay-webhook"
+    static let eventPointer = JSONPointer(tokens: ["event"])
 
     static let controls = [
         ProviderControl(
@@ -132,18 +133,50 @@ struct MadeUpState: Provider {
         hasSecret = target.signingSecret != nil
     }
 
-    func attempt(at delivery: WebhookDelivery, now _: Instant) -> WebhookAttempt? {
+    func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
         address.map { address in
             WebhookAttempt(url: address) { path in
-                HTTPMessage.Request(
-                    "POST",
-                    path,
-                    fields: [HTTPMessage.Field("x-made-up", "signed-planted-52")],
-                    body: Array(delivery.body.utf8)
+                Self.request(
+                    Array(delivery.body.utf8),
+                    to: ("POST", path),
+                    of: WebhookTarget(url: address),
+                    proof: SenderProof(),
+                    at: now
                 )
             }
         }
     }
+
+    static func request(
+        _ body: [UInt8],
+        to endpoint: (method: String, path: String),
+        of _: WebhookTarget,
+        proof _: SenderProof,
+        at _: Instant
+    ) -> HTTPMessage.Request {
+        HTTPMessage.Request(
+            endpoint.method,
+            endpoint.path,
+            fields: [HTTPMessage.Field("x-made-up", "signed-planted-52")],
+            body: body
+        )
+    }
+
+    static func proof(
+        of request: HTTPMessage.Request,
+        for _: WebhookTarget,
+        at _: Instant
+    ) -> SenderProof {
+        SenderProof(
+            signature: request[field: "x-made-up"] == "signed-planted-52" ? .configured : .missing
+        )
+    }
+
+    static func event(in value: JSONValue) -> EventSummary? {
+        value["made-up"]?.string.map { EventSummary(body: value, id: $0) }
+    }
+
+    static func retrySchedule(eventType _: String?) -> RetrySchedule { .revenueCatTestEvent }
 
     /// It gives up at once.
     func retrySchedule(of _: WebhookDelivery) -> RetrySchedule { .revenueCatTestEvent }

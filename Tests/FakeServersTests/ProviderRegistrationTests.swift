@@ -21,7 +21,7 @@ struct ProviderRegistrationTests {
     private func setWebhookTarget(_ fixture: ControlFixture) {
         fixture.fakes.edit("") { services, _ in
             for provider in services.providerTable.entries where provider.party == .assay {
-                provider.setWebhookTarget(
+                provider.sender?.setWebhookTarget(
                     &services,
                     WebhookTarget(url: "http://127.0.0.1:1/hook", signingSecret: Secret("s"))
                 )
@@ -245,7 +245,7 @@ struct ProviderRegistrationTests {
             isSigned: false
         )
         #expect(entry?.environment(setup) == ["MADE_UP_BASE": "http://127.0.0.1:5"])
-        #expect(entry?.webhookEndpoint == "assay-webhook")
+        #expect(entry?.sender?.webhookEndpoint == "assay-webhook")
     }
 }
 
@@ -325,8 +325,8 @@ struct ProviderTableTests {
     }
 
     @Test func `every sender has an endpoint, and its secrets come from the profile`() {
-        let senders = Services.providers.filter { $0.webhookEndpoint != nil }
-        #expect(senders.map(\.webhookEndpoint) == ["revenuecat-webhook", "purchasely-webhook"])
+        let senders = Services.providers.filter { $0.sender != nil }
+        #expect(senders.map(\.sender?.webhookEndpoint) == ["revenuecat-webhook", "purchasely-webhook"])
         #expect(Exchange.Party.revenueCat.secret("signing") == .revenueCatSigning)
         #expect(Exchange.Party.revenueCat.secret("authorization") == .revenueCatAuthorization)
         #expect(Exchange.Party.revenueCat.secret("key") == .revenueCatKey)
@@ -338,12 +338,12 @@ struct ProviderTableTests {
 
     @Test(
         "every sender is connected through its entry",
-        arguments: Services.providers.filter { $0.webhookEndpoint != nil }
+        arguments: Services.providers.filter { $0.sender != nil }
     )
     func connects(provider: ProviderEntry) async {
         let fixture = ControlFixture()
         fixture.fakes.edit("") { services, _ in
-            provider.setWebhookTarget(
+            provider.sender?.setWebhookTarget(
                 &services,
                 WebhookTarget(
                     url: "http://127.0.0.1:1/h",

@@ -206,7 +206,7 @@ struct WebhookDispatcherTests {
         for request in receiver.requests {
             let sender =
                 request.path == "/hook"
-                ? WebhookSender(path: "/hook", authorization: nil, signingKey: key)
+                ? RevenueCatSender(path: "/hook", authorization: nil, signingKey: key)
                     .proof(of: request, at: Self.start)
                 : PurchaselySender(method: "POST", path: request.path, secret: key)
                     .proof(of: request, at: Self.start)

@@ -13,7 +13,7 @@ struct SenderProofTests {
     @Test("every authorization is recognised", arguments: SenderProof.Authorization.allCases)
     func authorization(use: SenderProof.Authorization) {
         for configured in ["Bearer Abc-12", "Token xyZ"] {
-            let sender = WebhookSender(
+            let sender = RevenueCatSender(
                 path: "/",
                 authorization: Secret(configured),
                 signingKey: nil
@@ -31,7 +31,7 @@ struct SenderProofTests {
 
     @Test("every signature of RevenueCat is recognised", arguments: SenderProof.Signature.allCases)
     func signature(use: SenderProof.Signature) {
-        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
+        let sender = RevenueCatSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
         let request = sender.request(body: Self.body, at: Self.now, signature: use)
         let proof = sender.proof(of: request, at: Self.now)
         // It has no header of old.
@@ -58,7 +58,7 @@ struct SenderProofTests {
         ]
     )
     func hostile(text: String) {
-        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
+        let sender = RevenueCatSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
         var request = sender.request(body: Self.body, at: Self.now, signature: .missing)
         request.fields.append(HTTPMessage.Field(WebhookSignature.fieldName, text))
         let use = sender.proof(of: request, at: Self.now).signature
@@ -70,7 +70,7 @@ struct SenderProofTests {
         arguments: [-3600, -301, -300, 0, 300, 301, 3600]
     )
     func age(seconds: Int64) {
-        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
+        let sender = RevenueCatSender(path: "/", authorization: nil, signingKey: Secret("whsec"))
         let request = sender.request(body: Self.body, at: Self.now - .seconds(seconds))
         let expected: SenderProof.Signature =
             seconds > 300 ? .stale : seconds < -300 ? .ahead : .configured
@@ -78,7 +78,7 @@ struct SenderProofTests {
     }
 
     @Test func `a proof without a configured secret is not checked`() {
-        let sender = WebhookSender(path: "/", authorization: nil, signingKey: nil)
+        let sender = RevenueCatSender(path: "/", authorization: nil, signingKey: nil)
         let request = sender.request(body: Self.body, at: Self.now)
         #expect(sender.proof(of: request, at: Self.now).isEmpty)
     }

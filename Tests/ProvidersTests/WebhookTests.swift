@@ -39,7 +39,7 @@ struct WebhookSenderTests {
     private let now = Instant(milliseconds: 1_790_000_000_000)
 
     private func field(_ use: SenderProof.Authorization, of configured: String) -> String? {
-        WebhookSender(path: "/", authorization: Secret(configured), signingKey: nil)
+        RevenueCatSender(path: "/", authorization: Secret(configured), signingKey: nil)
             .request(body: [], at: now, authorization: use)[field: "authorization"]
     }
 
@@ -70,9 +70,9 @@ struct WebhookSenderTests {
 
     @Test func `a signature is sent only where a key is configured, and is fresh`() {
         let body = Array("{}".utf8)
-        let unsigned = WebhookSender(path: "/", authorization: nil, signingKey: Secret(""))
+        let unsigned = RevenueCatSender(path: "/", authorization: nil, signingKey: Secret(""))
         #expect(unsigned.request(body: body, at: now)[field: WebhookSignature.fieldName] == nil)
-        let sender = WebhookSender(path: "/", authorization: nil, signingKey: Secret("k"))
+        let sender = RevenueCatSender(path: "/", authorization: nil, signingKey: Secret("k"))
         func value(_ use: SenderProof.Signature) -> String? {
             sender.request(body: body, at: now, signature: use)[field: WebhookSignature.fieldName]
         }

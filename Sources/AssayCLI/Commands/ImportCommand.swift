@@ -73,7 +73,7 @@ struct ImportCommand: AsyncParsableCommand {
         let profile = try readProfile()
         var webhooks: [Exchange.Party: String] = [:]
         for provider in Services.providers {
-            webhooks[provider.party] = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
+            webhooks[provider.party] = provider.sender.flatMap { profile.endpoints[$0.webhookEndpoint] }
                 .map { "\($0.method) \($0.path)" }
         }
         let now = SuiteRun.now()

@@ -289,10 +289,10 @@ struct RecordCommand: AsyncParsableCommand {
                 proof: { exchange in
                     let party = exchange.from
                     guard exchange.to == .backend,
-                        let provider = Services.providers.first(where: { $0.party == party })
+                        let sender = Services.provider(party)?.sender
                     else { return nil }
-                    let target = WebhookTarget(of: provider.party, at: "", profile)
-                    return provider.proof(exchange.request, target, SuiteRun.now())
+                    let target = WebhookTarget(of: party, at: "", profile)
+                    return sender.proof(exchange.request, target, SuiteRun.now())
                 }
             )
         } catch {
@@ -304,7 +304,7 @@ struct RecordCommand: AsyncParsableCommand {
     private static func partiesByWebhookPath(_ profile: Profile) -> [String: Exchange.Party] {
         var paths: [String: Exchange.Party] = [:]
         for provider in Services.providers {
-            if let path = provider.webhookEndpoint.flatMap({ profile.endpoints[$0]?.path }) {
+            if let path = provider.sender.flatMap({ profile.endpoints[$0.webhookEndpoint]?.path }) {
                 paths[path] = provider.party
             }
         }

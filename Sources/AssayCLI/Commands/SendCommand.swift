@@ -120,7 +120,7 @@ struct SendCommand: AsyncParsableCommand {
         }
         let url = try TargetURL(to, flag: "--to", allowed: allowHost)
         let environmentVariables = ProcessInfo.processInfo.environment
-        let sender = WebhookSender(
+        let sender = RevenueCatSender(
             path: url.target,
             authorization: (authorization ?? environmentVariables["REVENUECAT_WEBHOOK_AUTH"]).map(
                 Secret.init
@@ -179,7 +179,7 @@ struct SendCommand: AsyncParsableCommand {
     /// Sends all copies of a webhook body, and returns the outcome of each request.
     private func outcomes(
         of outgoingEvent: OutgoingEvent,
-        _ sender: WebhookSender,
+        _ sender: RevenueCatSender,
         _ client: BackendClient
     ) async -> [Exchange.Outcome] {
         let responseTimeLimit = RetrySchedule.revenueCat.responseTimeout

@@ -200,8 +200,8 @@ struct ServeCommand: AsyncParsableCommand {
             // Under the real host names, the tokens must be signed as the real service signs them.
             if isIntercepted { services.firebase.settings.tokens = .rs256 }
             if let project { services.firebase.settings.project = project }
-            for (provider, target) in webhookTargets {
-                provider.setWebhookTarget(&services, target)
+            for (sender, target) in webhookTargets {
+                sender.setWebhookTarget(&services, target)
             }
         }
         try applySwitches(to: fakes)
@@ -225,9 +225,9 @@ struct ServeCommand: AsyncParsableCommand {
         return keys
     }
 
-    /// Returns the providers that send webhooks, each with the URL and the secrets of its webhook.
-    private func webhooks() throws -> [(ProviderEntry, WebhookTarget)] {
-        let webhookProviders = ProviderTable.all.sortedEntries.filter { $0.webhookEndpoint != nil }
+    /// Returns the senders of webhooks, each with the URL and the secrets of its webhook.
+    private func webhooks() throws -> [(WebhookSenderEntry, WebhookTarget)] {
+        let webhookProviders = ProviderTable.all.sortedEntries.filter { $0.sender != nil }
         let authorizations = [Exchange.Party.revenueCat: authorization]
         let signingSecrets = [
             Exchange.Party.revenueCat: signingSecret, .purchasely: purchaselySecret,
@@ -237,13 +237,13 @@ struct ServeCommand: AsyncParsableCommand {
             webhookURLs.append(("--purchasely-webhook", .purchasely, url))
         }
         return try webhookURLs.compactMap { flag, party, url in
-            guard let provider = ProviderTable.all[party] else { return nil }
+            guard let sender = ProviderTable.all[party]?.sender else { return nil }
             let target = WebhookTarget(
                 url: try checkedURL(url, flag),
                 authorization: secret(authorizations[party] ?? nil, party, "WEBHOOK_AUTH"),
                 signingSecret: secret(signingSecrets[party] ?? nil, party, "WEBHOOK_SECRET")
             )
-            return (provider, target)
+            return (sender, target)
         }
     }
 

@@ -67,14 +67,15 @@ struct SessionControl {
         let base = session.backend.target
         session.fakes.edit("") { services, _ in
             for provider in services.providerTable.entries {
-                let endpoint = provider.webhookEndpoint.flatMap { profile.endpoints[$0] }
-                guard let endpoint else { continue }
+                guard let sender = provider.sender,
+                    let endpoint = profile.endpoints[sender.webhookEndpoint]
+                else { continue }
                 let target = WebhookTarget(
                     of: provider.party,
                     at: base + endpoint.path,
                     profile
                 )
-                provider.setWebhookTarget(&services, target)
+                sender.setWebhookTarget(&services, target)
             }
             // An app with only an API key signs in to the project that the backend trusts.
             services.firebase.settings.project = profile.firebaseProject

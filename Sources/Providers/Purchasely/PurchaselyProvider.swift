@@ -37,7 +37,6 @@ extension PurchaselyState: Provider {
     )
 
     package static let controls = PurchaselyControls.all
-    package static let webhookEndpoint: String? = "purchasely-webhook"
 
     package var enteredSecrets: [(name: String, secret: Secret)] {
         (webhook?.secret).map { [("purchasely-signing", $0)] } ?? []
@@ -119,10 +118,6 @@ extension PurchaselyState: Provider {
 
     // MARK: Webhooks
 
-    package mutating func setWebhookTarget(_ target: WebhookTarget) {
-        webhook = PurchaselyWebhook(url: target.url, secret: target.signingSecret)
-    }
-
     package static func settle(
         _ services: inout Services,
         at now: Instant
@@ -141,43 +136,5 @@ extension PurchaselyState: Provider {
             )
         }
         return []
-    }
-
-    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
-        guard let webhook else { return nil }
-        let body = Array(delivery.body.utf8)
-        let senderState = self
-        return WebhookAttempt(url: webhook.url) { senderState.request(body, path: $0, at: now) }
-    }
-
-    /// Recognizes a published webhook body of version 3 (Purchasely fact sheet, section 5) or of
-    /// version 2 (section 8).
-    package static func event(in value: JSONValue) -> EventSummary? {
-        let isVersion3Event = value["event_name"]?.string != nil && value["event_id"]?.string != nil
-        let isVersion2Event = value["name"]?.string != nil && value["properties"]?.object != nil
-        guard isVersion3Event || isVersion2Event else { return nil }
-        let creationTime = value["event_created_at"] ?? value["received_at"]
-        let time =
-            value["event_created_at_ms"]?.int64.map(Instant.init(milliseconds:))
-            ?? creationTime?.string.flatMap { Instant(iso8601: $0) }
-        return EventSummary(
-            body: value,
-            id: value["event_id"]?.string,
-            type: (value["event_name"] ?? value["name"])?.string,
-            time: time
-        )
-    }
-
-    package static func proof(
-        of request: HTTPMessage.Request,
-        for target: WebhookTarget,
-        at now: Instant
-    ) -> SenderProof {
-        PurchaselySender(method: request.method, path: request.path, secret: target.signingSecret)
-            .proof(of: request, at: now)
-    }
-
-    package func retrySchedule(of _: WebhookDelivery) -> RetrySchedule {
-        .purchasely(takes404: settings.takes404)
     }
 }

@@ -25,7 +25,6 @@ extension RevenueCatState: Provider {
         ]
     )
 
-    package static let webhookEndpoint: String? = "revenuecat-webhook"
     package static let controls = WebhookControls.all + ProductControls.all + StoreControls.all
 
     package init(seed: UInt64, key: Secret?) {
@@ -105,21 +104,6 @@ extension RevenueCatState: Provider {
 
     // MARK: Webhooks
 
-    /// Replaces the webhook configuration `main` of the dashboard.
-    ///
-    /// The other configurations stay.
-    package mutating func setWebhookTarget(_ target: WebhookTarget) {
-        webhooks.removeAll { $0.id == "main" }
-        webhooks.append(
-            WebhookConfiguration(
-                id: "main",
-                url: target.url,
-                authorization: target.authorization,
-                signingKey: target.signingSecret
-            )
-        )
-    }
-
     /// Queues the fake RevenueCat's pending events for the webhooks that accept them, and writes
     /// them to OneSignal as tags.
     package static func settle(
@@ -153,53 +137,6 @@ extension RevenueCatState: Provider {
                 due: min(time ?? now, now)
             )
         }
-    }
-
-    package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
-        guard let webhook = webhooks.first(where: { $0.id == delivery.configuration }) else {
-            return nil
-        }
-        let body = Array(delivery.body.utf8)
-        return WebhookAttempt(url: webhook.url) { path in
-            WebhookSender(
-                path: path,
-                authorization: webhook.authorization,
-                signingKey: webhook.signingKey
-            ).request(body: body, at: now)
-        }
-    }
-
-    /// Recognizes a RevenueCat event: a complete webhook body, or only the event as the dashboard
-    /// shows it.
-    package static func event(in value: JSONValue) -> EventSummary? {
-        let event = value["event"] ?? value
-        let hasEventID = (event["id"] ?? event["event_id"])?.string != nil
-        guard event["type"]?.string != nil, hasEventID,
-            value["event"] != nil || event["event_timestamp_ms"] != nil
-                || event["app_user_id"] != nil
-        else { return nil }
-        return EventSummary(
-            body: value["event"] == nil ? ["api_version": "1.0", "event": value] : value,
-            id: (event["id"] ?? event["event_id"])?.string,
-            type: event["type"]?.string,
-            time: event["event_timestamp_ms"]?.int64.map(Instant.init(milliseconds:))
-        )
-    }
-
-    package static func proof(
-        of request: HTTPMessage.Request,
-        for target: WebhookTarget,
-        at now: Instant
-    ) -> SenderProof {
-        WebhookSender(
-            path: request.path,
-            authorization: target.authorization,
-            signingKey: target.signingSecret
-        ).proof(of: request, at: now)
-    }
-
-    package func retrySchedule(of delivery: WebhookDelivery) -> RetrySchedule {
-        .revenueCat(eventType: delivery.type)
     }
 }
 

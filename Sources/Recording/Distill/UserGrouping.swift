@@ -29,7 +29,7 @@ struct UserGrouping {
     ) {
         var unattributedCallIndices: [Int] = []
         for (exchangeIndex, exchange) in exchanges.enumerated() {
-            let isWebhook = Services.provider(exchange.from)?.webhookEndpoint != nil
+            let isWebhook = Services.provider(exchange.from)?.sender != nil
             guard exchange.to == .backend, exchange.from == .app || isWebhook else { continue }
             if let note = Self.omissionReason(exchange, refusals) {
                 notes.append(note)

@@ -27,10 +27,12 @@ extension ImportReader {
     }
 
     private mutating func add(event: JSONValue, _ line: Int) throws(RecordingError) {
-        let webhookProviders = Services.providers.filter { $0.webhookEndpoint != nil }
+        let webhookProviders = Services.providers.filter { $0.sender != nil }
         guard
-            let (sender, webhookEvent) = webhookProviders.lazy.compactMap({ sender in
-                sender.event(event).map { (sender, $0) }
+            let (provider, sender, webhookEvent) = webhookProviders.lazy.compactMap({ provider in
+                provider.sender.flatMap { sender in
+                    sender.event(event).map { (provider, sender, $0) }
+                }
             }).first
         else {
             let providerTitles = webhookProviders.map(\.title).joined(separator: " or ")
@@ -40,11 +42,11 @@ extension ImportReader {
                 "Pass the whole body of the webhook request."
             )
         }
-        guard let webhookMethodAndPath = context.webhooks[sender.party] else {
+        guard let webhookMethodAndPath = context.webhooks[provider.party] else {
             throw makeError(
                 line,
-                "the profile has no webhook path for events of \(sender.title)",
-                "Set '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
+                "the profile has no webhook path for events of \(provider.title)",
+                "Set '\(sender.webhookEndpoint)' under 'endpoints' in assay.yaml."
             )
         }
         let methodAndPath = webhookMethodAndPath.split(separator: " ").map(String.init)

@@ -117,7 +117,7 @@ package enum Importer {
     }
 
     private static func isEvent(_ value: JSONValue) -> Bool {
-        value["event"] != nil || Services.providers.contains { $0.event(value) != nil }
+        value["event"] != nil || Services.providers.contains { $0.sender?.event(value) != nil }
     }
 
     /// Returns whether a file looks like a mitmproxy flow: it begins with the length of a

@@ -77,18 +77,19 @@ extension CaseExecution {
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
-        let hasFlatBody = delivery.provider == .purchasely
+        let eventPointer = Services.provider(delivery.provider)?.sender?.eventPointer ?? JSONPointer()
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { values.fill($0) })
         }
         if delivery.paddingKilobytes > 0 {
             let text = String(repeating: "x", count: delivery.paddingKilobytes << 10)
-            let insertionPoint = (hasFlatBody ? [] : ["event"]) + ["assay_padding"]
-            body.set(JSONPointer(tokens: insertionPoint), to: .string(text))
+            body.set(eventPointer.appending("assay_padding"), to: .string(text))
         }
         if delivery.addedNestingDepth > 0 {
-            let insertionPoint = (hasFlatBody ? [] : ["event"]) + ["assay_nesting"]
-            body.set(JSONPointer(tokens: insertionPoint), to: .string(Self.nestingPlaceholder))
+            body.set(
+                eventPointer.appending("assay_nesting"),
+                to: .string(Self.nestingPlaceholder)
+            )
         }
         if delivery.shufflesKeys {
             var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)

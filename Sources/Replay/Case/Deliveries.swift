@@ -160,9 +160,8 @@ extension Delivery {
     ///   one.
     /// - Returns: The retry schedule.
     func schedule(among deliveries: [Delivery]) -> RetrySchedule {
-        provider == .purchasely
-            ? .purchasely(takes404: false)
-            : .revenueCat(eventType: eventType(among: deliveries))
+        let sender = Services.provider(provider)?.sender
+        return sender?.eventRetrySchedule(eventType(among: deliveries)) ?? .never
     }
 
     /// Returns the event type of a delivery; nil when the body contains no readable event.
@@ -194,19 +193,16 @@ extension RunExecutor {
         // Real attempts are minutes apart. The times of these attempts are a second apart, and none
         // lies in the future.
         let now = backendNow - .seconds(max(0, 10 - attempt))
-        if delivery.provider == .purchasely {
-            return purchaselySender.request(
-                body: body,
-                at: now,
-                signature: delivery.signature
-            )
+        guard let sender = Services.provider(delivery.provider)?.sender else {
+            preconditionFailure("the grammar accepts only deliveries of a provider with a sender")
         }
+        let endpoint = profile.endpoints[sender.webhookEndpoint]
         return sender.request(
-            method: webhookMethod,
-            body: body,
-            at: now,
-            authorization: delivery.authorization,
-            signature: delivery.signature
+            body,
+            (endpoint?.method ?? "POST", endpoint?.path ?? "/"),
+            WebhookTarget(of: delivery.provider, at: "", profile),
+            SenderProof(authorization: delivery.authorization, signature: delivery.signature),
+            now
         )
     }
 }

@@ -14,9 +14,8 @@ package final class RunExecutor: Sendable {
     package let profile: Profile
     package let clock: any RunClock
     package let heartbeat: Heartbeat
-    let sender: WebhookSender
+    let sender: RevenueCatSender
     let webhookMethod: String
-    let purchaselySender: PurchaselySender
     /// The signing key for forged tokens, which no service publishes; created when it is first
     /// needed.
     private let unpublishedKey = Locked<SigningKey?>(nil)
@@ -72,16 +71,10 @@ package final class RunExecutor: Sendable {
         dateState = Locked(DateState(base: base, offset: Self.dateOffset(clock)))
         let endpoint = profile.endpoints["revenuecat-webhook"]
         webhookMethod = endpoint?.method ?? "POST"
-        sender = WebhookSender(
+        sender = RevenueCatSender(
             path: endpoint?.path ?? "/",
             authorization: profile.secrets[.revenueCatAuthorization],
             signingKey: profile.secrets[.revenueCatSigning]
-        )
-        let purchasely = profile.endpoints["purchasely-webhook"]
-        purchaselySender = PurchaselySender(
-            method: purchasely?.method ?? "POST",
-            path: purchasely?.path ?? "/",
-            secret: profile.secrets[.purchaselySigning]
         )
     }
 

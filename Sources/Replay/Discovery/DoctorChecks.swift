@@ -306,7 +306,7 @@ extension RunExecutor {
             EventSpec(type: .documented(.test), user: "tester"),
             name: "test"
         )
-        let sender = WebhookSender(
+        let sender = RevenueCatSender(
             path: path,
             authorization: sender.authorization,
             signingKey: sender.signingKey

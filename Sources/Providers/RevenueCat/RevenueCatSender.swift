@@ -8,7 +8,7 @@ package import Values
 /// The request contains the configured `Authorization` value and the body, both unchanged, and a
 /// signature if one is configured. Source: RevenueCat fact sheet, section 1.1. Content type and
 /// user agent are *inferred*.
-package struct WebhookSender: Sendable {
+package struct RevenueCatSender: Sendable {
     package let path: String
     package let authorization: Secret?
     package let signingKey: Secret?

@@ -1,7 +1,7 @@
 internal import Redaction
 package import Values
 
-extension WebhookSender {
+extension RevenueCatSender {
     /// The largest age of a signature that a receiver accepts, in seconds.
     ///
     /// This is the example in RevenueCat's documentation (RevenueCat fact sheet, section 1.2).
