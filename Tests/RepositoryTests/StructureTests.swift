@@ -77,7 +77,7 @@ struct StructureTests {
                 )
             )
             if typeKeywords.contains(keyword) {
-                let fullName = keyword == "extension" || owner == nil ? name : "\(owner!).\(name)"
+                let fullName = keyword == "extension" ? name : owner.map { "\($0).\(name)" } ?? name
                 openTypes.append((indentation, fullName))
             } else if ["func", "init", "subscript", "var"].contains(keyword) {
                 openFunctions.removeAll { $0.indentation >= indentation }

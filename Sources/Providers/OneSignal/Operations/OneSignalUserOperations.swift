@@ -110,7 +110,8 @@ enum OneSignalUserOperations {
         of aliases: [String: String],
         _ app: OneSignalApp?
     ) throws(OneSignalError) -> OneSignalApp.User? {
-        let owners = aliases.compactMap { label, id in
+        // A response must not depend on the order of a dictionary.
+        let owners = aliases.sorted { $0.key < $1.key }.compactMap { label, id in
             app?.user(label, id).map { (label, id, $0) }
         }
         guard Set(owners.map(\.2.id)).count <= 1 else {
