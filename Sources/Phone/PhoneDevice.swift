@@ -1,4 +1,5 @@
 package import Contracts
+internal import Grammar
 package import Providers
 package import Values
 

@@ -1,3 +1,6 @@
+internal import Contracts
+internal import Values
+
 /// The execution of the scripted app's flows: one action after the other, until every flow waits or
 /// ends.
 extension ScriptedApp {

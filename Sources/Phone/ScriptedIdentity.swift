@@ -1,3 +1,5 @@
+internal import Values
+
 /// The scripted app's changes of the user ID: login, logout and restore (C-26 to C-32).
 extension ScriptedApp {
     mutating func login(_ flow: inout ScriptedFlow, after wait: ScriptedFlow.Wait?, at now: Int64)

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Judging
+internal import Providers
 internal import Values
 
 extension ScriptedApp {

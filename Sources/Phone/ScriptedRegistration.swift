@@ -1,3 +1,5 @@
+internal import Values
+
 /// The scripted app's registrations at its backend.
 ///
 /// They are complete, and failed registrations are recognized and retried (C-12 to C-14).

@@ -1,3 +1,5 @@
+internal import Values
+
 /// The scripted app's paywalls and purchases (C-16 to C-25).
 extension ScriptedApp {
     /// Waits until a paywall may open, because no change of the user ID is in progress.

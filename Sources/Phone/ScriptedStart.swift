@@ -1,4 +1,6 @@
+internal import Contracts
 internal import Judging
+internal import Providers
 internal import Values
 
 /// The start of the scripted app, which determines the user of the phone and registers the user at

@@ -1,9 +1,10 @@
 import ContractFiles
+import Contracts
 import Foundation
 import Phone
 import ReferenceBackend
-import TestSupport
 import Testing
+import TestSupport
 
 /// The layout rules of the design, as tests; each failure says what to do.
 @Suite("Repository")

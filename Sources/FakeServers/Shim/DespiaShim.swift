@@ -1,3 +1,4 @@
+internal import Providers
 package import Values
 
 /// The script that simulates the Despia runtime for a web page in a browser (Despia fact sheet,

@@ -1,3 +1,5 @@
+internal import Contracts
+
 extension AccountApp {
     /// A built-in defect of the scripted app with accounts.
     ///

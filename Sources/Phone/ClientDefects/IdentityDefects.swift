@@ -1,3 +1,5 @@
+internal import Providers
+
 /// Defects of the scripted app in changes of the user ID: login, logout and restore.
 extension ClientDefect {
     static let identity: [ClientDefect] = [

@@ -1,3 +1,5 @@
+internal import Values
+
 /// Defects of the scripted app in paywalls and access to paid content.
 extension ClientDefect {
     static let selling: [ClientDefect] = [

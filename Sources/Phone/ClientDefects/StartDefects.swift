@@ -1,3 +1,7 @@
+internal import Contracts
+internal import Providers
+internal import Values
+
 /// Defects of the scripted app in its start, which determines the user of the phone.
 extension ClientDefect {
     static let start: [ClientDefect] = [

@@ -1,4 +1,4 @@
-package import Contracts
+internal import Contracts
 package import Values
 
 /// A provider that sends events to a webhook of the backend.
