@@ -58,8 +58,18 @@ package struct PurchaselyTable: Hashable, Sendable {
 ///
 /// The indexes are rebuilt when a saved table is loaded.
 extension PurchaselyTable: Codable {
+    /// - Throws: A decoding error for a subscription that is not stored under its own ID. An
+    ///   automatic change would not find such a subscription, and would stay due forever.
     package init(from decoder: any Decoder) throws {
         subscriptions = try SharedTable(from: decoder)
+        for id in subscriptions.keys where subscriptions[id]?.id != id {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "a subscription is not stored under its own ID"
+                )
+            )
+        }
         for subscription in subscriptions.values { updateIndexes(subscription, isIndexed: true) }
     }
 

@@ -135,8 +135,21 @@ struct CustomerTable: Hashable, Sendable {
 ///
 /// The indexes are rebuilt when a saved table is loaded.
 extension CustomerTable: Codable {
+    /// - Throws: A decoding error for a subscription that is not stored under its own product. An
+    ///   automatic change would not find such a subscription, and would stay due forever.
     init(from decoder: any Decoder) throws {
         customers = try SharedTable(from: decoder)
+        for customer in customers.values {
+            for (productID, subscription) in customer.subscriptions
+            where subscription.productID != productID {
+                throw DecodingError.dataCorrupted(
+                    .init(
+                        codingPath: decoder.codingPath,
+                        debugDescription: "a subscription is not stored under its own product"
+                    )
+                )
+            }
+        }
         for customerNumber in customers.keys {
             update(from: nil, to: customers[customerNumber], customerNumber)
         }
