@@ -18,9 +18,6 @@ struct StructureTests {
         let owner: String?
     }
 
-    private static let declaration =
-        /^(?:@\w+(?:\([^)]*\))? )*(?:(?:package|public|private|fileprivate|internal|final|indirect|static|mutating|nonisolated|lazy|weak|override|convenience|required|consuming|borrowing|(?:private|package|fileprivate|internal)\(set\)) )*(struct|class|enum|actor|protocol|extension|func|var|let|init|subscript|case|typealias)\b ?([A-Za-z_`][\w.`]*)?/
-
     private static let typeKeywords: Set = [
         "struct", "class", "enum", "actor", "protocol", "extension",
     ]
@@ -30,6 +27,8 @@ struct StructureTests {
     }
 
     private static func declarations(in text: String, _ path: String) -> [Declaration] {
+        let pattern =
+            /^(?:@\w+(?:\([^)]*\))? )*(?:(?:package|public|private|fileprivate|internal|final|indirect|static|mutating|nonisolated|lazy|weak|override|convenience|required|consuming|borrowing|(?:private|package|fileprivate|internal)\(set\)) )*(struct|class|enum|actor|protocol|extension|func|var|let|init|subscript|case|typealias)\b ?([A-Za-z_`][\w.`]*)?/
         var declarations: [Declaration] = []
         var openTypes: [(indentation: Int, name: String)] = []
         var openFunctions: [(indentation: Int, index: Int)] = []
@@ -58,7 +57,7 @@ struct StructureTests {
             {
                 openTypes.removeLast()
             }
-            guard let match = content.prefixMatch(of: declaration)?.output else { continue }
+            guard let match = content.prefixMatch(of: pattern)?.output else { continue }
             let owner = openTypes.last.flatMap {
                 indentation == $0.indentation + 4 ? $0.name : nil
             }

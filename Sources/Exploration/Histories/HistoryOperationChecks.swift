@@ -1,4 +1,5 @@
 internal import Providers
+internal import Values
 
 /// Rules of real stores that the simulated stores do not enforce.
 ///

@@ -1,4 +1,6 @@
 internal import Contracts
+internal import Providers
+internal import Values
 
 /// The random choice of the next operation of a generated history: its user, kind, time and details,
 /// with the stores and products to choose from.

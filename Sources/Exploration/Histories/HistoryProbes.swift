@@ -1,5 +1,6 @@
 internal import Contracts
 package import Judging
+internal import Values
 
 extension HistoryScript {
     /// Returns the shortest beginning of the history at whose end the backend already returned a

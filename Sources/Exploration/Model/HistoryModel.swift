@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// A model of the stores, RevenueCat and the users in a generated customer history.

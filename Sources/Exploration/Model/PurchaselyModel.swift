@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 /// A model of the Purchasely subscriptions in a generated customer history.
 ///

@@ -1,4 +1,5 @@
 internal import Providers
+internal import Values
 
 /// The RevenueCat purchases of one user at the end of a history, and the access that they give.
 struct UserPurchases {

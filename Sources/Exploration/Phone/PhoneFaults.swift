@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 /// The faults of the bridge and of the backend in the history of a phone, and their consequences.
 struct PhoneFaults: Sendable {

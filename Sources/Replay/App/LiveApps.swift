@@ -1,4 +1,5 @@
 internal import Contracts
+internal import FakeServers
 internal import Phone
 internal import Providers
 internal import Values

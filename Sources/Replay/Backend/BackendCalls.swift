@@ -1,3 +1,5 @@
+internal import Contracts
+internal import FakeServers
 internal import Values
 
 /// Selects the backend's calls to one provider during one run.

@@ -1,6 +1,8 @@
 internal import Contracts
+internal import FakeServers
 internal import Grammar
 internal import Providers
+internal import Values
 
 /// Sets the backend's clock with the command or request under 'clock' in the profile.
 ///

@@ -1,3 +1,5 @@
+internal import Contracts
+internal import FakeServers
 internal import Judging
 internal import Values
 

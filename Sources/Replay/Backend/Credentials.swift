@@ -1,5 +1,7 @@
 internal import Contracts
+internal import FakeServers
 internal import Grammar
+internal import Providers
 internal import Redaction
 internal import Values
 

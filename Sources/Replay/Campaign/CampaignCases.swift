@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Exploration
 package import Judging
 internal import Values
 

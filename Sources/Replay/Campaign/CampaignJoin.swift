@@ -1,3 +1,4 @@
+internal import Contracts
 package import Judging
 
 /// Joins the parts of one campaign (`assay explore`) that ran on several machines.

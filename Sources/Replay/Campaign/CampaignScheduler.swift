@@ -1,4 +1,7 @@
+internal import Contracts
 internal import Exploration
+internal import Judging
+internal import Values
 
 /// The scheduler of a campaign against a backend.
 ///

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import FakeServers
+internal import Grammar
 internal import Values
 
 /// The state of one run of a case while its steps are executed.

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Judging
+internal import Values
 
 /// The record of a passed case, kept for the final recheck of late effects.
 struct PassedCase: Sendable {

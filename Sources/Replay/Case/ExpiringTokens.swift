@@ -1,4 +1,6 @@
 internal import Contracts
+internal import FakeServers
+internal import Providers
 internal import Values
 
 /// ID tokens that expire while a case runs, for any clock skew that the backend tolerates (clause

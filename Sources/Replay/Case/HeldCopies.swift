@@ -1,4 +1,6 @@
 internal import Contracts
+internal import FakeServers
+internal import Providers
 internal import Values
 
 /// Holds back the last byte of several requests, so that they arrive at the same time or stay

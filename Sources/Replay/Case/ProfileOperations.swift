@@ -1,5 +1,7 @@
 internal import Contracts
+internal import FakeServers
 internal import Grammar
+internal import Values
 
 /// Carries out operations on the backend that the profile defines, each with a request or a
 /// command.

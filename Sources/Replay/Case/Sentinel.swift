@@ -1,6 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
+internal import Providers
 internal import Values
 
 /// Sends a purchase for a user in a separate namespace, which no case uses, and measures its

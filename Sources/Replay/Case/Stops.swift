@@ -1,4 +1,5 @@
 internal import Contracts
+internal import FakeServers
 internal import Values
 
 /// Stops and restarts the backend: between steps, during a delivery, or at one of its calls.

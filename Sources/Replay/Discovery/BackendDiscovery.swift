@@ -1,6 +1,8 @@
 package import Contracts
+internal import FakeServers
 internal import Providers
 internal import Redaction
+internal import Values
 
 /// Discovers how to test an unknown backend, for `assay init`.
 ///

@@ -1,4 +1,5 @@
 package import Contracts
+internal import FakeServers
 internal import Judging
 internal import Providers
 internal import Values

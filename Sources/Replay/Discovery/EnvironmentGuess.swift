@@ -1,4 +1,6 @@
+internal import Contracts
 internal import Providers
+internal import Values
 
 /// Guesses values for the environment variables that a backend reads.
 ///

@@ -1,5 +1,7 @@
 internal import Contracts
+internal import FakeServers
 internal import Judging
+internal import Providers
 internal import Values
 
 /// Searches for routes that show the state of a user, which become the probes of the profile.

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Judging
 internal import Values
 
 /// Finds the fields of a probe's response that show the subscription of a user.

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Grammar
+internal import Judging
 internal import Values
 
 /// Searches for a route of the backend that requires an ID token.

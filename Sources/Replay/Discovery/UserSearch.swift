@@ -1,4 +1,6 @@
 internal import Contracts
+internal import FakeServers
+internal import Judging
 internal import Values
 
 /// Searches for a request that creates a user in the backend.

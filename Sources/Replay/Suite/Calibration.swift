@@ -1,4 +1,5 @@
 internal import Contracts
+internal import FakeServers
 internal import Values
 
 /// Measures, before the first case, which reactions of the backend can be observed and how fast

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Judging
+internal import Values
 
 /// Runs a case that represents many runs, such as all orders of its deliveries, until one of them
 /// fails.

@@ -1,3 +1,5 @@
+internal import FakeServers
+internal import Providers
 internal import Values
 
 /// Finds reasons why no case could judge the backend, before the first case runs.

@@ -1,4 +1,5 @@
 package import Contracts
+internal import Judging
 
 /// A preview of a run: the cases that would run and those that could not, before anything is
 /// started.

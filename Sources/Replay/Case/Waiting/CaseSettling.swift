@@ -1,4 +1,7 @@
 internal import Contracts
+internal import FakeServers
+internal import Judging
+internal import Values
 
 /// The waits until a case has settled, which means that the backend has finished its work.
 ///

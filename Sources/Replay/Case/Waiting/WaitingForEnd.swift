@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 extension CaseRequests {
     /// The time added to each wait for the end of a purchase, because some backends count in whole
