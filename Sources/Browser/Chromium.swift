@@ -114,6 +114,7 @@ package final class Chromium: Sendable {
         close(input.readEnd)
         close(output.writeEnd)
         devTools = DevTools(writeEnd: input.writeEnd, readEnd: output.readEnd)
+        // Every failed call has the same meaning, which the error below states.
         guard (try? await devTools.send("Browser.getVersion", within: startTimeout)) != nil else {
             devTools.end()
             program.finish()

@@ -47,6 +47,7 @@ package struct ContractLibrary: Sendable {
 
         fileprivate var headings: [ContractHeading] {
             switch content {
+            // The property `errors` has the errors of a file without contracts.
             case .parsed(let result): ((try? result.get()) ?? []).map(\.heading)
             case .indexed(let headings): headings
             }
@@ -209,6 +210,8 @@ package struct ContractLibrary: Sendable {
     ///
     /// Files of which only the headings are known are parsed for this.
     package var contracts: [Contract] {
+        // The property `errors` has the errors of a file without contracts. An indexed file has
+        // passed all checks.
         files.flatMap { (try? $0.result.get()) ?? [] }
     }
 

@@ -434,6 +434,7 @@ package final class FakeRegistry: Sendable {
         var found = request.pathSegments ?? []
         found += request.query.map(\.value)
         if let credential = request.authorization?.credential { found.append(credential) }
+        // A body that is not JSON contains no IDs.
         if let body = try? request.json() { found += body.strings }
         return found
     }

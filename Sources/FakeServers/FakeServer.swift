@@ -105,6 +105,7 @@ package final class FakeServer: Sendable {
                     throw error
                 }
             }
+            // Cancellation ends the wait early. The next failed attempt then throws its error.
             try? await clock.sleep(for: reopenPause)
             reopenPause = min(reopenPause * 2, .milliseconds(100))
         }

@@ -167,6 +167,7 @@ final class HTTPConnection: ChannelInboundHandler {
         case .deferred(let body):
             let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
             Task {
+                // The only error is a cancellation. The connection is then reset.
                 let responseToSend = (try? await body()) ?? .reset
                 loopBound.eventLoop.execute { loopBound.value.sendResponse(responseToSend) }
             }
@@ -281,6 +282,7 @@ final class HTTPConnection: ChannelInboundHandler {
         guard let context else { return }
         // The connection is closed below all other handlers. TLS would otherwise send a close
         // alert, which a client takes for a regular end.
+        // That handler is missing only in a connection that is closing already.
         let outermostContext = try? context.pipeline.syncOperations.context(
             handlerType: IdleStateHandler.self
         )

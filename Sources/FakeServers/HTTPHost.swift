@@ -149,6 +149,7 @@ final class HTTPHost: Sendable {
     /// Calls in progress still get their responses.
     func stop() async {
         // Waits for the close, so that the port can be opened again at once even on a busy machine.
+        // An error means that the port is closed already.
         try? await listener.close().get()
         connections.finish()
     }
@@ -159,6 +160,7 @@ final class HTTPHost: Sendable {
         let connections = connections
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await connections.wait() }
+            // Cancellation ends the wait early.
             group.addTask { try? await Task.sleep(for: .seconds(2)) }
             await group.next()
             group.cancelAll()

@@ -114,8 +114,8 @@ package enum JournalLine {
     /// base64.
     private static func body(_ bytes: [UInt8]) -> JSONValue {
         guard !bytes.isEmpty else { return .null }
-        if let value = try? JSONValue(
-            parsing: bytes,
+        if let value = JSONValue(
+            ifValid: bytes,
             options: .init(depthMax: 128, duplicateKeys: .keep)
         ) {
             return value

@@ -77,6 +77,7 @@ package final class WebhookDispatcher: Sendable {
                 }
                 if let wait = timeUntilNextDelivery() {
                     wakeupTask = Task { [wakeupContinuation] in
+                        // The check below handles a cancellation.
                         try? await Task.sleep(for: wait)
                         if !Task.isCancelled { wakeupContinuation.yield() }
                     }

@@ -19,8 +19,8 @@ extension RunRecord {
     /// contains no event.
     package func event(of delivery: String) -> JSONValue? {
         guard let attempt = attempts(of: delivery).first,
-            let body = try? JSONValue(
-                parsing: attempt.request.body,
+            let body = JSONValue(
+                ifValid: attempt.request.body,
                 options: .init(depthMax: 100_000, duplicateKeys: .keep)
             )
         else { return nil }

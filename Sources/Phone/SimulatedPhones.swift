@@ -140,7 +140,7 @@ package struct SimulatedPhones: Sendable, PhoneEnvironment {
             at: instant(time)
         )
         let sequence = beginExchange(exchange, at: time)
-        let body = (try? exchange.request.json())?.object ?? JSONObject()
+        let body = exchange.request.bodyJSON?.object ?? JSONObject()
         let reply = despia.take(body, at: instant(time))
         // Discards the pending store actions. These are calls of the RevenueCat SDK other than
         // purchases, and not calls of the app.

@@ -195,6 +195,7 @@ package struct OutputFile: Hashable, Sendable {
     ///
     /// Devices, FIFOs and descriptors stay unchanged.
     package func removeExisting() {
+        // A path that cannot be examined has no file to remove. The later write reports the error.
         guard case .regularFile(let path, let fileStatus)? = try? target() else { return }
         if Self.isWrittenInPlace(fileStatus) || unlink(path) != 0 { _ = truncate(path, 0) }
     }

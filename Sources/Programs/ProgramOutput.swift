@@ -32,6 +32,7 @@ package struct ProgramOutput: Sendable {
         var command = command
         command.output = .descriptor(pipe.writeEnd)
         let program = try StartedProgram(command)
+        // No data was written to this end, so closing it cannot lose any.
         try? writeEnd.close()
         let timeoutTask = Task {
             try await ContinuousClock().sleep(for: within)
@@ -44,6 +45,7 @@ package struct ProgramOutput: Sendable {
         program.finish()
         let bytes = await outputBytes
         timeoutTask.cancel()
+        // The task throws when it is canceled before the timeout.
         let hasTimedOut = (try? await timeoutTask.value) ?? false
         return ProgramOutput(bytes: bytes, end: end, hasTimedOut: hasTimedOut)
     }
@@ -51,6 +53,8 @@ package struct ProgramOutput: Sendable {
     private static func readAll(of file: FileHandle) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
+                // A pipe that cannot be read counts as no output. The exit status decides about
+                // success.
                 let data = (try? file.readToEnd()) ?? nil
                 continuation.resume(returning: Array(data ?? Data()))
             }

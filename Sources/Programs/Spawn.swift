@@ -167,6 +167,7 @@ private struct FileActions {
         if let closeFrom = Self.closeFrom {
             _ = closeFrom(&actions, lastKeptDescriptor + 1)
         } else {
+            // Without a list of open descriptors, only those with the flag are closed.
             let openDescriptorNames =
                 (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
             for number in openDescriptorNames.compactMap(Int32.init)

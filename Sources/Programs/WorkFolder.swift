@@ -51,6 +51,7 @@ package final class WorkFolder: Sendable {
         else {
             let reason = String(cString: strerror(errno))
             if lockDescriptor >= 0 { close(lockDescriptor) }
+            // The error thrown below names the folder. A later process removes a folder that stays.
             try? FileManager.default.removeItem(atPath: path)
             throw CreationError(description: "cannot write into the folder '\(path)': \(reason)")
         }
@@ -65,6 +66,7 @@ package final class WorkFolder: Sendable {
     package func remove() {
         guard !isRemoved.exchange(true, ordering: .relaxed) else { return }
         _ = Self.open.withLock { $0.removeValue(forKey: path) }
+        // A later process removes a folder that stays.
         try? FileManager.default.removeItem(atPath: path)
         close(lockDescriptor)
     }
@@ -72,6 +74,7 @@ package final class WorkFolder: Sendable {
     /// Removes all work folders of this process, before it exits without cleanup.
     package static func removeAll() {
         for path in open.withLock({ Array($0.keys) }) {
+            // A later process removes a folder that stays.
             try? FileManager.default.removeItem(atPath: path)
         }
     }
@@ -101,6 +104,7 @@ package final class WorkFolder: Sendable {
 
     /// Removes the work folders inside a folder, if the processes that own them have ended.
     package static func sweepAbandonedFolders(_ folder: String) {
+        // The cleanup is optional: a folder that cannot be read is skipped.
         let folderEntries = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in folderEntries where isAssayFolderName(name) {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
@@ -112,6 +116,7 @@ package final class WorkFolder: Sendable {
             let ownerDescriptor = openFile(path + ownerFileName, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             guard ownerDescriptor >= 0 else { continue }
             if flock(ownerDescriptor, LOCK_EX | LOCK_NB) == 0, hasOwnerSignature(ownerDescriptor) {
+                // A later process tries again to remove a folder that stays.
                 try? FileManager.default.removeItem(atPath: path)
             }
             close(ownerDescriptor)

@@ -13,11 +13,16 @@ enum JSON {
     /// Decodes the JSON body of a request; nil when the body is not JSON of the given type.
     static func decode<Body: Decodable>(_ request: Request) async throws -> Body? {
         let buffer = try await request.body.collect(upTo: bodyBytesMax)
+        // A body that is not JSON of this type is an ordinary case, which the route refuses.
         return try? JSONDecoder().decode(Body.self, from: Data(buffer.readableBytesView))
     }
 
     static func response(_ status: HTTPResponse.Status, _ value: [String: Any]) -> Response {
-        let data = (try? JSONSerialization.data(withJSONObject: value)) ?? Data()
+        // The values are strings, numbers and Booleans, so they always encode. Status
+        // 500 would show a bug.
+        guard let data = try? JSONSerialization.data(withJSONObject: value) else {
+            return Response(status: .internalServerError)
+        }
         return Response(
             status: status,
             headers: [.contentType: "application/json"],

@@ -174,6 +174,7 @@ final class Outbox: Sendable {
         var message = message
         var waitInMilliseconds = dueAt - WallClock.now()
         while !Task.isCancelled {
+            // Cancellation ends the wait early. It also ends the loop, after one last attempt.
             if waitInMilliseconds > 0 {
                 try? await Task.sleep(for: .milliseconds(waitInMilliseconds))
             }
@@ -221,6 +222,8 @@ final class Outbox: Sendable {
     }
 
     func finish(_ message: Message, _ state: String) async {
+        // If the write fails, the message stays in the queue. The next read sends it again, with
+        // the same idempotency key.
         try? await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE outbox SET state = ?, attemptCount = ? WHERE id = ?",
@@ -230,6 +233,8 @@ final class Outbox: Sendable {
     }
 
     private func postponeRetry(_ message: Message, by waitInMilliseconds: Int64) async {
+        // The running task keeps the delay itself. If the write fails, a restarted backend only
+        // sends the message earlier.
         try? await store.pool.write { db in
             try db.execute(
                 sql: "UPDATE outbox SET attemptCount = ?, dueAt = ? WHERE id = ?",
@@ -260,8 +265,10 @@ final class Outbox: Sendable {
         request.headers.add(name: "content-type", value: "application/json")
         request.headers.add(name: "authorization", value: policy.authorization(outbox.pushService))
         let body = policy.body(message, outbox.pushService)
+        // A body that cannot be encoded would fail in each further attempt.
         guard let data = try? JSONSerialization.data(withJSONObject: body) else { return .refused }
         request.body = .bytes(ByteBuffer(bytes: data))
+        // A call that fails is retried.
         guard let response = try? await outbox.client.execute(request, timeout: timeout),
             let reply = try? await response.body.collect(upTo: 1 << 20)
         else { return .failed(retryAfter: nil) }
@@ -308,6 +315,7 @@ final class Outbox: Sendable {
         let body: Data
 
         var json: [String: Any] {
+            // A body that is not a JSON object has no ID and no errors; the status decides.
             (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
         }
     }

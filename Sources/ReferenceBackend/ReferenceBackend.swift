@@ -106,6 +106,7 @@ package struct ReferenceBackend: Sendable {
         do {
             try await application.runService()
         } catch {
+            // The backend ends here, so an error of closing the client changes nothing.
             try? await client.shutdown()
             throw error
         }

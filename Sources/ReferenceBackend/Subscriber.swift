@@ -30,6 +30,7 @@ struct Subscriber: Sendable {
 
     /// Parses the body of a response; nil for a body that is not a valid response.
     init?(_ body: Data) {
+        // A body that is not JSON is not a valid response.
         guard let rootObject = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let subscriber = rootObject["subscriber"] as? [String: Any],
             let subscriptions = subscriber["subscriptions"] as? [String: [String: Any]]
@@ -77,6 +78,7 @@ struct Subscriber: Sendable {
             Date.ISO8601FormatStyle(includingFractionalSeconds: true),
             Date.ISO8601FormatStyle(),
         ] {
+            // Text in another format is tried with the next option.
             if let date = try? options.parse(text) {
                 return Int64((date.timeIntervalSince1970 * 1000).rounded())
             }
@@ -106,6 +108,7 @@ struct SubscriberReader: Sendable {
         }
         var request = HTTPClientRequest(url: baseURL + "/v1/subscribers/" + path)
         request.headers.add(name: "authorization", value: "Bearer " + apiKey)
+        // Every failed read has the same meaning, which the error below states.
         guard let response = try? await client.execute(request, timeout: .seconds(5)),
             (200..<300).contains(Int(response.status.code)),
             let body = try? await response.body.collect(upTo: 4 << 20),

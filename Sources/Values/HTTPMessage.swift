@@ -109,6 +109,7 @@ private struct BodyText: Codable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
+        // A value that is not a string is an array of bytes.
         if let text = try? container.decode(String.self) {
             bytes = Array(text.utf8)
         } else {

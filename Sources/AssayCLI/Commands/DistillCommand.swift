@@ -302,7 +302,9 @@ enum RecordingFile {
         guard let handle = FileHandle(forReadingAtPath: file) else {
             throw CommandFailure(.usage, "the recording '\(file)' does not exist")
         }
+        // Closing a file that was only read cannot lose data.
         defer { try? handle.close() }
+        // A pipe has no size, so the limit does not apply to it.
         let size = (try? handle.seekToEnd()) ?? 0
         guard size <= UInt64(Recording.fileBytesMax) else {
             throw CommandFailure(
@@ -310,17 +312,34 @@ enum RecordingFile {
                 "\(file): larger than \(Recording.fileBytesMax >> 30) GiB"
             )
         }
+        // The seek fails only for a pipe, which is read from its current position.
         try? handle.seek(toOffset: 0)
-        do throws(RecordingError) {
-            var reader = RecordingReader()
-            while let data = try? handle.read(upToCount: readChunkSize), !data.isEmpty {
-                try reader.read(Array(data))
-            }
+        var reader = RecordingReader()
+        do {
+            while let bytes = try nextBytes(of: handle, file) { try reader.read(bytes) }
             let (recording, notes) = try reader.finish()
             for note in notes { Terminal.error("\(file): \(note)\n") }
             return recording
-        } catch {
+        } catch let error as RecordingError {
             throw CommandFailure(.unparsable, "\(file): \(error)")
+        }
+    }
+
+    /// Returns the next bytes of a file; nil at its end.
+    ///
+    /// - Throws: A failure when the file cannot be read.
+    private static func nextBytes(
+        of handle: FileHandle,
+        _ file: String
+    ) throws(CommandFailure) -> [UInt8]? {
+        do {
+            let data = try handle.read(upToCount: readChunkSize) ?? Data()
+            return data.isEmpty ? nil : Array(data)
+        } catch {
+            throw CommandFailure(
+                .unparsable,
+                "cannot read the recording '\(file)': \(error.plainReason)"
+            )
         }
     }
 }
@@ -364,7 +383,7 @@ enum PendingContract {
             let age = contract.provenance?.ageMax ?? acceptedContract.provenance?.ageMax
             contract.provenance?.ageMax = age
             if ContractChange.changes(from: acceptedContract, to: contract).isEmpty {
-                try? FileManager.default.removeItem(atPath: pendingPath)
+                try FileManager.default.removeIfPresent(pendingPath)
                 return .unchangedPath(path)
             }
         }

@@ -73,8 +73,10 @@ struct ImportCommand: AsyncParsableCommand {
         let profile = try readProfile()
         var webhooks: [Exchange.Party: String] = [:]
         for provider in Services.providers {
-            webhooks[provider.party] = provider.sender.flatMap { profile.endpoints[$0.webhookEndpoint] }
-                .map { "\($0.method) \($0.path)" }
+            webhooks[provider.party] = provider.sender.flatMap {
+                profile.endpoints[$0.webhookEndpoint]
+            }
+            .map { "\($0.method) \($0.path)" }
         }
         let now = SuiteRun.now()
         let result: (exchanges: [Exchange], notes: [String])
@@ -124,7 +126,7 @@ struct ImportCommand: AsyncParsableCommand {
     ) throws {
         let fileManager = FileManager.default
         let (path, backupPath) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
-        try? fileManager.removeItem(atPath: backupPath)
+        try fileManager.removeIfPresent(backupPath)
         do {
             try fileManager.moveItem(atPath: path, toPath: backupPath)
         } catch {
@@ -133,18 +135,21 @@ struct ImportCommand: AsyncParsableCommand {
         do {
             try write(exchangesWithResponses, profile, now)
         } catch {
+            // If the new file stays, the move below fails and reports it.
             try? fileManager.removeItem(atPath: path)
-            try? fileManager.moveItem(atPath: backupPath, toPath: path)
+            do {
+                try fileManager.moveItem(atPath: backupPath, toPath: path)
+            } catch let restoreError {
+                throw CommandFailure(
+                    .outputFailed,
+                    "\(error)\nThe earlier import could not be restored: "
+                        + "\(restoreError.plainReason). To restore it, rename '\(backupPath)' to "
+                        + "'\(path)'."
+                )
+            }
             throw error
         }
-        do {
-            try fileManager.removeItem(atPath: backupPath)
-        } catch {
-            throw CommandFailure(
-                .outputFailed,
-                "cannot remove '\(backupPath)': \(error.plainReason)"
-            )
-        }
+        try fileManager.removeIfPresent(backupPath)
         Terminal.error("\(folder): replaced the earlier import, which had no responses\n")
     }
 
@@ -152,6 +157,7 @@ struct ImportCommand: AsyncParsableCommand {
     /// the backend of `--target` can now give.
     private var hasUnansweredRequests: Bool {
         guard target != nil, FileManager.default.fileExists(atPath: folder + "/recording.ndjson"),
+            // If the existing file cannot be read, the write of the new one refuses to replace it.
             let existingRecording = try? RecordingFile.read(folder)
         else { return false }
         return existingRecording.header.target.isEmpty

@@ -112,8 +112,8 @@ struct MergeCommand: ParsableCommand {
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
             isFolder.boolValue
         else { return [path] }
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        let runFiles = names.filter { $0.hasSuffix(".ndjson") }.sorted().map { "\(path)/\($0)" }
+        let names = try FileManager.default.sortedNames(inFolder: path)
+        let runFiles = names.filter { $0.hasSuffix(".ndjson") }.map { "\(path)/\($0)" }
         guard runFiles.isEmpty else { return runFiles }
         throw CommandFailure(.usage, "'\(path)' contains no saved run (*.ndjson)")
     }

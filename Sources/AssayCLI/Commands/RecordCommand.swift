@@ -207,6 +207,8 @@ struct RecordCommand: AsyncParsableCommand {
     /// it.
     private static func discard(_ writer: RecordingWriter, _ made: [String]) {
         writer.close()
+        // The error of the start is reported. If the file stays, the next recording there reports
+        // it.
         try? FileManager.default.removeItem(atPath: writer.path)
         // `rmdir` removes only empty folders, so that files of other programs stay.
         for folder in made { rmdir(folder) }
@@ -368,6 +370,7 @@ struct RecordCommand: AsyncParsableCommand {
         let clock = ContinuousClock()
         var shownProgress = writer.currentProgress
         while !Task.isCancelled {
+            // Cancellation ends the wait early.
             try? await clock.sleep(for: isTerminalInteractive ? .milliseconds(200) : .seconds(10))
             let currentProgress = writer.currentProgress
             if let failure = currentProgress.failure {

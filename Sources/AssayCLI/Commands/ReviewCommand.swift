@@ -51,15 +51,16 @@ struct ReviewCommand: ParsableCommand {
             Terminal.output("no contract is pending in \(folder)\n")
             return
         }
+        let secretNames = Self.secretNames()
         var undecidedCount = 0
         var unreadableCount = 0
         for (index, path) in pendingPaths.enumerated() {
-            let isReadable = show(path, "\(index + 1)/\(pendingPaths.count)")
+            let isReadable = show(path, "\(index + 1)/\(pendingPaths.count)", secretNames)
             if !isReadable { unreadableCount += 1 }
             switch askForDecision(isReadable) {
             case .accept: try accept(path)
             case .reject:
-                try? FileManager.default.removeItem(atPath: path)
+                try FileManager.default.removeIfPresent(path)
                 Terminal.output("  rejected\n")
             case .skip: undecidedCount += 1
             case .quit:
@@ -87,7 +88,7 @@ struct ReviewCommand: ParsableCommand {
     /// Prints the differences between a pending contract and the accepted one.
     ///
     /// - Returns: Whether the pending contract could be read.
-    private func show(_ path: String, _ position: String) -> Bool {
+    private func show(_ path: String, _ position: String, _ secretNames: [String]) -> Bool {
         let style = Terminal.style()
         let acceptedPath = String(path.dropLast(4))
         Terminal.output("\(position)  \(style.bold(acceptedPath))\n")
@@ -99,7 +100,7 @@ struct ReviewCommand: ParsableCommand {
             Terminal.output("\(errors)\n")
             return false
         }
-        printSecrets(path, newContract)
+        printSecrets(path, newContract, secretNames)
         guard FileManager.default.fileExists(atPath: acceptedPath) else {
             Terminal.output("  new contract\n\n")
             let data = FileManager.default.contents(atPath: path) ?? Data()
@@ -119,13 +120,25 @@ struct ReviewCommand: ParsableCommand {
         return true
     }
 
+    /// Returns the names of secrets in the profile; empty, with a note, when the profile cannot be
+    /// read.
+    private static func secretNames() -> [String] {
+        do {
+            return try TargetOptions.profile(nil, Setting.environment).allSecretNames
+        } catch {
+            Terminal.error(
+                "assay: secrets with names from the profile are not found: \(error)\n"
+                    + "Correct the profile, and review the contracts again.\n"
+            )
+            return []
+        }
+    }
+
     /// Prints the numbers of contract lines that look like secrets, and the number of such values
     /// in the contract's recording.
     ///
     /// The values are not printed.
-    private func printSecrets(_ path: String, _ contract: Contract) {
-        let names =
-            (try? TargetOptions.profile(nil, Setting.environment))?.allSecretNames ?? []
+    private func printSecrets(_ path: String, _ contract: Contract, _ names: [String]) {
         let data = FileManager.default.contents(atPath: path) ?? Data()
         let lines = RecordingCheck.lines(of: String(decoding: data, as: UTF8.self), names: names)
         for (number, kind) in lines.prefix(5) {
@@ -133,9 +146,17 @@ struct ReviewCommand: ParsableCommand {
         }
         if lines.count > 5 { Terminal.output("  … and \(lines.count - 5) more lines\n") }
         let source = contract.source
-        guard FileManager.default.fileExists(atPath: source + "/recording.ndjson"),
-            let recording = try? RecordingFile.read(source)
-        else { return }
+        guard FileManager.default.fileExists(atPath: source + "/recording.ndjson") else { return }
+        let recording: Recording
+        do {
+            recording = try RecordingFile.read(source)
+        } catch {
+            let reason = "\(error)".printable
+            Terminal.output(
+                "  the contract's recording cannot be checked for secrets: \(reason)\n"
+            )
+            return
+        }
         let count = RecordingCheck.findings(in: recording, names: names).count
         guard count > 0 else { return }
         let command = Terminal.next(["record", "--check", source])
@@ -186,11 +207,7 @@ struct ReviewCommand: ParsableCommand {
             throw CommandFailure(.usage, "cannot read '\(path)'")
         }
         try OutputFile(acceptedPath).write(Array(data))
-        do {
-            try FileManager.default.removeItem(atPath: path)
-        } catch {
-            throw CommandFailure(.outputFailed, "cannot remove '\(path)': \(error.plainReason)")
-        }
+        try FileManager.default.removeIfPresent(path)
         Terminal.output("  accepted\n")
     }
 }

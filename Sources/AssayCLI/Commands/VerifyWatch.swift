@@ -75,6 +75,7 @@ extension VerifyCommand {
     }
 
     private func fileWatch() -> FileWatch {
+        // The run has reported a profile that cannot be read.
         let profile = try? target.resolvedProfile()
         let path = TargetOptions.path(target.profile)
         let contracts = paths.isEmpty ? selection.contractsFolders : paths

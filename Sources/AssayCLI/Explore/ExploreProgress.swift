@@ -106,6 +106,7 @@ final class ExploreProgress: Sendable {
     ///
     /// Ignores an error, because the write at the end of the campaign reports it.
     private func saveToCorpus(_ coverage: HistoryCoverage) {
+        // The write at the end of the campaign reports the error.
         try? corpus?.write(known.merged(with: coverage))
     }
 

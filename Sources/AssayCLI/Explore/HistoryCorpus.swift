@@ -46,11 +46,11 @@ struct HistoryCorpus: Sendable {
     ///
     /// - Returns: The contents, with histories in the order of their file names; empty when the
     ///   folder does not exist.
-    /// - Throws: A failure when a file that this version of Assay wrote cannot be read.
+    /// - Throws: A failure when a folder or a file of this version of Assay cannot be read.
     func contents() throws -> Contents {
         var contents = Contents()
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: historiesFolder)) ?? []
-        for name in names.sorted() where name.hasSuffix("." + HistoryText.fileExtension) {
+        let names = try FileManager.default.sortedNames(inFolder: historiesFolder)
+        for name in names where name.hasSuffix("." + HistoryText.fileExtension) {
             let path = historiesFolder + "/" + name
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw CommandFailure(.usage, "cannot read '\(path)'")
@@ -78,8 +78,8 @@ struct HistoryCorpus: Sendable {
     }
 
     private func phoneHistories() throws -> [PhoneHistory] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: phonesFolder)) ?? []
-        return try names.sorted().filter { $0.hasSuffix(".yaml") }.flatMap { name in
+        let names = try FileManager.default.sortedNames(inFolder: phonesFolder)
+        return try names.filter { $0.hasSuffix(".yaml") }.flatMap { name in
             let path = phonesFolder + "/" + name
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw CommandFailure(.usage, "cannot read '\(path)'")
@@ -116,6 +116,7 @@ struct HistoryCorpus: Sendable {
     /// The path of the coverage file to write: `coverage.json`, unless another version of Assay
     /// wrote that file.
     private var coverageWritePath: String {
+        // A file that cannot be parsed is not overwritten, like a file of another version.
         guard let data = FileManager.default.contents(atPath: coveragePath),
             (try? coverage(data, coveragePath)) == nil
         else { return coveragePath }
@@ -195,8 +196,8 @@ struct HistoryCorpus: Sendable {
     func copyFailures(from otherCorpora: [HistoryCorpus]) throws -> Int {
         var inputsByName: [String: String] = [:]
         for folder in (otherCorpora + [self]).map({ $0.folder + "/found" }) {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            for name in names.sorted() where name.hasSuffix(".yaml") {
+            let names = try FileManager.default.sortedNames(inFolder: folder)
+            for name in names where name.hasSuffix(".yaml") {
                 let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
                 if let known = inputsByName[name], known.count <= text.count { continue }
                 inputsByName[name] = text

@@ -131,7 +131,17 @@ struct ReportFiles {
             }
             return String(absolutePath.dropFirst(repositoryRootPath.count + 1))
         }
-        let text = profile.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
+        var text = ""
+        if let profile {
+            do {
+                text = try String(contentsOfFile: profile, encoding: .utf8)
+            } catch {
+                Terminal.error(
+                    "assay: cannot read the profile '\(profile)': \(error.plainReason); "
+                        + "the GitHub annotations do not name its lines\n"
+                )
+            }
+        }
         return GitHubReport.RepositoryFiles(
             profile: profile.flatMap(repositoryPath),
             keys: GitHubReport.RepositoryFiles.keys(in: text),

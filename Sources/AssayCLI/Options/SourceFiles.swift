@@ -19,7 +19,7 @@ enum SourceFiles {
     ///
     /// - Parameter folder: The folder of the repository.
     /// - Returns: The code, the manifests and `.env.example`, with paths relative to the folder;
-    ///   empty when the folder cannot be read.
+    ///   without the folders that cannot be read, for which it prints a note.
     static func read(_ folder: String) -> [SourceSurvey.File] {
         let fileManager = FileManager.default
         var foundFiles: [SourceSurvey.File] = []
@@ -28,11 +28,21 @@ enum SourceFiles {
         while let relativeFolder = folders.popLast(), foundFiles.count < fileCountMax,
             byteCount < totalBytesMax
         {
-            let names =
-                (try? fileManager.contentsOfDirectory(atPath: folder + "/" + relativeFolder)) ?? []
+            let folderPath = relativeFolder.isEmpty ? folder : folder + "/" + relativeFolder
+            let names: [String]
+            do {
+                names = try fileManager.contentsOfDirectory(atPath: folderPath)
+            } catch {
+                Terminal.error(
+                    "assay: skipped the folder '\(folderPath)', which cannot be read: "
+                        + "\(error.plainReason)\n"
+                )
+                continue
+            }
             for name in names.sorted() {
                 let path = relativeFolder.isEmpty ? name : "\(relativeFolder)/\(name)"
                 let absolutePath = folder + "/" + path
+                // A file that was removed after the listing is skipped.
                 guard let attributes = try? fileManager.attributesOfItem(atPath: absolutePath)
                 else {
                     continue

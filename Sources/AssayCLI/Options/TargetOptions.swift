@@ -355,6 +355,7 @@ struct TargetOptions: ParsableArguments {
             ("--advertise", Setting.advertise.text(advertise, environment)),
         ]
         for (flag, value) in given { arguments += value.map { [flag, $0] } ?? [] }
+        // `resolvedProfile` has reported an invalid value before.
         if (try? Setting.intercept.isEnabled(intercept, environment)) == true {
             arguments.append("--intercept")
         }

@@ -59,6 +59,7 @@ struct FileWatch {
         for root in editedPaths + (backend.map { [$0] } ?? []) {
             // A symbolic link that is given as a watched path is followed; links inside a watched
             // folder are not.
+            // The path is not a link when its target cannot be read.
             let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: root)) != nil
             let resolvedPath = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
             addFiles(at: isLink ? resolvedPath : root, excludedInodes, &found)
@@ -84,6 +85,7 @@ struct FileWatch {
             }
             return
         }
+        // A folder that cannot be read has no files to watch. The next snapshot tries again.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
         for name in names where !name.hasPrefix(".") && !Self.unwatchedFolderNames.contains(name) {
             guard found.count < Self.fileCountMax else { return }
@@ -95,6 +97,7 @@ struct FileWatch {
     ///
     /// A symbolic link may lead out of the watched folder or form a cycle.
     private static func state(of path: String) -> (isFolder: Bool, inode: UInt64, state: State)? {
+        // A file that was removed after the listing is not in the snapshot.
         guard let found = try? FileManager.default.attributesOfItem(atPath: path),
             let type = found[.type] as? FileAttributeType,
             type == .typeDirectory || type == .typeRegular
@@ -131,6 +134,7 @@ struct FileWatch {
         var previousSnapshot = initialSnapshot
         let clock = ContinuousClock()
         while !Task.isCancelled {
+            // Cancellation ends the wait and the loop.
             try? await clock.sleep(for: Self.filePollInterval)
             let currentSnapshot = snapshot()
             let isUnchanged = currentSnapshot == previousSnapshot

@@ -64,6 +64,7 @@ struct LastRun {
         // `--rerun-failed`, all cases of the old list stay after a run that was cut off. After a
         // complete run, a case of the old list stays if the run selected it but could not run it.
         let isIncomplete = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
+        // A list that is missing or was written by another version is replaced.
         if knownFailedCases == nil, let before = try? read(folder).failed {
             let reportedCaseIDs = Set(report.cases.map(\.contract.caseID))
             knownFailedCases = isIncomplete ? before : before.filter(reportedCaseIDs.contains)

@@ -9,11 +9,12 @@ internal import Values
 /// continue.
 ///
 /// The first line of the file identifies the contract and the backends. A search with another
-/// contract or other backends starts without results. If the file cannot be written, a repeated
-/// search only takes longer.
+/// contract or other backends starts without results. If the file cannot be written, a note is
+/// printed, and a repeated search takes longer.
 final class MinimizeState: Sendable {
     private let file: OutputFile
     private let resultsByDigest: Locked<[String: Bool]>
+    private let hasReportedFailure = Locked(false)
 
     /// Reads the results of an earlier search, if the file has any.
     ///
@@ -40,7 +41,21 @@ final class MinimizeState: Sendable {
         }
         resultsByDigest = Locked(savedResults)
         guard !isSameSearch else { return }
-        try? file.write(header.text + "\n")
+        do throws(OutputFile.WriteError) {
+            try file.write(header.text + "\n")
+        } catch {
+            reportFailure(error)
+        }
+    }
+
+    /// Prints the first error of writing the file.
+    private func reportFailure(_ error: OutputFile.WriteError) {
+        let isFirst = hasReportedFailure.withLock { hasReported in
+            defer { hasReported = true }
+            return !hasReported
+        }
+        guard isFirst else { return }
+        Terminal.error("assay: \(error); if this search is interrupted, the next one starts over\n")
     }
 
     /// The number of smaller contracts whose result is known.
@@ -57,12 +72,19 @@ final class MinimizeState: Sendable {
         let line: JSONValue = ["candidate": .string(digest), "keeps": .bool(keepsVerdicts)]
         resultsByDigest.withLock { resultsByDigest in
             resultsByDigest[digest] = keepsVerdicts
-            try? file.append(line.text + "\n")
+            do throws(OutputFile.WriteError) {
+                try file.append(line.text + "\n")
+            } catch {
+                reportFailure(error)
+            }
         }
     }
 
     /// Removes the file of results at the end of the search.
-    func end() { try? FileManager.default.removeItem(atPath: file.path) }
+    func end() {
+        // The results in a file that stays are still valid, so the file does no harm.
+        try? FileManager.default.removeItem(atPath: file.path)
+    }
 
     private static func digest(of contract: Contract) -> String {
         digest(ContractWriter.text(contract, id: contract.id))

@@ -157,6 +157,7 @@ package struct HistoryGenerator: Sendable {
             for index in shiftedHistory.steps.indices {
                 shiftedHistory.steps[index].operation.time += end - last
             }
+            // If the history is impossible at this time, the next time is tried.
             if let script = try? HistoryScript(shiftedHistory, options.capabilities) {
                 return script
             }
@@ -202,6 +203,7 @@ package struct HistoryGenerator: Sendable {
                 readsStateAfterStep: false
             )
             var after = model
+            // An impossible operation is not a candidate.
             guard let stepEvents = try? after.perform(step),
                 stepEvents.count <= Self.eventsPerOperationMax
             else {

@@ -114,6 +114,7 @@ extension HistoryGenerator {
             readsStateAfterStep: false
         )
         var after = model
+        // For an impossible operation, the caller chooses another one.
         guard let stepEvents = try? after.perform(step),
             stepEvents.count <= Self.eventsPerOperationMax
         else { return nil }

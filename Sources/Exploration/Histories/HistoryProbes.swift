@@ -23,6 +23,7 @@ extension HistoryScript {
         _ evidence: CaseEvidence,
         _ capabilities: Capabilities
     ) -> Bool {
+        // A part of a history that is impossible alone shows nothing.
         guard let script = try? HistoryScript(stateReadPoint.prefix, capabilities, id: contract.id),
             let next = evidence.subject.attempts(of: stateReadPoint.next).first?.sequence
         else { return false }

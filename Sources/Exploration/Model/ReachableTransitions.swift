@@ -44,6 +44,8 @@ package struct ReachableTransitions: Sendable {
                     operation: operation,
                     readsStateAfterStep: false
                 )
+                // The search tries every operation, and skips those that are impossible in this
+                // state.
                 guard let stepEvents = try? model.perform(step) else { continue }
                 for event in stepEvents where event.message.store == store {
                     eventTypesByState[event.before, default: []].insert(event.message.coverageLabel)

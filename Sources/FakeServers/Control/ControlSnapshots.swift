@@ -54,10 +54,11 @@ extension ControlRoute {
             "Returns the state of all namespaces, without keys and secrets.",
             takesNamespace: false,
             handler: .response { (api, _) async throws(ControlRefusal) in
-                guard let savedState = try? api.fakes.save() else {
-                    throw ControlRefusal(500, "the state cannot be exported")
+                do {
+                    return try api.fakes.save()
+                } catch {
+                    throw ControlRefusal(500, "the state cannot be exported: \(error)")
                 }
-                return savedState
             }
         ),
         ControlRoute(

@@ -83,6 +83,7 @@ package final class InterceptingProxy: Sendable {
 
     /// Closes the port of the proxy and every connection.
     package func stop() async {
+        // An error means that the port is closed already.
         try? await listener.close().get()
         for channel in openChannels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
     }

@@ -146,7 +146,7 @@ package struct SavedRunWriter: Sendable {
         guard let evidence = result.evidence else {
             return try text(entryWithoutEvidence(result, redaction()), redaction())
         }
-        let generatedValues = GeneratedValues(evidence)
+        let generatedValues = try GeneratedValues(evidence)
         let namedSecrets = NamedSecretValues()
         let firstRedaction = redaction(isHarmless: generatedValues.contains) {
             namedSecrets.values.insert($0)
@@ -177,6 +177,8 @@ package struct SavedRunWriter: Sendable {
     }
 
     private func hasSameVerdict(_ line: String, _ evidence: CaseEvidence) -> Bool {
+        // A line that cannot be read back counts as a line with another verdict. It is then saved
+        // without its evidence.
         let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
         guard let maskedEvidence = entry?.evidence(maskedProfile) else { return false }
@@ -215,8 +217,8 @@ private struct GeneratedValues {
     /// A longer string is not a name, and is redacted.
     private static let nameLengthMax = 40
 
-    init(_ evidence: CaseEvidence) {
-        let contract = (try? JSONValue(encoding: evidence.plan.contract)) ?? .null
+    init(_ evidence: CaseEvidence) throws {
+        let contract = try JSONValue(encoding: evidence.plan.contract)
         var names = Set(evidence.plan.subject.users)
         Self.collectNames(contract, into: &names)
         for record in [evidence.subject] + evidence.baselines {

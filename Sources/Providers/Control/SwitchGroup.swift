@@ -43,6 +43,7 @@ package enum Switches {
     ///
     /// A setting without a value is included as null, so that users can find its name.
     package static func settingsJSON(_ settings: some Encodable) -> JSONValue {
+        // Settings are plain values, which always encode.
         var object = (try? JSONValue(encoding: settings))?.object ?? JSONObject()
         for name in switchNames(settings) where object[name] == nil { object[name] = .null }
         return .object(object)
@@ -60,6 +61,7 @@ package enum Switches {
             throw ControlRefusal(400, "'\(groupName)' takes an object, not \(value.kind)")
         }
         let switchNames = switchNames(settings)
+        // The refusal below reports settings that cannot be encoded.
         guard var object = (try? JSONValue(encoding: settings))?.object else {
             throw ControlRefusal(500, "the switches of '\(groupName)' cannot be encoded")
         }

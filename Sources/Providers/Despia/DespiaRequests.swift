@@ -29,7 +29,11 @@ enum DespiaRequests {
             let matchingEntries = state.log.entries(afterSequence: afterSequence).prefix(
                 max(1, limit)
             )
-            return ["records": .array(matchingEntries.compactMap { try? JSONValue(encoding: $0) })]
+            do {
+                return ["records": .array(try matchingEntries.map { try JSONValue(encoding: $0) })]
+            } catch {
+                throw DespiaRefusal(500, "the log cannot be encoded: \(error)")
+            }
         case ("PUT", ["device", "history"]):
             guard let historyEntries = body["history"]?.array else {
                 throw DespiaRefusal(400, "'history' must be a list of purchases")

@@ -145,6 +145,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
     ///   - plan: The switches by their names, and the faults by command.
     ///   - keys: The names of the app's vault keys, by role.
     package mutating func apply(_ plan: BridgePlan, keys: [PhoneChange.VaultRole: String]) {
+        // The grammar of contracts accepts only the switches and values of `DespiaSettings`, so the
+        // conversions to JSON and back succeed.
         if let known = try? JSONValue(encoding: settings), var settingsFields = known.object {
             for (name, value) in plan.switches { settingsFields[name] = value }
             if let changedSettings = try? JSONValue.object(settingsFields).decoded(

@@ -57,6 +57,7 @@ extension OneSignalState: Provider {
     package static func call(in exchange: Exchange) -> ProviderCall? {
         let request = exchange.request
         guard request.method != "GET" else { return nil }
+        // A body that is not JSON has no fields. OneSignal refuses such a message.
         let body = (try? request.json())??.object
         let refusal = refusal(exchange.response)
         if request.method == "POST", request.path.hasSuffix("/notifications") {

@@ -54,6 +54,8 @@ extension RevenueCatState {
                 ] {
                     var action = StoreAction(.purchase, user: "ada")
                     (action.product, action.store) = (product, store)
+                    // The catalog has these products, so the store accepts each purchase. If one
+                    // were missing, the comparison of the responses would show it.
                     try? services.revenueCat.carryOut(action, at: now)
                 }
             }

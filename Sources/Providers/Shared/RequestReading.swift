@@ -53,6 +53,7 @@ extension HTTPMessage.Request {
     ///
     /// It is then not parsed later, while a lock is held.
     package mutating func readBody() {
+        // A body that is not JSON stays unparsed. The later call of `json` reports the error.
         if body.first == UInt8(ascii: "{") { parsedBody = try? json() }
     }
 

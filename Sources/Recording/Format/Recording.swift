@@ -66,8 +66,8 @@ package struct Recording: Hashable, Sendable {
     private func body(_ bytes: [UInt8]) -> RecordingLine.Body {
         if bytes.isEmpty { return .none }
         guard
-            let json = try? JSONValue(
-                parsing: bytes,
+            let json = JSONValue(
+                ifValid: bytes,
                 options: .init(depthMax: 128, duplicateKeys: .keep)
             )
         else { return .bytes(bytes) }

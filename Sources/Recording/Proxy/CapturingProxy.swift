@@ -131,6 +131,7 @@ package final class CapturingProxy: Sendable {
 
     /// Closes the port of the proxy and all open connections.
     package func stop() async {
+        // An error means that the port is closed already.
         try? await channel.close().get()
         await connections.close()
     }

@@ -16,6 +16,7 @@ final class OpenConnections: Sendable {
 
     func close() async {
         for channel in channels.withLock({ Array($0.values) }) {
+            // An error means that the connection is closed already.
             try? await channel.close().get()
         }
     }

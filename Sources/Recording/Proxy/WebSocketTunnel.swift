@@ -74,6 +74,7 @@ final class WebSocketMessageParser {
 
     init(bodyMax: Int) { self.bodyMax = bodyMax }
 
+    // The decoder is discarded, so a frame that is incomplete does not matter.
     deinit { _ = try? frameDecoderChannel.finish(acceptAlreadyClosed: true) }
 
     /// Decodes the next bytes, and reports each message that is complete.

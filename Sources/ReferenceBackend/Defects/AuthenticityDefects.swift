@@ -125,6 +125,7 @@ extension Defect {
                 $0.route.unauthorizedResponse, $0.route.read, $0.delivery.performSteps
             )
             $0.route.unauthorizedResponse = { body in
+                // A body that is not an event has no ID to remember.
                 if let event = try? read(body) {
                     seenRequests.withLockedValue { _ = $0.insert(event.id) }
                 }

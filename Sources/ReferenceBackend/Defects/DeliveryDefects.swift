@@ -262,6 +262,7 @@ extension Defect {
                     defer { all = [] }
                     return all
                 }
+                // The defect is that it loses events that the database cannot store.
                 for event in earlierEvents { try? await event.store() }
                 if let outcome = try? await store() { return await successResponse(outcome) }
                 let event = UnstoredEvent { _ = await successResponse(try await store()) }

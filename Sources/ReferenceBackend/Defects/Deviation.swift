@@ -249,6 +249,7 @@ extension Defect {
         // The work runs in a separate task, because the end of the connection cancels the task of
         // the request.
         await Task {
+            // If the write fails, the defect does not show.
             try? await store.pool.write { db in
                 try db.execute(
                     sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, '', ?) "

@@ -9,6 +9,7 @@ extension Outbox {
     /// Sends all waiting push messages and returns after they are sent.
     func sendAll() async {
         let policy = store.policies.outbox
+        // If the queue cannot be read, the messages wait for the next call.
         let messages = try? await store.pool.read { db in try policy.waitingMessages(db) }
         for (message, _) in messages ?? [] {
             if case .accepted = await policy.sendOnce(self, message, .seconds(12)) {
@@ -32,6 +33,7 @@ extension Outbox {
         request.headers.add(name: "content-type", value: "application/json")
         request.headers.add(name: "authorization", value: "Key " + pushService.apiKey)
         let tags: [String: Any] = ["properties": ["tags": ["subscription_status": "active"]]]
+        // The tags are constants that always encode. The outcome of this call is not used.
         let data = (try? JSONSerialization.data(withJSONObject: tags)) ?? Data()
         request.body = .bytes(ByteBuffer(bytes: data))
         _ = try? await client.execute(request, timeout: .seconds(2))

@@ -249,6 +249,7 @@ extension Defect {
             )
             $0.purchasely.isSigned = { signature, body, secret, ageMaxInSeconds in
                 let hasValidSignature = isSigned(signature, body, secret, ageMaxInSeconds)
+                // A body that is not an event has no ID to remember.
                 if !hasValidSignature, let event = try? read(body) {
                     refusedEventIDs.withLockedValue { _ = $0.insert(event.id) }
                 }

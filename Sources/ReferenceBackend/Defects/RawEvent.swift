@@ -8,6 +8,7 @@ struct RawEvent {
     let keys: Set<String>
 
     init(_ body: Data) {
+        // A body that is not JSON has no fields.
         let rootObject = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
         event = rootObject["event"] as? [String: Any] ?? [:]
         keys = Set(event.keys).union(rootObject.keys)

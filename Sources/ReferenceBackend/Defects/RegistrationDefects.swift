@@ -92,6 +92,7 @@ extension Defect {
             breaks: "S-22"
         ) {
             $0.changeRegistrationUpdate { user, registration in
+                // A time in another format counts as missing.
                 let claimed = registration.timestamp.flatMap { try? Date($0, strategy: .iso8601) }
                 user.lastSeenAt =
                     claimed.map { Int64($0.timeIntervalSince1970 * 1000) } ?? WallClock.now()

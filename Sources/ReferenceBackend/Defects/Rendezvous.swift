@@ -19,6 +19,7 @@ actor Rendezvous {
         ticket += 1
         let ownTicket = ticket
         let timeoutTask = Task {
+            // Cancellation ends the wait early; the second request has then arrived.
             try? await Task.sleep(for: Self.settleTimeout)
             timeOut(key, ownTicket)
         }

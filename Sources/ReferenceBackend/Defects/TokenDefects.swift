@@ -187,6 +187,7 @@ extension Defect {
             let correctRule = $0.session.currentUserResponse
             $0.session.currentUserResponse = { routes, authorization in
                 let store = routes.accounts.store
+                // If the user cannot be read, the correct rule decides.
                 if authorization.hasPrefix("Bearer "),
                     case .accepted(let subject, isAnonymous: true) = await routes.verifier.verify(
                         String(authorization.dropFirst(7))

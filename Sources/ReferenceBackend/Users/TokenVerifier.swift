@@ -240,6 +240,7 @@ struct TokenVerifier: Sendable {
 
     private func fetchKeys() async -> PublishedKeys? {
         guard let keysURL,
+            // A fetch that fails is repeated at the next token that needs the keys.
             let response = try? await client.execute(
                 HTTPClientRequest(url: keysURL),
                 timeout: .seconds(3)
@@ -253,6 +254,7 @@ struct TokenVerifier: Sendable {
                 let exponent = entry["e"] as? String, let n = Self.bytes(modulus),
                 let e = Self.bytes(exponent)
             else { continue }
+            // A key that is not an RSA key verifies no token.
             keys.keys[id] = try? _RSA.Signing.PublicKey(n: n, e: e)
         }
         let cacheControl = response.headers.first(name: "cache-control") ?? ""
@@ -283,6 +285,7 @@ struct TokenVerifier: Sendable {
         request.method = .POST
         request.headers.add(name: "authorization", value: "Bearer owner")
         request.headers.add(name: "content-type", value: "application/json")
+        // A string always encodes as JSON. The result is nil when the call fails.
         let data = try? JSONSerialization.data(withJSONObject: ["localId": [subject]])
         request.body = .bytes(ByteBuffer(bytes: data ?? Data()))
         guard let response = try? await verifier.client.execute(request, timeout: .seconds(3)),
@@ -305,6 +308,7 @@ struct TokenVerifier: Sendable {
     }
 
     private static func decodedObject(_ data: Data) -> [String: Any]? {
+        // Nil means that the part is not a JSON object.
         try? JSONSerialization.jsonObject(with: data) as? [String: Any]
     }
 

@@ -25,6 +25,7 @@ struct ReceivedPurchaselyEvent: Sendable {
     struct MalformedEventError: Error {}
 
     init(body: Data) throws(MalformedEventError) {
+        // A body that is not JSON is not an event.
         guard let event = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let id = event["event_id"] as? String, let name = event["event_name"] as? String
         else { throw MalformedEventError() }

@@ -28,6 +28,7 @@ struct WebhookEvent: Codable, Sendable {
     struct MalformedEventError: Error {}
 
     init(body: Data) throws(MalformedEventError) {
+        // A body that is not JSON is not an event.
         guard let rootObject = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let event = rootObject["event"] as? [String: Any],
             let id = event["id"] as? String, !id.isEmpty,

@@ -88,6 +88,8 @@ final class BrowserPage: Sendable {
     /// Returns the value of a JavaScript expression; nil when it throws an error or the page does
     /// not respond.
     func evaluate(_ expression: String, within time: Duration = .seconds(3)) async -> JSONValue? {
+        // The caller handles a page that does not respond in the same way as an error of the
+        // script.
         let result = try? await devTools.send(
             "Runtime.evaluate",
             [
@@ -122,6 +124,7 @@ final class BrowserPage: Sendable {
     func holdRequest(_ requestID: String) { heldRequestIDs.withLock { _ = $0.insert(requestID) } }
 
     func callMethod(_ method: String, _ parameters: JSONObject) async -> JSONValue? {
+        // Nil means that the page has closed or does not respond.
         try? await devTools.send(method, parameters, session: session)
     }
 

@@ -123,6 +123,7 @@ extension BrowserScenario: PhoneExecutor {
 
     package func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
         // The context is created first, because all pages of a phone share one web storage.
+        // If it cannot be created, the opening of the pages below fails and is reported.
         _ = try? await contextID(phone)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<pageCount { group.addTask { await self.openPage(phone, isReload) } }

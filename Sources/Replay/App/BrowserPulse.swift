@@ -40,6 +40,7 @@ package final class BrowserPulse: Sendable {
 
     /// Measures the slowdown at intervals, until the task is canceled.
     package func beat() async {
+        // Without a page for the measurement, the slowdown stays 1.
         let targetResult = try? await devTools.send("Target.createTarget", ["url": "about:blank"])
         guard let id = targetResult?["targetId"]?.string else { return }
         let attachResult = try? await devTools.send(
@@ -56,6 +57,7 @@ package final class BrowserPulse: Sendable {
 
     private func measureSlowdown(_ session: String) async {
         let measurementStart = clock.now
+        // A page that does not respond is a measurement too; see below.
         let response = try? await devTools.send(
             "Runtime.evaluate",
             ["expression": .string(Self.workExpression), "returnByValue": true],

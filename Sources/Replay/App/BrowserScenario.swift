@@ -265,6 +265,7 @@ package final class BrowserScenario: Sendable {
     }
 
     func closeContext(_ contextID: String) async {
+        // A browser that has ended has no contexts left.
         _ = try? await devTools.send(
             "Target.disposeBrowserContext",
             ["browserContextId": .string(contextID)]

@@ -224,7 +224,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
             at: now
         )
         let sequence = fakes.journal.begin(exchange)
-        let body = (try? exchange.request.json())?.object ?? JSONObject()
+        let body = exchange.request.bodyJSON?.object ?? JSONObject()
         let reply = fakes.edit(namespace.name) { services, now in
             services.despia.take(body, at: now)
         }
@@ -367,6 +367,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         action.attributes = ["$onesignalId": .string(subscriptionID)]
         let attributes = action
         fakes.edit(namespace.name) { services, now in
+            // The store model never refuses attributes.
             try? services.revenueCat.carryOut(attributes, at: now)
         }
     }

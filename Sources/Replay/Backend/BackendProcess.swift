@@ -158,6 +158,7 @@ package final class BackendProcess: BackendProgram {
 
     /// The number of bytes that the backend has printed since the beginning of the run.
     package var outputSize: UInt64 {
+        // A file that does not exist has no output.
         let attributes = try? FileManager.default.attributesOfItem(atPath: outputPath)
         return (attributes?[.size] as? NSNumber)?.uint64Value ?? 0
     }
@@ -209,6 +210,7 @@ package final class BackendProcess: BackendProgram {
     /// Returns an empty array when the file cannot be read, because verdicts do not depend on the
     /// output of the backend.
     private static func read(_ handle: FileHandle, at offset: UInt64, _ count: Int) -> [UInt8] {
+        // Verdicts do not depend on the output of the backend.
         guard (try? handle.seek(toOffset: offset)) != nil,
             let data = try? handle.read(upToCount: count)
         else { return [] }
@@ -235,6 +237,7 @@ package final class BackendProcess: BackendProgram {
     ///
     /// Empty on systems without `/proc`.
     private var processIDsWithRunMarker: [pid_t] {
+        // The folder cannot be listed on a system without `/proc`.
         let processFolderNames =
             (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let markerEntry = Data("ASSAY_PROCESS=\(processMarker)".utf8)

@@ -18,8 +18,10 @@ enum ListeningPorts {
         var ownedSocketIDs: Set<String> = []
         for process in processes {
             let folder = "/proc/\(process)/fd"
+            // A process that has ended listens on no port.
             for name in (try? fileManager.contentsOfDirectory(atPath: folder)) ?? [] {
                 // The link of a socket is `socket:[12345]`.
+                // A descriptor may be closed after it was listed.
                 guard
                     let linkTarget = try? fileManager.destinationOfSymbolicLink(
                         atPath: "\(folder)/\(name)"

@@ -86,6 +86,7 @@ struct CampaignScheduler {
         guard let end = campaignState.end else { return }
         let graceEnd = end + graceTime
         group.addTask { [clock] in
+            // Cancellation ends the wait early.
             try? await clock.sleep(for: graceEnd - clock.now)
             return .timeIsOver
         }
@@ -201,6 +202,7 @@ struct CampaignScheduler {
     /// The rules may have changed since the history was saved.
     private mutating func nextSavedScript() -> HistoryScript? {
         while let history = corpus.popFirst() {
+            // The outcome counts the histories that are not possible any more.
             if let script = try? HistoryScript(history, historyExecutor.capabilities) {
                 return script
             }

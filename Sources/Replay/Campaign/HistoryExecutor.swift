@@ -37,6 +37,7 @@ struct HistoryExecutor: Sendable {
         {
             result = rerunResult
         }
+        // If the history is impossible without provider errors, the first result counts.
         if result.findings.first?.code == .faultNotApplied,
             let scriptWithoutErrors = try? HistoryScript(
                 script.history.withoutProviderErrors,
@@ -49,6 +50,7 @@ struct HistoryExecutor: Sendable {
             return await execute(scriptWithoutErrors, isExclusive: isExclusive)
         }
         let execution = ExecutedHistory(history: script.history, result: result.withoutEvidence)
+        // If the shorter history is impossible, the failure of the complete history counts.
         guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
             let historyPrefix = script.firstPrefixWithWrongState(in: evidence, capabilities),
             let shorterScript = try? HistoryScript(historyPrefix, capabilities)
@@ -89,6 +91,7 @@ extension HistoryExecutor: InputReplaying {
         -> [ReplayedInput]
     {
         let scripts = inputs.compactMap(\.history).compactMap {
+            // An impossible history is not a smaller form of the failure.
             try? HistoryScript($0, capabilities)
         }
         let isExclusive = scripts.contains(where: \.mustRunExclusively)
@@ -135,6 +138,7 @@ extension HistoryExecutor: InputReplaying {
         -> Contract?
     {
         guard let history = input.history else { return nil }
+        // An impossible history has no contract.
         return try? HistoryScript(history.withoutStateReadPoints, capabilities, id: id).contract
     }
 

@@ -170,6 +170,7 @@ struct CaseExecution: Sendable {
         }
         guard let process = backend.process, process.timeZone != nil else { return }
         process.timeZone = nil
+        // If the backend does not start, the next case finds that it is unreachable and reports it.
         try? await backend.restart(.terminate)
     }
 

@@ -88,6 +88,8 @@ package final class RunExecutor: Sendable {
     var tokenForge: TokenForge {
         let keys = fakes.edit("") { services, now in services.firebase.currentKeys(at: now) }
         let unpublishedKey = unpublishedKey.withLock { key in
+            // Without the key, the forge sends an unsigned token, which is invalid too. The next
+            // access tries again.
             if key == nil, keys?.token != nil { key = try? SigningKey(at: fakes.now) }
             return key
         }

@@ -30,7 +30,7 @@ extension BackendDiscovery {
         )
         let exchanges = session.fakes.journal.read { $0.exchanges(in: namespace) }
         let purchaseRequest = exchanges.first { $0.purpose == .sentinel }?.request
-        guard let event = (try? purchaseRequest?.json())?["event"] else { return }
+        guard let event = purchaseRequest?.bodyJSON?["event"] else { return }
         let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
             periodEnd: event["expiration_at_ms"].flatMap(Instant.init(timeValue:))

@@ -32,6 +32,7 @@ extension BackendDiscovery {
             let anonymousOutcome = await client.send(request, within: .seconds(5))
             guard case .answered(let refusal) = anonymousOutcome,
                 RouteStatuses.refused.contains(refusal.status),
+                // Without credentials, the route cannot be tried, so it is not a candidate.
                 let fields = try? await execution.requests.credentials(
                     credentials,
                     NamedValues([:])

@@ -462,6 +462,7 @@ private enum RegexCache {
     static func expression(_ pattern: String) -> NSRegularExpression? {
         known.withLock { known in
             if let expression = known[pattern] { return expression }
+            // The patterns are constants that compile.
             let expression = try? NSRegularExpression(pattern: pattern)
             known[pattern] = expression
             return expression

@@ -31,6 +31,7 @@ package struct Exchange: Hashable, Codable, Sendable {
         /// Older saved runs contain names in some places.
         package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
+            // A value that is not a string is a number.
             let matchingParty =
                 if let name = try? container.decode(String.self) {
                     Self(named: name)

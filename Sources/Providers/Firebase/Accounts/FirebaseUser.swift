@@ -64,7 +64,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
     package var hasPasswordEntry: Bool { email != nil && (passwordHash != nil || hasEmailLink) }
 
     package var claims: JSONObject {
-        guard let text = customAttributes, let value = try? JSONValue(parsing: text) else {
+        guard let text = customAttributes, let value = JSONValue(ifValid: text) else {
             return JSONObject()
         }
         return value.object ?? JSONObject()

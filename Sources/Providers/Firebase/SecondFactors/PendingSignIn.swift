@@ -22,7 +22,7 @@ struct PendingSignIn {
         )
     ) throws(FirebaseError) {
         guard let text = call.fields.nonEmptyText("mfaPendingCredential") else { throw missing }
-        guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
+        guard let value = Base64.bytes(text).flatMap({ JSONValue(ifValid: $0) }),
             value["_fakeMfaPendingCredential"] != nil, let id = value["localId"]?.string,
             value["projectId"]?.string == call.projectID,
             value["tenantId"]?.string == call.tenantID

@@ -41,7 +41,7 @@ struct TOTPEnrollment {
         guard let code = FirebaseFields.text(info["verificationCode"]), !code.isEmpty else {
             throw FirebaseError("MISSING_CODE")
         }
-        guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
+        guard let value = Base64.bytes(text).flatMap({ JSONValue(ifValid: $0) }),
             value["_fakeTotpSession"] != nil, value["localId"]?.string == user.localID,
             let secret = value["secret"]?.string
         else { throw FirebaseError("INVALID_SESSION_INFO") }

@@ -12,7 +12,7 @@ enum FirebaseCustomTokenSignIn {
         let text = try call.fields.requiredText("token", "MISSING_CUSTOM_TOKEN")
         let claims: JSONObject
         if text.hasPrefix("{") {
-            guard let object = (try? JSONValue(parsing: text))?.object else {
+            guard let object = JSONValue(ifValid: text)?.object else {
                 throw FirebaseError(
                     "INVALID_CUSTOM_TOKEN",
                     "((Auth Emulator only accepts strict "

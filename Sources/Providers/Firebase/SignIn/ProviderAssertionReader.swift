@@ -22,7 +22,7 @@ extension ProviderAssertion {
         }
         let (text, name) = try credential(of: provider, assertionParameters)
         let claims: JSONObject
-        if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
+        if text.hasPrefix("{"), let object = JSONValue(ifValid: text)?.object {
             claims = object
         } else if !text.hasPrefix("{"), let token = WebToken(text) {
             claims = token.claims
@@ -102,7 +102,7 @@ extension ProviderAssertion {
         _ provider: String,
         _ assertionParameters: [String: String]
     ) throws(FirebaseError) -> ProviderAssertion {
-        let value = try? JSONValue(parsing: text)
+        let value = JSONValue(ifValid: text)
         guard let name = value?["assertion"]?["subject"]?["nameId"]?.string, !name.isEmpty else {
             throw FirebaseError("INVALID_IDP_RESPONSE", "Unable to parse SAMLResponse: \(text)")
         }

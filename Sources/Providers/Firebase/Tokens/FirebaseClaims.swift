@@ -12,7 +12,7 @@ enum FirebaseClaims {
     /// Checks the custom claims of an account, a string of JSON.
     static func check(_ text: String) throws(FirebaseError) {
         guard text.count <= 1000 else { throw FirebaseError("CLAIMS_TOO_LARGE") }
-        guard let object = (try? JSONValue(parsing: text))?.object else {
+        guard let object = JSONValue(ifValid: text)?.object else {
             throw FirebaseError("INVALID_CLAIMS")
         }
         if let name = object.keys.first(where: reserved.contains) {

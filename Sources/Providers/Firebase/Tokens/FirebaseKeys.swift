@@ -14,10 +14,12 @@ package struct FirebaseKeys: Hashable, Codable, Sendable {
 
     /// Creates new keys that sign tokens and cookies from now on.
     package mutating func rotate(at now: Instant) {
+        // Key generation fails only without memory or random numbers. The earlier keys then stay.
         if let key = try? SigningKey(at: now) {
             if tokenKeys.count > 1 { withdrawnKey = tokenKeys.last }
             tokenKeys = [key] + tokenKeys.prefix(1)
         }
+        // As for the token keys, the earlier keys stay after a failure.
         if let key = try? SigningKey(at: now) { cookieKeys = [key] + cookieKeys.prefix(1) }
     }
 

@@ -55,7 +55,7 @@ enum FirebaseTokenRefresh {
     /// Returns the contents of the refresh token of a call.
     private static func refreshToken(_ call: FirebaseCall) throws(FirebaseError) -> JSONValue {
         let text = call.fields.nonEmptyText("refreshToken")
-        let token = text.flatMap { Base64.bytes($0) }.flatMap { try? JSONValue(parsing: $0) }
+        let token = text.flatMap { Base64.bytes($0) }.flatMap { JSONValue(ifValid: $0) }
         // A refresh token that cannot be decoded is reported before the grant type is checked.
         if text != nil, token?["_fakeRefreshToken"] == nil {
             throw FirebaseError("INVALID_REFRESH_TOKEN")

@@ -48,6 +48,7 @@ package struct SigningKey: Hashable, Codable, Sendable {
     /// Returns the signature of a message (RSASSA-PKCS1-v1_5 over SHA-256); nil when a saved key is
     /// damaged.
     package func signature(of message: String) -> [UInt8]? {
+        // The signature is nil when a saved key is damaged.
         guard let key = rsaKey,
             let signature = try? key.signature(
                 for: Array(message.utf8),
@@ -67,6 +68,7 @@ package struct SigningKey: Hashable, Codable, Sendable {
 
     /// The public key as a JSON Web Key (RFC 7517).
     package var jsonWebKey: JSONValue {
+        // A damaged key is published as null.
         guard let numbers = try? rsaKey?.publicKey.getKeyPrimitives() else { return .null }
         return [
             "kid": .string(keyID), "kty": "RSA", "alg": "RS256", "use": "sig",
@@ -76,6 +78,7 @@ package struct SigningKey: Hashable, Codable, Sendable {
     }
 
     private var rsaKey: _RSA.Signing.PrivateKey? {
+        // Nil means that the saved key is damaged.
         Base64.bytes(privateKey).flatMap {
             try? _RSA.Signing.PrivateKey(derRepresentation: $0)
         }

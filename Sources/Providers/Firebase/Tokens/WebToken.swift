@@ -23,8 +23,8 @@ package struct WebToken: Hashable, Sendable {
 
     private static func object(_ part: Substring) -> JSONObject? {
         guard let bytes = Base64.bytes(part),
-            let value = try? JSONValue(
-                parsing: bytes,
+            let value = JSONValue(
+                ifValid: bytes,
                 options: .init(depthMax: 64, duplicateKeys: .keep)
             )
         else { return nil }

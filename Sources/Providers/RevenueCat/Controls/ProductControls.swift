@@ -54,6 +54,7 @@ enum ProductControls {
     }
 
     private static func catalogJSON(_ services: Services) throws(ControlRefusal) -> JSONObject {
+        // The refusal below reports a catalog that cannot be encoded.
         guard let catalogObject = (try? JSONValue(encoding: services.revenueCat.catalog))?.object
         else {
             throw ControlRefusal(500, "the catalog cannot be encoded")

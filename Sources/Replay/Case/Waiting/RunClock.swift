@@ -36,6 +36,7 @@ extension RunClock {
     ///
     /// A cancellation throws no error here, so a loop has to check for it.
     package func pause(_ time: Duration) async {
+        // The only error is the cancellation.
         try? await sleep(for: time)
     }
 

@@ -81,7 +81,7 @@ enum V2Balances {
         }
         state.customers[customerNumber]?.changeBalances(amounts)
         let response = try list(&state, call)
-        if let key, let body = try? JSONValue(parsing: response.body) {
+        if let key, let body = response.bodyJSON {
             state.idempotentResults.saveResult(body, of: key, request)
         }
         return response
