@@ -6,9 +6,7 @@ enum PurchaselyPauses {
         _ state: inout PurchaselyState,
         _ oldSubscription: PurchaselySubscription,
         at now: Instant
-    ) throws(StoreAction
-        .Refusal)
-    {
+    ) throws(StoreAction.Refusal) {
         guard oldSubscription.store == "GOOGLE_PLAY_STORE" else {
             throw StoreAction.Refusal("only Google Play subscriptions can be paused")
         }

@@ -57,7 +57,7 @@ enum Buying {
             )
         }
         let customerNumber = state.customers.recordActivity(of: action.user, at: now)
-        var purchase = newPurchase(&state, action, now)
+        let purchase = newPurchase(&state, action, now)
         guard !purchase.isOneTime else {
             state.customers[customerNumber]?.putPurchase(purchase)
             StoreEvents.emit(
@@ -70,6 +70,18 @@ enum Buying {
             )
             return
         }
+        try subscribe(&state, action, purchase, of: customerNumber, now)
+    }
+
+    /// Saves a new subscription of a customer, which may continue an earlier one.
+    private static func subscribe(
+        _ state: inout RevenueCatState,
+        _ action: StoreAction,
+        _ newPurchase: Purchase,
+        of customerNumber: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
+        var purchase = newPurchase
         let previousPurchase = state.customers[customerNumber]?.subscriptions[purchase.productID]
         if let previousPurchase, !previousPurchase.hasEnded, previousPurchase.isActive(at: now) {
             // The store would refuse a second subscription to the same product.
@@ -79,6 +91,7 @@ enum Buying {
                 )
             }
         }
+        var isRenewal = false
         if let previousPurchase, !previousPurchase.isTemporary {
             purchase.originallyPurchased = previousPurchase.originallyPurchased
             purchase.originalTransactionID = previousPurchase.originalTransactionID
@@ -87,32 +100,21 @@ enum Buying {
                 purchase.transactionID = previousPurchase.transactionID
             }
             let isInGrace = previousPurchase.graceEnd.map { $0 > now } ?? false
-            let isRenewal =
+            isRenewal =
                 isInGrace || !previousPurchase.hasEnded
                 || state.settings.resubscriptionEvent == .renewal
                 || previousPurchase.period == "TRIAL"
-            state.customers[customerNumber]?.putPurchase(purchase)
-            if isRenewal {
-                StoreEvents.emit(
-                    &state,
-                    .renewal,
-                    purchase,
-                    of: customerNumber,
-                    at: now,
-                    payment: .price,
-                    .renewed(isTrialConversion: previousPurchase.period == "TRIAL")
-                )
-                return
-            }
         }
         state.customers[customerNumber]?.putPurchase(purchase)
         StoreEvents.emit(
             &state,
-            .initialPurchase,
+            isRenewal ? .renewal : .initialPurchase,
             purchase,
             of: customerNumber,
             at: now,
-            payment: .price
+            payment: .price,
+            isRenewal
+                ? .renewed(isTrialConversion: previousPurchase?.period == "TRIAL") : .none
         )
     }
 }

@@ -85,9 +85,7 @@ enum StoreModel {
         _ state: inout RevenueCatState,
         _ action: StoreAction,
         _ now: Instant
-    ) throws(StoreAction
-        .Refusal)
-    {
+    ) throws(StoreAction.Refusal) {
         guard let customerNumber = state.customers.number(of: action.user) else {
             throw StoreAction.Refusal(
                 "there is no customer '\(action.user)'; a purchase creates one"
@@ -96,6 +94,16 @@ enum StoreModel {
         state.customers[customerNumber]?.lastSeenID = action.user
         var purchase = try findPurchase(action, of: state.customers[customerNumber])
         try StorePreconditions.requireStore(purchase.store, action.kind)
+        try change(&state, &purchase, action, customerNumber, now)
+    }
+
+    private static func change(
+        _ state: inout RevenueCatState,
+        _ purchase: inout Purchase,
+        _ action: StoreAction,
+        _ customerNumber: Int,
+        _ now: Instant
+    ) throws(StoreAction.Refusal) {
         switch action.kind {
         case .renew:
             try StorePreconditions.requireNotEnded(purchase, action)
