@@ -1,3 +1,4 @@
+internal import Providers
 internal import ArgumentParser
 internal import Foundation
 internal import Programs

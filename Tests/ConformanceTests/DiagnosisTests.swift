@@ -1,6 +1,7 @@
 import Contracts
 import Judging
 import Testing
+import Values
 
 /// Cause and remedy follow from the clause and the evidence, not from the code alone.
 @Suite("Diagnosis")

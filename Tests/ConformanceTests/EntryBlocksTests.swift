@@ -1,5 +1,5 @@
 import Testing
-import Values
+@testable import Values
 @testable import Contracts
 
 /// The journal's storage does what an array does, across the bounds of its blocks.

@@ -54,7 +54,7 @@ struct EntryTests {
         #expect(screen.entry == .screen(["access": true], on: PhoneRef("p")))
         let observation = Exchange.observation(of: "p", [:], namespace: "n", at: Self.now)
         #expect(observation.entry == .observation(probe: "phone", of: "p"))
-        let restart = Exchange.restart(.kill, namespace: "n", at: Self.now)
+        let restart = Exchange.restart("KILL", namespace: "n", at: Self.now)
         #expect(restart.entry == .restart("SIGKILL, then started again"))
         #expect(Self.call([], nil).entry == .exchange)
         for entry in [userAction, broken, screen, observation, restart] {

@@ -2,6 +2,7 @@ import Contracts
 import Judging
 import Redaction
 import Testing
+import Values
 
 /// What a run says as a whole: exit codes, clauses, grades, lists of known failures, parts.
 @Suite("Scorecard and reports")

@@ -1,6 +1,7 @@
 import Contracts
 import Exploration
 import Testing
+import Values
 
 /// What the stores would let happen, and no contract could tell apart.
 struct HistoryLawsTests {

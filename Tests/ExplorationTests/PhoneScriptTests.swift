@@ -2,6 +2,7 @@ import ContractFiles
 import Contracts
 import Exploration
 import Testing
+import Values
 
 /// What is asked of an app by what happened to it.
 @Suite("Phone histories")

@@ -1,6 +1,7 @@
 import Contracts
 import Exploration
 import Testing
+import Values
 
 /// RevenueCat fact sheet 5.4 and trap 9: who buys before they are known has an anonymous id.
 struct HistoryNamesTests {

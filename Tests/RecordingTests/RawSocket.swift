@@ -1,4 +1,5 @@
 import Foundation
+import Values
 
 #if canImport(Glibc)
 import Glibc

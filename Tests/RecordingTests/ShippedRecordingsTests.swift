@@ -1,4 +1,5 @@
 import ContractFiles
+import Contracts
 import Foundation
 import Recording
 import Testing

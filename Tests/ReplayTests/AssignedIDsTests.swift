@@ -1,6 +1,7 @@
 import Contracts
 import FakeServers
 import Grammar
+import Judging
 import Providers
 import Testing
 import Values

@@ -1,5 +1,6 @@
 import Contracts
 import FakeServers
+import Judging
 import Testing
 import Values
 

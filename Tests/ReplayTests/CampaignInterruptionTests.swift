@@ -1,6 +1,9 @@
+import Contracts
 import Exploration
 import FakeServers
+import Judging
 import Testing
+import Values
 
 @testable import Replay
 

@@ -1,3 +1,4 @@
+import Contracts
 import Judging
 import Replay
 import Testing

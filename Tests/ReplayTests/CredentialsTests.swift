@@ -2,6 +2,7 @@ import Contracts
 import FakeServers
 import Foundation
 import Grammar
+import Judging
 import Providers
 import Redaction
 import Testing

@@ -1,4 +1,7 @@
+import Contracts
+import Judging
 import Testing
+import Values
 
 @testable import Replay
 

@@ -3,6 +3,7 @@ import Contracts
 import Exploration
 import Replay
 import Testing
+import Values
 
 /// What was found is kept as a file: it has to say what was played.
 struct HistoryRoundTripTests {

@@ -1,6 +1,7 @@
 import Contracts
 import FakeServers
 import Grammar
+import Judging
 import Testing
 import Values
 

@@ -1,6 +1,7 @@
 import Contracts
 import FakeServers
 import Testing
+import Values
 
 @testable import Replay
 

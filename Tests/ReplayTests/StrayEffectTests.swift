@@ -1,6 +1,8 @@
 import Contracts
 import FakeServers
+import Judging
 import Testing
+import Values
 
 @testable import Replay
 

@@ -2,6 +2,7 @@ import Contracts
 import FakeServers
 import Judging
 import Testing
+import Values
 
 @testable import Replay
 

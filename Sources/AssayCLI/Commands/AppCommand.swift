@@ -1,5 +1,9 @@
 internal import ArgumentParser
+internal import Browser
+internal import ContractFiles
+internal import Contracts
 internal import Foundation
+internal import Judging
 internal import Programs
 internal import Reports
 

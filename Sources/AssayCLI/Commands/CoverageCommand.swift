@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import Providers
+internal import Reports
 
 /// Prints the API operations of the real services, and the support of each operation in the fakes.
 struct CoverageCommand: ParsableCommand {

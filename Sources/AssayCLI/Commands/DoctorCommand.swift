@@ -5,6 +5,7 @@ internal import Foundation
 internal import Judging
 internal import Programs
 internal import Replay
+internal import Reports
 internal import Values
 
 struct DoctorCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 internal import ContractFiles
 internal import Grammar
+internal import Reports
 
 /// The output of `assay explain source …`: the list of all fact sheets, one section of a sheet, or
 /// one row of a table.

@@ -1,4 +1,7 @@
 internal import ArgumentParser
+internal import ContractFiles
+internal import Contracts
+internal import Reports
 internal import Values
 
 struct ListCommand: AsyncParsableCommand {

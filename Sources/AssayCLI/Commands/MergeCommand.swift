@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Contracts
 internal import Exploration
 internal import Foundation
 internal import Judging

@@ -7,6 +7,7 @@ internal import Providers
 internal import Recording
 internal import Redaction
 internal import Replay
+internal import Reports
 internal import Values
 
 struct RecordCommand: AsyncParsableCommand {

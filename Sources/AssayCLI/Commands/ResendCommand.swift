@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Providers
 internal import Values
 
 struct ResendCommand: AsyncParsableCommand {

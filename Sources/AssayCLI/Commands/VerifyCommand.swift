@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
+internal import FakeServers
 internal import Foundation
 internal import Judging
 internal import Programs

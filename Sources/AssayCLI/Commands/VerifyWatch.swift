@@ -1,5 +1,7 @@
 internal import ArgumentParser
+internal import Contracts
 internal import Foundation
+internal import Reports
 
 /// The option `--watch`: repeats the run after every change of a watched file.
 extension VerifyCommand {

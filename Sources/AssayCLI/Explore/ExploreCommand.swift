@@ -8,6 +8,7 @@ internal import Programs
 internal import Redaction
 internal import Replay
 internal import Reports
+internal import Values
 
 struct ExploreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

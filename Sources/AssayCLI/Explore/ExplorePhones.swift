@@ -1,7 +1,9 @@
 internal import ArgumentParser
+internal import Browser
 internal import Exploration
 internal import Foundation
 internal import Replay
+internal import Values
 
 extension ExploreCommand {
     /// Runs a campaign of generated histories against an app on a simulated phone.

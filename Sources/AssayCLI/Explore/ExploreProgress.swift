@@ -1,6 +1,7 @@
 internal import Exploration
 internal import Foundation
 internal import Replay
+internal import Reports
 internal import Values
 
 /// Prints the progress of a campaign, and writes new histories to the corpus at once.

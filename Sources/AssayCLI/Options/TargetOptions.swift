@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
 internal import Foundation
+internal import Grammar
 internal import Programs
 internal import Redaction
 internal import Replay

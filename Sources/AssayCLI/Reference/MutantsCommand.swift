@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ContractFiles
 internal import Contracts
 internal import Foundation
 internal import Grammar

@@ -3,6 +3,7 @@ internal import Contracts
 internal import Foundation
 internal import Programs
 internal import Replay
+internal import Reports
 internal import Values
 
 /// The discovery of a backend's routes and settings, from which `init` and `doctor --write` create

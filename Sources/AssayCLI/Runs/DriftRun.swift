@@ -3,6 +3,7 @@ internal import Grammar
 internal import Providers
 internal import Redaction
 internal import Replay
+internal import Reports
 internal import Values
 
 /// The run of `assay doctor --against-live`: compares the responses of a live service with the

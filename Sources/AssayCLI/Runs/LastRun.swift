@@ -1,3 +1,4 @@
+internal import Contracts
 internal import Foundation
 internal import Judging
 internal import Programs

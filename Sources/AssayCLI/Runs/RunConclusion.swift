@@ -7,6 +7,7 @@ internal import Programs
 internal import Recording
 internal import Redaction
 internal import Reports
+internal import Values
 
 /// The last stage of a run: prints the report, writes the files, and updates the known failures.
 struct RunConclusion: Sendable {

@@ -1,4 +1,6 @@
+internal import Contracts
 internal import Foundation
+internal import Judging
 internal import Replay
 internal import Values
 

@@ -1,4 +1,5 @@
 internal import Replay
+internal import Reports
 
 /// The exit codes of the program.
 ///

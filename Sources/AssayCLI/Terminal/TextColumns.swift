@@ -1,4 +1,6 @@
 internal import Replay
+internal import Reports
+internal import Values
 
 /// Text in two columns, with labels in the left column and their texts in the right one, within the
 /// width of the terminal.

@@ -1,3 +1,4 @@
+internal import ContractFiles
 package import Contracts
 package import Judging
 internal import Values

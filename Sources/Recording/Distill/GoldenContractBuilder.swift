@@ -1,3 +1,4 @@
+internal import ContractFiles
 internal import Contracts
 internal import Providers
 internal import Values

@@ -1,3 +1,5 @@
+internal import Values
+
 /// A placeholder `‹kind:fingerprint›` that replaces a secret in a recording.
 struct Placeholder: Hashable {
     let text: String

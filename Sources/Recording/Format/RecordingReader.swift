@@ -1,3 +1,4 @@
+internal import ContractFiles
 internal import Values
 
 /// Reads a recording file in chunks of bytes, so that a long file is never in memory twice.

@@ -1,3 +1,5 @@
+internal import Values
+
 /// The multipart form of a `curl` command.
 struct CurlForm {
     private static let boundary = "------------------------assayimportedform"

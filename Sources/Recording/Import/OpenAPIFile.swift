@@ -1,3 +1,4 @@
+internal import ContractFiles
 internal import Grammar
 internal import Values
 

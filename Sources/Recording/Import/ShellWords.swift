@@ -1,3 +1,5 @@
+internal import Values
+
 /// Splits commands into words as a shell does, with quotes, backslashes and continued lines.
 ///
 /// The values of shell variables and the output of other commands are unknown. A command that uses

@@ -1,4 +1,5 @@
 import Contracts
+import Grammar
 import Judging
 import Testing
 import Values

@@ -1,6 +1,7 @@
 import Contracts
 import Judging
 import Testing
+import Values
 
 @Suite("Planned faults of a case")
 struct PlannedFaultRuleTests {

@@ -1,4 +1,5 @@
 import Foundation
+import Judging
 import Testing
 
 /// How many schedules of the runner can be tried in how much time; told, and judged only by their

@@ -1,4 +1,6 @@
+import Contracts
 import Foundation
+import Judging
 import Testing
 
 /// The runner proves itself: before a backend that is correct by construction it is never red, and
