@@ -56,7 +56,7 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values",
+                "Contracts", "Grammar", "Redaction", "Values",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -69,27 +69,25 @@ let package = Package(
         .target(
             name: "ContractFiles",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values",
-                .product(name: "Yams", package: "Yams"),
+                "Contracts", "Grammar", "Values", .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict,
             plugins: ["EmbedContracts"]
         ),
         .target(
             name: "Reports",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"],
+            dependencies: ["Contracts", "Judging", "Redaction", "Values"],
             swiftSettings: strict
         ),
         .target(
             name: "Exploration",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Providers", "Values"],
             swiftSettings: strict
         ),
         .target(
             name: "FakeServers",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                "Contracts", "Grammar", "Providers", "Redaction", "Values",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -105,25 +103,24 @@ let package = Package(
         ),
         .target(
             name: "Programs",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"],
+            dependencies: ["Values"],
             swiftSettings: strict
         ),
         .target(
             name: "Browser",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs"],
+            dependencies: ["Programs", "Values"],
             swiftSettings: strict
         ),
         .target(
             name: "Phone",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"],
+            dependencies: ["Contracts", "Grammar", "Judging", "Providers", "Values"],
             swiftSettings: strict
         ),
         .target(
             name: "Replay",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                "Exploration", "FakeServers", "Phone", "Browser",
-                "Programs",
+                "Browser", "Contracts", "Exploration", "FakeServers", "Grammar", "Judging", "Phone",
+                "Programs", "Providers", "Redaction", "Values",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -137,8 +134,8 @@ let package = Package(
         .target(
             name: "Recording",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                "ContractFiles", "FakeServers", "Programs", "Replay",
+                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Programs",
+                "Providers", "Redaction", "Replay", "Values",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -167,9 +164,9 @@ let package = Package(
         .executableTarget(
             name: "AssayCLI",
             dependencies: [
-                "Browser", "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs",
-                "Providers", "ContractFiles", "Reports",
-                "Exploration", "FakeServers", "Phone", "Replay", "Recording", "ReferenceBackend",
+                "Browser", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar",
+                "Judging", "Phone", "Programs", "Providers", "Recording", "Redaction",
+                "ReferenceBackend", "Replay", "Reports", "Values",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -177,32 +174,31 @@ let package = Package(
         .testTarget(
             name: "ExplorationTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
-                "Exploration", "Providers",
+                "ContractFiles", "Contracts", "Exploration", "Judging", "Providers", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                "TestSupport",
+                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
+                "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                "TestSupport",
+                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
+                "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ContractFilesTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
-                "TestSupport",
+                "ContractFiles", "Contracts", "Grammar", "Judging", "Redaction", "TestSupport",
+                "Values",
             ],
             resources: [.copy("Malformed")],
             swiftSettings: strict
@@ -210,23 +206,22 @@ let package = Package(
         .testTarget(
             name: "ReportsTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Reports", "TestSupport",
+                "Contracts", "Judging", "Redaction", "Reports", "TestSupport", "Values",
             ],
             resources: [.copy("Golden")],
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Contracts", "Grammar", "Judging", "Redaction", "Values"],
+            dependencies: ["Contracts", "Values"],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                "FakeServers", "Replay", "TestSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "Contracts", "FakeServers", "Grammar", "Providers", "Redaction", "Replay",
+                "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -235,18 +230,17 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values",
-                "ContractFiles", "Exploration", "FakeServers",
-                "Phone", "Programs", "Providers", "Replay", "TestSupport",
+                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar",
+                "Judging",
+                "Phone", "Programs", "Providers", "Redaction", "Replay", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
-                "Providers", "FakeServers", "Recording", "Replay",
-                "Reports", "TestSupport",
+                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers",
+                "Recording", "Redaction", "Replay", "Reports", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
@@ -258,16 +252,14 @@ let package = Package(
         .testTarget(
             name: "PhoneTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
-                "FakeServers", "Phone", "Providers", "Replay",
+                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Phone",
+                "Providers", "Replay", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: [
-                "AssayCLI", "Contracts", "Grammar", "Judging", "Redaction", "Values", "TestSupport",
-            ],
+            dependencies: ["AssayCLI", "TestSupport", "Values"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -281,8 +273,7 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles", "Phone",
-                "ReferenceBackend", "TestSupport",
+                "ContractFiles", "Contracts", "Phone", "ReferenceBackend", "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -308,8 +299,7 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
         .executableTarget(
             name: "AssayBenchmarks",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Redaction", "Values", "Phone", "Programs",
-                "Providers", "Recording",
+                "Contracts", "Judging", "Phone", "Programs", "Providers", "Recording", "Values",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),

@@ -42,65 +42,47 @@ struct LayoutTests {
             (
                 "Providers",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Crypto",
-                    "CryptoExtras", "DequeModule", "Foundation",
-                    "HashTreeCollections", "SwiftASN1", "Synchronization", "X509",
+                    "Contracts", "Grammar", "Redaction", "Values", "Crypto", "CryptoExtras",
+                    "DequeModule", "Foundation", "HashTreeCollections", "SwiftASN1",
+                    "Synchronization", "X509",
                 ]
             ),
             (
                 "ContractFiles",
-                [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Yams", "Dispatch",
-                    "Foundation",
-                ]
+                ["Contracts", "Grammar", "Values", "Yams", "Dispatch", "Foundation"]
             ),
-            ("Reports", ["Contracts", "Grammar", "Judging", "Redaction", "Values"]),
-            (
-                "Exploration",
-                ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]
-            ),
+            ("Reports", ["Contracts", "Judging", "Redaction", "Values"]),
+            ("Exploration", ["Contracts", "Grammar", "Judging", "Providers", "Values"]),
             (
                 "FakeServers",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                    "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
-                    "NIOTLS", "NIOConcurrencyHelpers", "Synchronization", "Glibc", "Darwin",
+                    "Contracts", "Grammar", "Providers", "Redaction", "Values", "NIOCore",
+                    "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOTLS", "NIOConcurrencyHelpers",
+                    "Synchronization", "Glibc", "Darwin",
                 ]
             ),
-            ("Phone", ["Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers"]),
-            (
-                "Programs",
-                [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Foundation", "Glibc",
-                    "Darwin", "Synchronization",
-                ]
-            ),
+            ("Phone", ["Contracts", "Grammar", "Judging", "Providers", "Values"]),
+            ("Programs", ["Values", "Foundation", "Glibc", "Darwin", "Synchronization"]),
             (
                 "Browser",
-                [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Programs",
-                    "Foundation", "Synchronization", "Glibc", "Darwin",
-                ]
+                ["Programs", "Values", "Foundation", "Synchronization", "Glibc", "Darwin"]
             ),
             (
                 "Replay",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "Providers",
-                    "Exploration", "FakeServers", "AsyncHTTPClient",
+                    "Browser", "Contracts", "Exploration", "FakeServers", "Grammar", "Judging",
+                    "Phone", "Programs", "Providers", "Redaction", "Values", "AsyncHTTPClient",
                     "NIOCore", "NIOHTTP1", "NIOPosix", "Foundation", "Glibc", "Darwin",
-                    "NIOEmbedded",
-                    "NIOHTTPCompression", "NIOSSL", "Phone", "Browser", "Programs",
+                    "NIOEmbedded", "NIOHTTPCompression", "NIOSSL",
                 ]
             ),
             (
                 "Recording",
                 [
-                    "Contracts", "Grammar", "Judging", "Redaction", "Values", "ContractFiles",
-                    "Providers", "FakeServers", "Programs",
-                    "Replay",
-                    "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "NIOEmbedded", "NIOWebSocket",
-                    "Dispatch",
-                    "Foundation", "Glibc", "Darwin",
+                    "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Programs",
+                    "Providers", "Redaction", "Replay", "Values", "NIOCore", "NIOHTTP1", "NIOPosix",
+                    "NIOSSL", "NIOEmbedded", "NIOWebSocket", "Dispatch", "Foundation", "Glibc",
+                    "Darwin",
                 ]
             ),
             (
