@@ -1,6 +1,7 @@
 internal import Providers
 internal import ArgumentParser
 internal import Foundation
+internal import Grammar
 internal import Programs
 
 struct Assay: AsyncParsableCommand {
@@ -62,6 +63,7 @@ enum Main {
     private static func run() async -> Int32 {
         do {
             try checkProcessSupport()
+            try checkCommandName()
             var command = try Assay.parseAsRoot()
             for line in Setting.warnings(Setting.environment) {
                 Terminal.error("assay: \(line)\n")
@@ -91,6 +93,22 @@ enum Main {
             // ArgumentParser uses the code 64 for wrong usage; Assay uses `ExitStatus.usage`.
             return (status == .validationFailure ? ExitStatus.usage : .internalError).rawValue
         }
+    }
+
+    /// Checks that the first argument names a command.
+    ///
+    /// ArgumentParser reports a misspelled command only as an unexpected argument.
+    private static func checkCommandName() throws {
+        let names = Assay.configuration.subcommands.compactMap(\.configuration.commandName)
+        guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-"),
+            name != "help", !names.contains(name)
+        else { return }
+        let nearest = Suggestion.nearest(to: name, among: names)
+        throw CommandFailure(
+            .usage,
+            "there is no command '\(name)'. "
+                + (nearest.map { "Did you mean 'assay \($0)'?" } ?? "See 'assay --help'.")
+        )
     }
 
     /// Checks on Linux that `/proc` is mounted, which is often not the case in a chroot.

@@ -106,7 +106,8 @@ package struct Services: Hashable, Codable, Sendable {
             as: number,
             changed: { party in
                 body.map { body in
-                    var summary = providerTable[party]?.sender?.event(body) ?? EventSummary(body: body)
+                    let sender = providerTable[party]?.sender
+                    var summary = sender?.event(body) ?? EventSummary(body: body)
                     // Send exactly the given body, without adding the service's envelope to it.
                     summary.body = body
                     return summary

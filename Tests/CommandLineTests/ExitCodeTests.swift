@@ -41,7 +41,9 @@ struct ExitCodeTests {
     @Test(
         "wrong usage exits with 2 and names the error",
         arguments: [
-            (["frobnicate"], "frobnicate"), (["verify", "--sped"], "--sped"),
+            (["frobnicate"], "there is no command 'frobnicate'"),
+            (["distil", "x"], "Did you mean 'assay distill'?"),
+            (["verify", "--sped"], "--sped"),
             (["verify"], "no backend to verify"),
             (["verify", "--target", "nonsense"], "is not a URL"),
             (["verify", "--target", "http://127.0.0.1:65536"], "ports go from 1 to 65535"),

@@ -79,7 +79,8 @@ extension CaseExecution {
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
-        let eventPointer = Services.provider(delivery.provider)?.sender?.eventPointer ?? JSONPointer()
+        let sender = Services.provider(delivery.provider)?.sender
+        let eventPointer = sender?.eventPointer ?? JSONPointer()
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { values.fill($0) })
         }

@@ -262,7 +262,8 @@ package struct BackendDiscovery: Sendable {
             )
         }
         for provider in Services.providers {
-            guard let endpoint = provider.sender?.webhookEndpoint, profile.endpoints[endpoint] == nil,
+            guard let endpoint = provider.sender?.webhookEndpoint,
+                profile.endpoints[endpoint] == nil,
                 let route = survey.routes.first(where: {
                     $0.path.lowercased().contains(provider.party.description)
                 })
