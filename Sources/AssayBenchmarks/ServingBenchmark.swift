@@ -1,7 +1,7 @@
 internal import Foundation
-internal import Programs
 internal import Hummingbird
 internal import Logging
+internal import Programs
 
 #if canImport(Glibc)
 internal import Glibc

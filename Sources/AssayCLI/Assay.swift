@@ -1,8 +1,8 @@
-internal import Providers
 internal import ArgumentParser
 internal import Foundation
 internal import Grammar
 internal import Programs
+internal import Providers
 
 struct Assay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,9 +2,9 @@ internal import AsyncHTTPClient
 internal import Crypto
 internal import Foundation
 internal import GRDB
+internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOConcurrencyHelpers
 
 /// The queue of push messages for OneSignal.
 ///

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// A command that Assay prints does what it says when a person pastes it.
 @Suite("Printed commands")

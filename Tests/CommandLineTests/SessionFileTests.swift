@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Where the files of a session go.
 @Suite("Files of recorded and imported sessions")

@@ -1,6 +1,6 @@
 import Testing
-@testable import Values
 @testable import Contracts
+@testable import Values
 
 /// The journal's storage does what an array does, across the bounds of its blocks.
 struct EntryBlocksTests {

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// The page about the architecture names only types, members and paths that exist.
 @Suite("The architecture page is true")

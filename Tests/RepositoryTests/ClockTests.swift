@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Whoever plays cases knows no time but the one that is given, and starts no task behind its back: so
 /// a seed can decide what happens when.

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Who names a provider outside its folder, and why: a ceiling for each, so that a list that was
 /// written by hand does not come back.
@@ -32,7 +32,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Contracts/Language/",
             "the grammar of contracts and profiles has keys for it, and says what they mean",
-            ["revenuecat": 10, "onesignal": 5, "firebase": 11, "purchasely": 6, "despia": 2]
+            ["revenuecat": 10, "onesignal": 5, "firebase": 10, "purchasely": 6, "despia": 2]
         ),
         NamingArea(
             "Sources/Contracts/Clauses/",
@@ -42,7 +42,27 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Contracts/",
             "contracts name the service whose event, fault or clause they are about",
-            ["revenuecat": 8, "onesignal": 9, "firebase": 8, "purchasely": 5, "despia": 6]
+            ["revenuecat": 2, "onesignal": 2, "firebase": 3, "purchasely": 3, "despia": 3]
+        ),
+        NamingArea(
+            "Sources/Judging/",
+            "findings cite the facts of a service; a grade asks for no absent one; an app's commands",
+            ["revenuecat": 4, "onesignal": 5, "firebase": 3, "purchasely": 1, "despia": 1]
+        ),
+        NamingArea(
+            "Sources/Values/",
+            "the parties of an exchange, and the commands of the Despia bridge",
+            ["revenuecat": 2, "onesignal": 2, "firebase": 1, "purchasely": 1, "despia": 2]
+        ),
+        NamingArea(
+            "Sources/Grammar/",
+            "the template word for an ID token",
+            ["revenuecat": 0, "onesignal": 0, "firebase": 1, "purchasely": 0, "despia": 0]
+        ),
+        NamingArea(
+            "Sources/Redaction/",
+            "the header of Firebase App Check",
+            ["revenuecat": 0, "onesignal": 0, "firebase": 1, "purchasely": 0, "despia": 0]
         ),
         NamingArea(
             "Sources/Providers/Services.swift",
@@ -59,7 +79,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Providers/",
             "what one service does at another: purchases on a device, tags, registrations",
-            ["revenuecat": 6, "onesignal": 7, "firebase": 0, "purchasely": 0, "despia": 1]
+            ["revenuecat": 9, "onesignal": 6, "firebase": 0, "purchasely": 0, "despia": 2]
         ),
         NamingArea(
             "Sources/FakeServers/",
@@ -79,7 +99,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/Replay/",
             "how a contract's own events are signed and spoilt, whom a backend calls, whose keys it needs, who calls first, what is tried on a backend that nobody has described",
-            ["revenuecat": 11, "onesignal": 4, "firebase": 9, "purchasely": 4, "despia": 2]
+            ["revenuecat": 10, "onesignal": 4, "firebase": 9, "purchasely": 3, "despia": 2]
         ),
         NamingArea(
             "Sources/Recording/",
@@ -170,6 +190,8 @@ struct ProviderNamesTests {
             "Sources/Providers/Control/ControlMember.swift",
             "Sources/Providers/Webhooks/RetrySchedule.swift",
             "Sources/Providers/Webhooks/DeliveryQueue.swift",
+            "Sources/Providers/Webhooks/WebhookSender.swift",
+            "Sources/Providers/Webhooks/WebhookSenderEntry.swift",
         ]
     )
     func namesNone(path: String) throws {
@@ -188,7 +210,7 @@ struct ProviderNamesTests {
         ]
     )
     func noWireFormat(word: String) {
-        for (path, text) in Self.files where path.hasPrefix("Sources/Judging/") {
+        for (path, text) in Self.files where path.hasPrefix("Sources/Judging/Rules/") {
             #expect(!text.contains(word), "\(path) knows '\(word)'")
         }
     }

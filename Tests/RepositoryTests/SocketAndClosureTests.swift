@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Two kinds of faults that compile: an option at the wrong level of a socket, and a closure that a
 /// generic type stores.

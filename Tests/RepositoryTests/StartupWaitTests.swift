@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Nobody waits for a time: whoever waits, waits for evidence, and a limit is only for what hangs.
 @Suite("Waiting")

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Sizes that keep the code easy to enter: of files, of types over all extensions, of functions.
 @Suite("Structure")

@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 /// A failure that `try?` ignores is a bug as soon as it hides something from the user.
 @Suite("Ignored errors")

@@ -91,7 +91,7 @@ struct PurchaselyModel: Sendable {
             )
         }
         if operation.kind == .changeProduct { return try changePlan(operation, &heldPurchase) }
-        return [(try irrelevantEvent(operation, &heldPurchase), stateBefore)]
+        return [(try event(of: operation, on: &heldPurchase), stateBefore)]
     }
 
     private func requireState(_ heldPurchase: HeldPlan, _ states: Set<PurchaseState>)
@@ -140,9 +140,10 @@ struct PurchaselyModel: Sendable {
         return activate(heldPurchase, at: operation.time)
     }
 
-    private mutating func irrelevantEvent(
-        _ operation: HistoryOperation,
-        _ heldPurchase: inout HeldPlan
+    /// Performs an operation that affects only one plan, and returns its event.
+    private mutating func event(
+        of operation: HistoryOperation,
+        on heldPurchase: inout HeldPlan
     ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
         let end = heldPurchase.end ?? operation.time
         switch operation.kind {
@@ -158,19 +159,7 @@ struct PurchaselyModel: Sendable {
             try requireState(heldPurchase, [.grace, .retrying])
             heldPurchase.state = .active
             return renewalMessage(&heldPurchase, from: operation.time, at: operation.time)
-        case .billingIssue:
-            try requireState(heldPurchase, [.active])
-            guard operation.time >= end - .seconds(86_400) else {
-                throw HistoryModel.ImpossibleOperation(
-                    reason: "the store does not charge this long before the end of the period"
-                )
-            }
-            guard let effectDuration = operation.effectDuration else {
-                return deactivate(&heldPurchase, .retrying, status: "ON_HOLD", at: operation.time)
-            }
-            heldPurchase.state = .grace
-            (heldPurchase.renewalTime, heldPurchase.end) = (end, end + effectDuration)
-            return activate(heldPurchase, status: "IN_GRACE_PERIOD", at: operation.time)
+        case .billingIssue: return try billingIssue(operation, &heldPurchase, end)
         case .expire:
             try requireState(heldPurchase, [.active, .cancelled, .grace])
             return deactivate(&heldPurchase, .ended, status: "DEACTIVATED", at: operation.time)
@@ -197,23 +186,48 @@ struct PurchaselyModel: Sendable {
                 status: "AUTO_RENEWING",
                 operation.time
             )
-        case .irrelevantEvent:
-            guard let name = operation.type, Self.irrelevantEventNames.contains(name) else {
-                throw HistoryModel.ImpossibleOperation(
-                    reason:
-                        "an event with the name '\(operation.type ?? "")' may change a subscription"
-                )
-            }
-            guard !heldPurchase.isOneTime || Self.irrelevantOneTimeEventNames.contains(name) else {
-                throw HistoryModel.ImpossibleOperation(reason: "a one-time purchase does not renew")
-            }
-            return planMessage(name, heldPurchase, status: nil, operation.time)
+        case .irrelevantEvent: return try irrelevantEvent(operation, heldPurchase)
         case .purchase, .changeProduct, .transfer, .pause, .resume, .extend, .grant, .revoke,
             .reverseRefund, .temporaryGrant, .register, .wait, .signUp, .logIn, .share, .unshare:
             throw HistoryModel.ImpossibleOperation(
                 reason: "Purchasely does not support \(operation.kind.rawValue)"
             )
         }
+    }
+
+    private mutating func billingIssue(
+        _ operation: HistoryOperation,
+        _ heldPurchase: inout HeldPlan,
+        _ end: Duration
+    ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
+        try requireState(heldPurchase, [.active])
+        guard operation.time >= end - .seconds(86_400) else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "the store does not charge this long before the end of the period"
+            )
+        }
+        guard let effectDuration = operation.effectDuration else {
+            return deactivate(&heldPurchase, .retrying, status: "ON_HOLD", at: operation.time)
+        }
+        heldPurchase.state = .grace
+        (heldPurchase.renewalTime, heldPurchase.end) = (end, end + effectDuration)
+        return activate(heldPurchase, status: "IN_GRACE_PERIOD", at: operation.time)
+    }
+
+    /// Returns an event that changes no subscription.
+    private func irrelevantEvent(
+        _ operation: HistoryOperation,
+        _ heldPurchase: HeldPlan
+    ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
+        guard let name = operation.type, Self.irrelevantEventNames.contains(name) else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "an event with the name '\(operation.type ?? "")' may change a subscription"
+            )
+        }
+        guard !heldPurchase.isOneTime || Self.irrelevantOneTimeEventNames.contains(name) else {
+            throw HistoryModel.ImpossibleOperation(reason: "a one-time purchase does not renew")
+        }
+        return planMessage(name, heldPurchase, status: nil, operation.time)
     }
 
     /// Changes the plan of a subscription: deactivates the old plan and activates the new plan
