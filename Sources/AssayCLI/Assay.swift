@@ -99,7 +99,7 @@ enum Main {
     ///
     /// ArgumentParser reports a misspelled command only as an unexpected argument.
     private static func checkCommandName() throws {
-        let names = Assay.configuration.subcommands.compactMap(\.configuration.commandName)
+        let names = Assay.configuration.subcommands.compactMap { $0.configuration.commandName }
         guard let name = CommandLine.arguments.dropFirst().first, !name.hasPrefix("-"),
             name != "help", !names.contains(name)
         else { return }
