@@ -43,20 +43,9 @@ let package = Package(
         .target(name: "Grammar", dependencies: ["Values"], swiftSettings: strict),
         .target(name: "Redaction", dependencies: ["Values"], swiftSettings: strict),
         .target(
-            name: "Contracts",
-            dependencies: ["Grammar", "Redaction", "Values"],
-            swiftSettings: strict,
-            plugins: ["EmbedContracts"]
-        ),
-        .target(
-            name: "Judging",
-            dependencies: ["Contracts", "Grammar", "Redaction", "Values"],
-            swiftSettings: strict
-        ),
-        .target(
             name: "Providers",
             dependencies: [
-                "Contracts", "Grammar", "Redaction", "Values",
+                "Grammar", "Redaction", "Values",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -67,16 +56,27 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Contracts",
+            dependencies: ["Grammar", "Providers", "Redaction", "Values"],
+            swiftSettings: strict,
+            plugins: ["EmbedContracts"]
+        ),
+        .target(
+            name: "Judging",
+            dependencies: ["Contracts", "Grammar", "Providers", "Redaction", "Values"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "ContractFiles",
             dependencies: [
-                "Contracts", "Grammar", "Values", .product(name: "Yams", package: "Yams"),
+                "Providers", "Contracts", "Grammar", "Values", .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict,
             plugins: ["EmbedContracts"]
         ),
         .target(
             name: "Reports",
-            dependencies: ["Contracts", "Judging", "Redaction", "Values"],
+            dependencies: ["Providers", "Contracts", "Judging", "Redaction", "Values"],
             swiftSettings: strict
         ),
         .target(

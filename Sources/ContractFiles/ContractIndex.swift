@@ -1,4 +1,5 @@
 package import Contracts
+internal import Providers
 
 /// The headings of the shipped contracts, such as IDs and titles.
 ///

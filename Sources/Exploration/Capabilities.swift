@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 
 /// The capabilities of the tested backend.
 ///

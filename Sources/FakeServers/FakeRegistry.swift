@@ -216,17 +216,20 @@ package final class FakeRegistry: Sendable {
         }
     }
 
-    /// Applies a RevenueCat event to the fake RevenueCat in the namespace of a run.
+    /// Changes the fake of a provider, in the namespace of a run, to the state that an event
+    /// reports.
     ///
     /// The user IDs in the event are assigned to the namespace of the run.
-    package func apply(_ event: JSONValue, namespace: String) {
-        let body = event["event"]
-        var ids = ["app_user_id", "original_app_user_id"].compactMap { body?[$0]?.string }
-        for list in ["aliases", "transferred_from", "transferred_to"] {
-            ids += body?[list]?.array?.compactMap(\.string) ?? []
+    package func apply(_ event: JSONValue, of provider: Exchange.Party, namespace: String) {
+        guard let sender = providers[provider]?.sender else { return }
+        assignUserIDs(sender.userIDs(event), namespace: namespace)
+        state.withLock { state in
+            guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
+                return
+            }
+            sender.apply(&services, event)
+            state.servicesByNamespace[namespace] = services
         }
-        assignUserIDs(ids, namespace: namespace)
-        state.withLock { $0.servicesByNamespace[namespace]?.revenueCat.apply(event) }
     }
 
     package func schedule(_ plan: ProviderPlan, namespace: String) {

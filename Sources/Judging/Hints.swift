@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Hints: observations in the evidence of a case that may explain its findings.

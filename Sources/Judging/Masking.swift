@@ -1,4 +1,5 @@
 package import Contracts
+internal import Providers
 package import Values
 
 /// Masks the values that differ between two runs: IDs are replaced by names, and times within the

@@ -112,7 +112,7 @@ extension DespiaState {
 }
 
 extension DespiaState.StepContext {
-    fileprivate func key(_ role: PhoneChange.VaultRole) -> String {
+    fileprivate func key(_ role: VaultRole) -> String {
         profile.app.vaultKeys[role] ?? role.rawValue
     }
 

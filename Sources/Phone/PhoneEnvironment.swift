@@ -1,5 +1,6 @@
 package import Contracts
 package import Judging
+package import Providers
 package import Values
 
 /// The environment of an app on a phone, and the journal of its traffic.
@@ -94,7 +95,7 @@ extension PhoneEnvironment {
         ClientTimeline(Array(recordedExchanges.dropFirst(index)), profile: profile)
     }
 
-    package func key(_ role: PhoneChange.VaultRole) -> String {
+    package func key(_ role: VaultRole) -> String {
         profile.app.vaultKeys[role] ?? role.rawValue
     }
 }

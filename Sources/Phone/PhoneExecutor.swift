@@ -1,5 +1,6 @@
 package import Contracts
 package import Judging
+package import Providers
 package import Values
 
 /// A component that carries out the phone steps of a contract, either with the scripted app or with

@@ -92,7 +92,7 @@ package struct ScriptedApp: Sendable {
     init(
         globals: JSONObject,
         userAgent: String,
-        keys: [PhoneChange.VaultRole: String],
+        keys: [VaultRole: String],
         storage: Storage,
         policy: Policy,
         seed: UInt64

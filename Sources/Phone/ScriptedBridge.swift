@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 internal import Values
 
 /// The scripted app's side of the bridge and of the calls to the app's backend.
@@ -7,7 +8,7 @@ internal import Values
 /// values of the page's global variables and the responses of the backend.
 struct ScriptedBridge: Sendable {
     let policy: ScriptedApp.Policy.Bridge
-    let keys: [PhoneChange.VaultRole: String]
+    let keys: [VaultRole: String]
     /// The global variables of the page, each with the time of its last assignment in milliseconds.
     var globals: [String: (value: JSONValue, at: Int64)] = [:]
     /// The commands, calls and errors since the app last handled an input.
@@ -19,7 +20,7 @@ struct ScriptedBridge: Sendable {
 
     init(
         policy: ScriptedApp.Policy.Bridge,
-        keys: [PhoneChange.VaultRole: String],
+        keys: [VaultRole: String],
         globals: JSONObject
     ) {
         self.policy = policy
@@ -32,7 +33,7 @@ struct ScriptedBridge: Sendable {
 
     var installID: String { globals["uuid"]?.value.string ?? "undefined" }
 
-    func key(_ role: PhoneChange.VaultRole) -> String { policy.key(role, keys) }
+    func key(_ role: VaultRole) -> String { policy.key(role, keys) }
 
     // MARK: Commands
 
@@ -54,7 +55,7 @@ struct ScriptedBridge: Sendable {
         return .global(name, since: now, until: now + time)
     }
 
-    mutating func readVault(_ role: PhoneChange.VaultRole, at now: Int64) -> ScriptedFlow.Wait {
+    mutating func readVault(_ role: VaultRole, at now: Int64) -> ScriptedFlow.Wait {
         sendCommandAndWait(
             "readvault://?key=" + key(role).percentEncoded,
             key(role),
@@ -63,7 +64,7 @@ struct ScriptedBridge: Sendable {
         )
     }
 
-    mutating func write(_ role: PhoneChange.VaultRole, _ value: String, at now: Int64) {
+    mutating func write(_ role: VaultRole, _ value: String, at now: Int64) {
         let key = key(role).percentEncoded
         sendCommand("setvault://?key=\(key)&value=\(policy.encoded(value))&locked=false", at: now)
     }

@@ -55,7 +55,7 @@ extension ScriptedApp.Policy {
         /// Returns the vault key for a role.
         ///
         /// The profile must not use the name of a window property as a vault key (C-35).
-        var key: @Sendable (PhoneChange.VaultRole, [PhoneChange.VaultRole: String]) -> String = {
+        var key: @Sendable (VaultRole, [VaultRole: String]) -> String = {
             role,
             keys in keys[role] ?? role.rawValue
         }

@@ -1,5 +1,6 @@
 package import Contracts
 package import Judging
+package import Providers
 package import Values
 
 /// Carries out phone steps with the scripted app on every phone.

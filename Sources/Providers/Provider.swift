@@ -1,4 +1,3 @@
-package import Contracts
 package import Redaction
 package import Values
 
@@ -29,6 +28,13 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var hints: ProviderHints { get }
     /// Whether a call to this fake can cause a change or a call at the fake of another provider.
     static var affectsOtherFakes: Bool { get }
+    /// The provider's secrets that a profile may define.
+    static var profileSecrets: [ProfileSecret] { get }
+    /// The optional features of backends that concern this service alone.
+    static var features: [Feature] { get }
+    /// The properties of the backend's calls for which a contract can plan responses; nil when
+    /// contracts cannot plan them.
+    static var plannedCalls: PlannedCalls? { get }
     /// The operations that users and tests can perform on the fake through the control API.
     static var controls: [ProviderControl] { get }
     /// Groups of switches in addition to `settings`, each with its own name.

@@ -1,4 +1,3 @@
-internal import Contracts
 package import Redaction
 package import Values
 
@@ -14,6 +13,9 @@ package final class ProviderEntry: Sendable {
     package let hosts: [ServiceHost]
     package let hints: ProviderHints
     package let affectsOtherFakes: Bool
+    package let profileSecrets: [ProfileSecret]
+    package let features: [Feature]
+    package let plannedCalls: PlannedCalls?
     package let controls: [ProviderControl]
     /// The switches of the provider's `settings`, under the provider's name, followed by its
     /// additional groups of switches.
@@ -79,6 +81,9 @@ package final class ProviderEntry: Sendable {
         hosts = Kind.hosts
         hints = Kind.hints
         affectsOtherFakes = Kind.affectsOtherFakes
+        profileSecrets = Kind.profileSecrets
+        features = Kind.features
+        plannedCalls = Kind.plannedCalls
         controls = Kind.controls
         let settingsGroup = SwitchGroup(Kind.party.description) {
             $0[keyPath: stateKeyPath].settings

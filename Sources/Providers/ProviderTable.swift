@@ -24,6 +24,11 @@ package struct ProviderTable: Sendable {
         ProviderEntry(\.oneSignal), ProviderEntry(\.firebase),
     ])
 
+    /// The table of the current task.
+    ///
+    /// All grammars and formats that depend on the providers use this table.
+    @TaskLocal package static var current = ProviderTable.all
+
     /// The entries of the table in the order in which users see the providers.
     package var sortedEntries: [ProviderEntry] {
         entries.sorted { $0.party.rawValue < $1.party.rawValue }
@@ -53,6 +58,39 @@ package struct ProviderTable: Sendable {
         return exchange
     }
 
+    /// The entries of the providers that send events, in the order of the table.
+    package var senders: [(party: Exchange.Party, sender: WebhookSenderEntry)] {
+        entries.compactMap { entry in entry.sender.map { (entry.party, $0) } }
+    }
+
+    /// The provider whose event a delivery sends when the contract names no provider: the first
+    /// sender of the table.
+    package var defaultSender: Exchange.Party { senders.first?.party ?? .assay }
+
+    /// The notations of all senders' events.
+    package var eventNotations: [EventNotation] { senders.map(\.sender.notation) }
+
+    /// Returns the notation of the events with this key in deliveries; nil when no sender has such
+    /// events.
+    package func eventNotation(_ key: String) -> EventNotation? {
+        eventNotations.first { $0.key == key }
+    }
+
+    /// The types of the events that the fake store reports.
+    ///
+    /// The fake store is that of the first sender.
+    package var storeEventTypes: [String] { senders.first?.sender.eventTypes ?? [] }
+
+    /// The entries of the providers that a backend uses: all that send events or that have a plan
+    /// of responses.
+    package var backendProviders: [ProviderEntry] {
+        sortedEntries.filter { $0.plannedCalls != nil || $0.sender != nil }
+    }
+
+    /// The secrets of all providers that a profile may define, in the order in which users see
+    /// them.
+    package var profileSecrets: [ProfileSecret] { sortedEntries.flatMap(\.profileSecrets) }
+
     package var switches: [SwitchGroup] { sortedEntries.flatMap(\.switches) + [Self.pages] }
 
     /// The group of switches for web pages, which apply to all fakes.
@@ -76,17 +114,17 @@ extension ProviderTable: Hashable {
 }
 
 extension Services {
-    package static var providers: [ProviderEntry] { ProviderTable.all.entries }
+    package static var providers: [ProviderEntry] { ProviderTable.current.entries }
 
     package static func provider(_ party: Exchange.Party) -> ProviderEntry? {
-        ProviderTable.all[party]
+        ProviderTable.current[party]
     }
 
     package static func provider(named name: String) -> ProviderEntry? {
-        ProviderTable.all.named(name)
+        ProviderTable.current.named(name)
     }
 
     package static func recognizingCall(_ exchange: Exchange) -> Exchange {
-        ProviderTable.all.recognizingCall(exchange)
+        ProviderTable.current.recognizingCall(exchange)
     }
 }

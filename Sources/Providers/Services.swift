@@ -1,4 +1,3 @@
-package import Contracts
 package import Redaction
 package import Values
 

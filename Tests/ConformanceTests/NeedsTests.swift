@@ -301,8 +301,8 @@ struct NeedsTests {
         #expect(profile.skipReason(to: .purchaselySignature) == nil)
     }
 
-    @Test("an unsuitable ID form is a skip reason", arguments: Profile.IDForm.allCases)
-    func idForms(form: Profile.IDForm) {
+    @Test("an unsuitable ID form is a skip reason", arguments: UserIDForm.allCases)
+    func idForms(form: UserIDForm) {
         var profile = Profile()
         profile.idForm = form
         #expect((profile.skipReason(to: .stringIDs) == nil) == (form == .string))
@@ -323,8 +323,8 @@ struct NeedsTests {
 
     // MARK: Namespaces
 
-    @Test("IDs of all forms are unique", arguments: Profile.IDForm.allCases)
-    func noCollisions(form: Profile.IDForm) {
+    @Test("IDs of all forms are unique", arguments: UserIDForm.allCases)
+    func noCollisions(form: UserIDForm) {
         var seen: Set<String> = []
         for run in 0..<50 {
             let namespace = Namespace(name: "run-\(run)", idForm: form)

@@ -110,8 +110,8 @@ struct PlanTests {
         #expect(plain?.deliveries.first?.subject == .event(spec))
     }
 
-    @Test("ids have the form that the profile names", arguments: Profile.IDForm.allCases)
-    func makesIDs(form: Profile.IDForm) {
+    @Test("ids have the form that the profile names", arguments: UserIDForm.allCases)
+    func makesIDs(form: UserIDForm) {
         let namespace = Namespace(name: "run-1", idForm: form)
         let id = namespace.id(of: "ada")
         #expect(id == Namespace(name: "run-1", idForm: form).id(of: "ada"))

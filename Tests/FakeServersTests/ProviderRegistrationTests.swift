@@ -270,7 +270,7 @@ struct ProviderTableTests {
         #expect(ProviderTable.all.named(name)?.defaultPort == port)
     }
 
-    private static let secrets: [Profile.SecretName: Secret] = [
+    private static let secrets: [SecretName: Secret] = [
         .revenueCatAuthorization: Secret("auth"), .revenueCatSigning: Secret("rc-sign"),
         .revenueCatKey: Secret("rc-key"), .oneSignalKey: Secret("os-key"),
         .purchaselySigning: Secret("pu-sign"),
@@ -279,7 +279,7 @@ struct ProviderTableTests {
     private func environment(
         _ addresses: [Exchange.Party: String],
         isSigned: Bool,
-        secrets: [Profile.SecretName: Secret] = Self.secrets
+        secrets: [SecretName: Secret] = Self.secrets
     ) -> [String: String] {
         let setup = BackendSetup(
             addresses: addresses,

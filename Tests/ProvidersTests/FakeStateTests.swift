@@ -170,7 +170,7 @@ struct RevenueCatStateTests {
         )
         spec.time = time
         change(&spec)
-        let context = EventFactory.Context(namespace: namespace, base: Self.base)
+        let context = EventRun(namespace: namespace, base: Self.base)
         return EventFactory(context).body(spec, name: "\(type)-\(time)")
     }
 

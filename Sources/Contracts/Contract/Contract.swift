@@ -1,3 +1,4 @@
+package import Providers
 package import Values
 
 /// One test case from a contract file (YAML): its initial steps, tested steps and expected outcome.

@@ -1,3 +1,5 @@
+package import Providers
+
 /// The metadata of a test case, without its steps and expectations; used to list and select cases.
 package struct ContractHeading: Hashable, Sendable {
     package var id: String

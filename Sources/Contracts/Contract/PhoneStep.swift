@@ -1,3 +1,5 @@
+package import Providers
+
 /// One step of a case that happens on a simulated phone, or in a system that the phone's app uses.
 ///
 /// Source: section 7 of the Despia fact sheet, and part A of the identity rules.

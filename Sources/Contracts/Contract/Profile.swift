@@ -1,3 +1,4 @@
+package import Providers
 package import Redaction
 package import Values
 
@@ -61,19 +62,6 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    package enum SecretName: String, Hashable, Codable, Sendable, CaseIterable {
-        case revenueCatAuthorization = "revenuecat-authorization"
-        case revenueCatSigning = "revenuecat-signing"
-        case revenueCatKey = "revenuecat-key"
-        case oneSignalKey = "onesignal-key"
-        case purchaselySigning = "purchasely-signing"
-    }
-
-    /// The form of user IDs that the backend accepts.
-    package enum IDForm: String, Hashable, Codable, Sendable, CaseIterable {
-        case string, uuid, integer, firebase
-    }
-
     /// A request or a command by which a user is created before a test case.
     ///
     /// The type is also used for other actions of a profile, such as creating an account or setting
@@ -119,7 +107,7 @@ package struct Profile: Hashable, Sendable {
     /// values.
     package var namesOfDefaultSecrets: Set<SecretName> = []
     package var secrets: [SecretName: Secret] = [:]
-    package var idForm: IDForm
+    package var idForm: UserIDForm
     package var creation: SetupAction
     package var probes: [Probe]
     /// The way in which an account for logins is created; nil: accounts cannot be created.
@@ -184,7 +172,6 @@ package struct Profile: Hashable, Sendable {
     /// Creates a profile with the paths of the identity guide, test secrets and no probes.
     package init() {
         endpoints = [
-            "revenuecat-webhook": Endpoint(method: "POST", path: "/api/webhooks/revenuecat"),
             "register": Endpoint(
                 method: "POST",
                 path: "/api/user/register",
@@ -202,14 +189,17 @@ package struct Profile: Hashable, Sendable {
                 ]
             ),
         ]
+        for (_, sender) in ProviderTable.current.senders {
+            endpoints[sender.webhookEndpoint] = sender.defaultWebhookPath.map {
+                Endpoint(method: "POST", path: $0)
+            }
+        }
         namesOfDefaultEndpoints = Set(endpoints.keys)
         endpoints["register"]?.responseProofPointer = JSONPointer("/deviceToken")
         endpoints["login"]?.responseIDPointer = JSONPointer("/appUserId")
-        secrets = [
-            .revenueCatAuthorization: Secret("Bearer assay-test-token"),
-            .oneSignalKey: Secret("os_v2_app_assay"),
-            .revenueCatKey: Secret("sk_assay"),
-        ]
+        for secret in ProviderTable.current.profileSecrets {
+            secrets[secret.name] = secret.defaultValue
+        }
         namesOfDefaultSecrets = Set(secrets.keys)
         idForm = .string
         creation = .register
@@ -262,44 +252,39 @@ package struct Profile: Hashable, Sendable {
         if unsupportedFeatures.contains(feature) {
             return "the profile declares '\(feature.rawValue)' unsupported"
         }
-        func missing(_ endpoint: String) -> String? {
-            endpoints[endpoint] == nil
-                ? "the profile names no endpoint '\(endpoint)'" : nil
+        for requirement in feature.requirements {
+            if let reason = reasonOfMissing(requirement) { return reason }
         }
-        switch feature {
-        case .authorization where secrets[.revenueCatAuthorization]?.isEmpty ?? true:
-            return "the profile gives no secret 'revenuecat-authorization'"
-        case .signature where secrets[.revenueCatSigning]?.isEmpty ?? true:
-            return "the profile gives no secret 'revenuecat-signing'"
-        case .purchaselySignature where secrets[.purchaselySigning]?.isEmpty ?? true:
-            return "the profile gives no secret 'purchasely-signing'"
-        case .purchaselyPush where unsupportedFeatures.contains(.push):
-            return "the profile declares 'push' unsupported"
-        case .purchasely, .purchaselySignature, .purchaselyPush:
-            return missing("purchasely-webhook")
-        case .firebase, .signedTokens, .revocation, .realAccounts: return missing("protected")
+        return switch feature {
         case .stringIDs where idForm != .string:
-            return "the profile's users have ids of the form '\(idForm.rawValue)'"
-        case .reconcile: return missing("reconcile")
+            "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .fault where fault == nil:
-            return "the profile does not define how to make the database fail "
+            "the profile does not define how to make the database fail "
                 + "('fault: {break: …, heal: …}')"
         case .clock where clock == nil:
-            return "the profile does not define how to set the backend's clock (key 'clock')"
-        case .deletion: return missing("delete-account")
+            "the profile does not define how to set the backend's clock (key 'clock')"
         case .accessRoute where !app.isAccessSetInFile:
-            return
-                "the profile does not define how the app asks for access ('app: {access: …}')"
+            "the profile does not define how the app asks for access ('app: {access: …}')"
         case .accountApp where idForm == .uuid || idForm == .integer:
-            return "the profile's users have ids of the form '\(idForm.rawValue)'"
+            "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .accountApp where creation != .register:
-            return "the profile's users are not created by the register endpoint"
-        case .register: return missing("register")
-        case .login:
-            return missing("login")
-                ?? (accountCreation == nil
-                    ? "the profile does not define how to create an account ('accounts: …')" : nil)
-        default: return nil
+            "the profile's users are not created by the register endpoint"
+        case .login where accountCreation == nil:
+            "the profile does not define how to create an account ('accounts: …')"
+        default: nil
+        }
+    }
+
+    private func reasonOfMissing(_ requirement: Feature.Requirement) -> String? {
+        switch requirement {
+        case .endpoint(let name):
+            endpoints[name] == nil ? "the profile names no endpoint '\(name)'" : nil
+        case .secret(let name):
+            secrets[name]?.isEmpty ?? true
+                ? "the profile gives no secret '\(name.rawValue)'" : nil
+        case .feature(let name):
+            unsupportedFeatures.contains { $0.rawValue == name }
+                ? "the profile declares '\(name)' unsupported" : nil
         }
     }
 }

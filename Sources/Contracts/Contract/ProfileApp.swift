@@ -1,3 +1,4 @@
+package import Providers
 internal import Values
 
 extension Profile {
@@ -7,7 +8,7 @@ extension Profile {
         package var url: String?
         /// The keys under which the app stores its IDs in the vault (the phone's key-value store),
         /// by role.
-        package var vaultKeys: [PhoneChange.VaultRole: String] = [
+        package var vaultKeys: [VaultRole: String] = [
             .id: "app_user_id", .lock: "identity_locked",
         ]
         /// The maximum time that the app may take to start when the native side of the bridge does

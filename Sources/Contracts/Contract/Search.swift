@@ -1,3 +1,5 @@
+package import Providers
+
 /// A rule that expands one contract to many runs, which the runner generates.
 package enum Search: Hashable, Codable, Sendable {
     /// Each of these faults is injected once at every call to a provider that the fault-free run

@@ -1,3 +1,4 @@
+package import Providers
 package import Values
 
 /// One step of a test case: something that happens to the backend or in its environment.
@@ -33,8 +34,4 @@ package enum Step: Hashable, Codable, Sendable {
     case account(user: String, AccountChange)
     /// Something happens on a simulated phone.
     case phone(PhoneStep)
-
-    package enum AccountChange: String, Hashable, Codable, Sendable, CaseIterable {
-        case revoke, disable
-    }
 }

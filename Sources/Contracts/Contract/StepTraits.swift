@@ -1,3 +1,5 @@
+package import Providers
+
 /// The properties of a step that the planner and the runner use.
 ///
 /// The source file of each kind of step defines the traits of that kind.

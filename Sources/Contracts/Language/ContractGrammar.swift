@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 internal import Values
 
 extension Contract {
@@ -6,52 +7,58 @@ extension Contract {
     ///
     /// Before the grammar reads a file, the values of its `variants` replace templates such as
     /// `{{copies}}`.
-    package static let grammar = Construct<Contract>(
-        "contract",
-        "a contract",
-        "A test case for a backend or an app: its steps and the expected outcome.",
-        makeEmptyOwner: { node in
-            Contract(
-                id: "",
-                variant: "",
-                title: "",
-                clause: "",
-                level: .must,
-                source: "",
-                needs: [],
-                given: [],
-                steps: [],
-                expectation: Expectation(responses: .statuses([200])),
-                location: node.location
-            )
+    package static var grammar: Construct<Contract> { grammarOfTable.value }
+
+    private static let grammarOfTable = TableDerived { _ in makeGrammar() }
+
+    private static func makeGrammar() -> Construct<Contract> {
+        Construct<Contract>(
+            "contract",
+            "a contract",
+            "A test case for a backend or an app: its steps and the expected outcome.",
+            makeEmptyOwner: { node in
+                Contract(
+                    id: "",
+                    variant: "",
+                    title: "",
+                    clause: "",
+                    level: .must,
+                    source: "",
+                    needs: [],
+                    given: [],
+                    steps: [],
+                    expectation: Expectation(responses: .statuses([200])),
+                    location: node.location
+                )
+            }
+        ) {
+            headingFields
+            provenanceFields
+            Field<Contract>.unknownUsers
+            Field.value(
+                "values",
+                \.values,
+                .map(.anyKey("a name"), .json.templated(.value), isBlock: true),
+                default: [:],
+                "Fixed template values; the key `token1` sets the value of `{{some.token1}}`.",
+                fallback: "generated, or learned from a response"
+            ).precededByBlankLine
+            Field<Contract>.variants
+            Field<Contract>.crashPoints
+            Field<Contract>.orders
+            Field<Contract>.vary
+            stepFields
+            Field.required(
+                "expect",
+                \.expectation,
+                Expectation.grammar.block,
+                "The expected outcome."
+            ).precededByBlankLine
         }
-    ) {
-        headingFields
-        provenanceFields
-        Field<Contract>.unknownUsers
-        Field.value(
-            "values",
-            \.values,
-            .map(.anyKey("a name"), .json.templated(.value), isBlock: true),
-            default: [:],
-            "Fixed template values; the key `token1` sets the value of `{{some.token1}}`.",
-            fallback: "generated, or learned from a response"
-        ).precededByBlankLine
-        Field<Contract>.variants
-        Field<Contract>.crashPoints
-        Field<Contract>.orders
-        Field<Contract>.vary
-        stepFields
-        Field.required(
-            "expect",
-            \.expectation,
-            Expectation.grammar.block,
-            "The expected outcome."
-        ).precededByBlankLine
-    }
-    .mutuallyExclusiveKeys(["crash-points", "orders", "vary"])
-    .checking { contract, keys, reader in
-        contract.check(keys, &reader)
+        .mutuallyExclusiveKeys(["crash-points", "orders", "vary"])
+        .checking { contract, keys, reader in
+            contract.check(keys, &reader)
+        }
     }
 
     @FieldBuilder<Contract> private static var headingFields: [Field<Contract>] {

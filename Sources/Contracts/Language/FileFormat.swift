@@ -1,17 +1,22 @@
 package import Grammar
+internal import Providers
 
 /// The two YAML file formats of Assay: contracts and profiles.
 package enum FileFormat: String, CaseIterable, Sendable {
     case contract, profile
 
-    private static let contractReference = GrammarReference(Contract.grammar.shape)
-    private static let profileReference = GrammarReference(Profile.grammar.shape)
+    private static let contractReference = TableDerived { _ in
+        GrammarReference(Contract.grammar.shape)
+    }
+    private static let profileReference = TableDerived { _ in
+        GrammarReference(Profile.grammar.shape)
+    }
 
     /// The documentation of all keys of the file format.
     package var reference: GrammarReference {
         switch self {
-        case .contract: Self.contractReference
-        case .profile: Self.profileReference
+        case .contract: Self.contractReference.value
+        case .profile: Self.profileReference.value
         }
     }
 
@@ -50,8 +55,17 @@ package enum FileFormat: String, CaseIterable, Sendable {
                 The values of `features: {except: […]}`. Contracts that need a listed feature are not \
                 run. `assay explain FEATURE` lists the contracts that need a feature.
 
-                \(Feature.table)
+                \(Self.featureTable)
                 """
         }
+    }
+
+    /// A Markdown table of all features.
+    private static var featureTable: String {
+        let rows = Feature.allCases.map { feature in
+            "| `\(feature.rawValue)` | \(feature.meaning) | \(feature.isOptionalByDesign ? "yes" : "") |"
+        }
+        let headerLines = ["| feature | a backend with this feature | may be missing by design |"]
+        return (headerLines + ["| --- | --- | --- |"] + rows).joined(separator: "\n") + "\n"
     }
 }

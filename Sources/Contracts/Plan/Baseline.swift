@@ -1,3 +1,5 @@
+internal import Providers
+
 /// The baseline run of a case, with which the judged run is compared: the same steps without
 /// faults, as the contract's `like` requires.
 package enum Baseline {
@@ -38,10 +40,9 @@ package enum Baseline {
     }
 
     private static func direct(_ step: Step) -> Step {
-        guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
+        guard case .deliver(var delivery) = step, case .event(let event) = delivery.subject
         else { return step }
-        spec.userIDLocation = .appUserID
-        delivery.subject = .event(spec)
+        delivery.subject = .event(event.withUsualUserID())
         return .deliver(delivery)
     }
 
@@ -83,10 +84,7 @@ package enum Baseline {
     /// without a time in the contract.
     private static func time(_ step: Step) -> Duration? {
         guard case .deliver(let delivery) = step else { return nil }
-        return switch delivery.subject {
-        case .event, .purchasely, .raw(.truncated): delivery.time
-        case .body, .raw(.text), .repeats, .storeEvent: nil
-        }
+        return delivery.event?.time
     }
 
     /// Returns the steps with all faults, restarts and waits removed.

@@ -14,7 +14,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
         let users = contract.users
-        let periods = SubscriptionPeriods(of: contract)
+        let periods = PeriodDates(of: contract)
         let allSteps = periods.applied(to: contract.given + given + steps)
         subject = RunPlan(
             steps: allSteps,

@@ -1,3 +1,5 @@
+package import Values
+
 /// The orders in which the events of a case may arrive.
 package enum EventOrder {
     /// Returns the number of pairs of events that are in reverse order; 0 for the original order.

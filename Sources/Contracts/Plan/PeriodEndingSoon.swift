@@ -1,3 +1,5 @@
+internal import Providers
+
 /// Support for subscription periods that end while a case runs, which contracts write as `expires:
 /// soon` or `grace: soon`.
 ///
@@ -15,8 +17,8 @@ extension RunPlan {
     /// while the run lasts.
     package var hasPeriodEndingSoon: Bool {
         deliveries.contains { delivery in
-            guard case .event(let spec) = delivery.subject else { return false }
-            return spec.periodEndsSoon == true || spec.graceEndsSoon == true
+            guard case .event(let event) = delivery.subject else { return false }
+            return event.hasPeriodEndingSoon
         }
     }
 
@@ -30,12 +32,9 @@ extension RunPlan {
         let end = start + (timeUntilSoonPeriodEnd ?? Self.soonPeriodDefault)
         var plan = self
         plan.steps = steps.map { step in
-            guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
+            guard case .deliver(var delivery) = step, case .event(let event) = delivery.subject
             else { return step }
-            if spec.periodEndsSoon == true { spec.expires = end }
-            if spec.graceEndsSoon == true { spec.grace = end }
-            (spec.periodEndsSoon, spec.graceEndsSoon) = (nil, nil)
-            delivery.subject = .event(spec)
+            delivery.subject = .event(event.endingPeriod(at: end))
             return .deliver(delivery)
         }
         return plan

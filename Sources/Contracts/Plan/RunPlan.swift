@@ -1,3 +1,4 @@
+internal import Providers
 package import Values
 
 /// The plan of one run: its steps, and the users whose state is read by probes at its end.

@@ -1,3 +1,4 @@
+package import Providers
 package import Values
 
 /// The record of one run: its plan, its exchanges and everything else that a rule of judgment may

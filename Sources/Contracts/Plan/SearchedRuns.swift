@@ -1,3 +1,4 @@
+internal import Providers
 package import Values
 
 /// The plans of the runs for a contract with a search. A search tries many variations of the

@@ -1,3 +1,4 @@
+internal import Providers
 package import Redaction
 internal import Values
 

@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 internal import Values
 
 /// The contract of a generated history, with the expected states and effects.

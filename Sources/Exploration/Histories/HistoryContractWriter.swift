@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 
 /// Writes the contract of a generated history: its steps, and the expected states and effects.
 struct HistoryContractWriter {

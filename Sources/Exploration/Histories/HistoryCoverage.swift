@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 
 /// The situations that generated histories have covered, with the number of histories for each
 /// situation.

@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 internal import Values
 
 /// A fault in the delivery of a webhook event.

@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 
 /// Adds faults to the deliveries of a generated history.
 extension HistoryGenerator {

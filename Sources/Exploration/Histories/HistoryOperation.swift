@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 
 /// One operation of a generated customer history: an action of a user, a store or a developer, or
 /// the passing of time.

@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 internal import Values
 
 /// A webhook event that RevenueCat or Purchasely sends in a generated history.
@@ -125,13 +126,15 @@ package enum ProviderEvent: Hashable, Sendable {
         switch self {
         case .event(var spec):
             if spec.purchased == spec.time { spec.purchased = nil }
-            return Delivery(name: name, subject: .event(spec))
+            return Delivery(name: name, subject: .event(AnyWebhookEvent(spec)))
         case .purchasely(var spec):
             if spec.purchased == spec.time { spec.purchased = nil }
             if spec.renewalTime == spec.expires { spec.renewalTime = nil }
-            var delivery = Delivery(name: name, subject: .purchasely(spec))
-            delivery.provider = provider
-            return delivery
+            return Delivery(
+                name: name,
+                subject: .event(AnyWebhookEvent(spec)),
+                provider: provider
+            )
         }
     }
 

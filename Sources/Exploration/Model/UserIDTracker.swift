@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 
 /// The kind of ID by which the backend knows each user in a generated history.
 ///

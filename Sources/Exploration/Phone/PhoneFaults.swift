@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 internal import Values
 
 /// The faults of the bridge and of the backend in the history of a phone, and their consequences.
@@ -12,7 +13,7 @@ struct PhoneFaults: Sendable {
     private(set) var hasFailedRegistration = false
     /// Whether all registrations fail permanently.
     private(set) var areAllRegistrationsFailing = false
-    private var lostVaultWriteRoles: Set<PhoneChange.VaultRole?> = []
+    private var lostVaultWriteRoles: Set<VaultRole?> = []
 
     /// Whether no fault can have prevented effects.
     var areNone: Bool { !mayEffectsBeMissing && !hasFailedRegistration }

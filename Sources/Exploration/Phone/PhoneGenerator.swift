@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 internal import Values
 
 /// Generates histories of an app on a phone, with a preference for situations that few earlier
@@ -253,7 +254,7 @@ package struct PhoneGenerator: Sendable {
     /// Returns a random fault of the bridge between the page and the native side.
     private func faults(_ random: inout SeededGenerator) -> BridgePlan {
         var plan = BridgePlan()
-        let faults: [(BridgePlan.Fault.Kind, String, PhoneChange.VaultRole?)] = [
+        let faults: [(BridgePlan.Fault.Kind, String, VaultRole?)] = [
             (.drop, "setvault", .id), (.drop, "setvault", .lock), (.late, "readvault", .id),
             (.duplicate, "readvault", .id), (.drop, "readvault", .id),
             (.late, "getpurchasehistory", nil), (.drop, "getpurchasehistory", nil),

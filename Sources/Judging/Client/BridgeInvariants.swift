@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Invariants of an app's commands to the native side (clauses C-01, C-21, C-24, C-34, C-35).

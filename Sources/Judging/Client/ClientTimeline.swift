@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 package import Values
 
 /// The observations of one device scenario (a contract for an app on a simulated phone) in order:
@@ -114,7 +115,7 @@ package struct ClientTimeline: Sendable {
     /// The vault key of each role.
     ///
     /// Roles are, for example, the user's ID and the lock.
-    package let keys: [PhoneChange.VaultRole: String]
+    package let keys: [VaultRole: String]
 
     package init(_ record: RunRecord, profile: Profile) {
         self.init(record.exchanges, profile: profile)
@@ -344,13 +345,13 @@ package struct ClientTimeline: Sendable {
 
     /// Returns the value of a phone's vault entry at the end of the scenario; nil when there is
     /// none.
-    package func finalVaultValue(_ role: PhoneChange.VaultRole, of phone: String) -> String? {
+    package func finalVaultValue(_ role: VaultRole, of phone: String) -> String? {
         keys[role].flatMap { phones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
 
     /// Returns the value of a phone's vault entry before the app was first opened; nil when there
     /// was none.
-    package func initialVaultValue(_ role: PhoneChange.VaultRole, by phone: String) -> String? {
+    package func initialVaultValue(_ role: VaultRole, by phone: String) -> String? {
         keys[role].flatMap { initialPhoneStates[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
 

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 
 /// The evidence of one device scenario (a contract for an app on a simulated phone).
 struct DeviceEvidence {

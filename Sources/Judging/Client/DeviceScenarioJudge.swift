@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Grammar
+internal import Providers
 internal import Values
 
 /// Judges one device scenario (a contract for an app on a simulated phone): its invariants, its

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Invariants of an app's paywalls: when a paywall may open, and for which user ID (clauses C-16 to

@@ -1,4 +1,5 @@
 package import Contracts
+internal import Providers
 
 /// The probable cause and the remedy of a finding, taken from the violated clause or from the
 /// finding code.

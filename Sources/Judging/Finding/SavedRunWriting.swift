@@ -1,5 +1,6 @@
 package import Contracts
 internal import Grammar
+internal import Providers
 internal import Redaction
 internal import Values
 

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 
 /// The scorecard of a run: the state of every clause and the grade of the backend.
 package struct Scorecard: Hashable, Sendable {

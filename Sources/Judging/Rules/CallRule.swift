@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Judges the app's calls to the backend's own routes: the returned IDs, responses that must be

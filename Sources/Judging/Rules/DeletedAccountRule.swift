@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Judges that no probe response contains personal data of a deleted account: its email address or

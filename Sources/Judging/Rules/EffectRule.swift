@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Judges the number of effects at the providers, such as pushes, and the idempotency keys of the

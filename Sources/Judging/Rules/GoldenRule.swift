@@ -1,5 +1,6 @@
 package import Contracts
 internal import Grammar
+internal import Providers
 internal import Redaction
 internal import Values
 
@@ -265,7 +266,7 @@ package struct GoldenRule: Rule {
     private static func recipientNames(_ effect: Effect, _ record: RunRecord) -> String {
         let names = effect.recipients.map { id in
             record.plan.users.first { record.namespace.id(of: $0) == id }
-                ?? (id == Audience.everyoneRecipientID ? "a segment" : id)
+                ?? (id == Effect.everyoneRecipientID ? "a segment" : id)
         }
         return names.isEmpty ? "no user" : names.joined(separator: ", ")
     }

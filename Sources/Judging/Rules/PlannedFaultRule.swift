@@ -1,4 +1,5 @@
 package import Contracts
+internal import Providers
 package import Values
 
 /// Judges whether the faults that a case planned took effect.

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// Judges the recipients of pushes, their content for different events, and the number and timing

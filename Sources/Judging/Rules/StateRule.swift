@@ -1,5 +1,6 @@
 package import Contracts
 internal import Grammar
+internal import Providers
 package import Values
 
 /// Judges that the fields of users, such as `active`, have the values that the contract expects.

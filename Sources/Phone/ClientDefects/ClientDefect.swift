@@ -1,4 +1,5 @@
 package import Contracts
+package import Providers
 package import Values
 
 /// A built-in defect of the scripted app that violates one or more contract clauses.
@@ -66,7 +67,7 @@ extension ScriptedApp {
     package init(
         globals: JSONObject,
         userAgent: String,
-        keys: [PhoneChange.VaultRole: String],
+        keys: [VaultRole: String],
         storage: Storage,
         defects: Set<ClientDefect>,
         seed: UInt64

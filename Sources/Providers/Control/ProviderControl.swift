@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Grammar
 package import Values
 

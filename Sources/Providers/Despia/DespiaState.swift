@@ -1,4 +1,3 @@
-package import Contracts
 internal import DequeModule
 package import Values
 
@@ -144,7 +143,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// - Parameters:
     ///   - plan: The switches by their names, and the faults by command.
     ///   - keys: The names of the app's vault keys, by role.
-    package mutating func apply(_ plan: BridgePlan, keys: [PhoneChange.VaultRole: String]) {
+    package mutating func apply(_ plan: BridgePlan, keys: [VaultRole: String]) {
         // The grammar of contracts accepts only the switches and values of `DespiaSettings`, so the
         // conversions to JSON and back succeed.
         if let known = try? JSONValue(encoding: settings), var settingsFields = known.object {

@@ -1,4 +1,3 @@
-package import Contracts
 package import Values
 
 /// The fake Firebase Authentication: Identity Toolkit v1 and v3, the secure token service, the
@@ -89,7 +88,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
     /// the second of `now`.
     package mutating func change(
         _ id: String,
-        _ change: Step.AccountChange,
+        _ change: AccountChange,
         project: String,
         at now: Instant
     ) {

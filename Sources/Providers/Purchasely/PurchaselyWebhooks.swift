@@ -1,10 +1,23 @@
-internal import Contracts
 internal import Redaction
 package import Values
 
 extension PurchaselyState: WebhookSender {
+    package typealias Event = PurchaselySpec
+
     package static let webhookEndpoint = "purchasely-webhook"
+    package static let defaultWebhookPath: String? = nil
     package static let eventPointer = JSONPointer()
+    package static let typePointer = JSONPointer(tokens: ["event_name"])
+    package static let eventTypes = PurchaselySpec.names
+    package static let webhookFeature: Feature? = .purchasely
+    package static let signatureFeature = Feature.purchaselySignature
+
+    package static func userIDs(in body: JSONValue) -> [String] {
+        ["user_id", "anonymous_user_id"].compactMap { body[$0]?.string }
+    }
+
+    /// Changes nothing, because no API of Purchasely shows a subscription to a backend.
+    package mutating func apply(_: JSONValue) {}
 
     /// Returns the request that delivers a body.
     ///

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Redaction
 package import Values
 

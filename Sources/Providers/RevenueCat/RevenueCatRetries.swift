@@ -1,5 +1,3 @@
-internal import Contracts
-
 /// The retry schedules of RevenueCat's webhook deliveries.
 extension RetrySchedule {
     /// The schedule after any status except 200, or no response within 60 s.

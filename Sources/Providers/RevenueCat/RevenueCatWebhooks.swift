@@ -1,10 +1,24 @@
-internal import Contracts
 internal import Redaction
 package import Values
 
 extension RevenueCatState: WebhookSender {
+    package typealias Event = EventSpec
+
     package static let webhookEndpoint = "revenuecat-webhook"
+    package static let defaultWebhookPath: String? = "/api/webhooks/revenuecat"
     package static let eventPointer = JSONPointer(tokens: ["event"])
+    package static let typePointer = JSONPointer(tokens: ["event", "type"])
+    package static let eventTypes = EventSpec.types
+    package static let webhookFeature: Feature? = nil
+    package static let signatureFeature = Feature.signature
+
+    package static func userIDs(in body: JSONValue) -> [String] {
+        let event = body["event"]
+        let ids = ["app_user_id", "original_app_user_id"].compactMap { event?[$0]?.string }
+        return ["aliases", "transferred_from", "transferred_to"].reduce(into: ids) { ids, list in
+            ids += event?[list]?.array?.compactMap(\.string) ?? []
+        }
+    }
 
     package static func request(
         _ body: [UInt8],

@@ -1,4 +1,3 @@
-internal import Contracts
 package import Redaction
 package import Values
 

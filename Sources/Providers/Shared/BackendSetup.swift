@@ -1,4 +1,3 @@
-package import Contracts
 package import Redaction
 package import Values
 
@@ -9,7 +8,7 @@ package struct BackendSetup: Sendable {
     ///
     /// A provider without an entry is not running.
     package var addresses: [Exchange.Party: String]
-    package var secrets: [Profile.SecretName: Secret]
+    package var secrets: [SecretName: Secret]
     /// The Firebase project whose ID tokens the backend accepts.
     package var project: String
     /// Whether the fake Firebase signs its tokens, as in production.
@@ -19,7 +18,7 @@ package struct BackendSetup: Sendable {
 
     package init(
         addresses: [Exchange.Party: String],
-        secrets: [Profile.SecretName: Secret],
+        secrets: [SecretName: Secret],
         project: String,
         isSigned: Bool
     ) {
@@ -30,7 +29,7 @@ package struct BackendSetup: Sendable {
     }
 
     /// Returns one of the profile's secrets as a string; nil when the secret is missing or empty.
-    package func text(_ name: Profile.SecretName) -> String? {
+    package func text(_ name: SecretName) -> String? {
         secrets[name].flatMap { $0.isEmpty ? nil : $0.exposed }
     }
 }
@@ -52,24 +51,11 @@ package struct WebhookTarget: Sendable {
 extension Exchange.Party {
     /// Returns the name that a profile gives to a secret of this provider.
     ///
-    /// The role is `key`, `signingSecret` or `authorization`; the result is nil when a profile has no
-    /// such secret.
-    package func secret(_ role: String) -> Profile.SecretName? {
-        Profile.SecretName(rawValue: "\(self)-\(role)")
-    }
-}
-
-extension WebhookTarget {
-    /// Creates the webhook target of a provider, with the secrets that the profile has for this
-    /// provider.
-    package init(of party: Exchange.Party, at url: String, _ profile: Profile) {
-        func secret(_ role: String) -> Secret? {
-            party.secret(role).flatMap { profile.secrets[$0] }
-        }
-        self.init(
-            url: url,
-            authorization: secret("authorization"),
-            signingSecret: secret("signing")
-        )
+    /// The role is `key`, `signing` or `authorization`; the result is nil when a profile has no such
+    /// secret.
+    package func secret(_ role: String) -> SecretName? {
+        let name = SecretName(rawValue: "\(self)-\(role)")
+        let secrets = ProviderTable.current[self]?.profileSecrets ?? []
+        return secrets.contains { $0.name == name } ? name : nil
     }
 }

@@ -1,4 +1,4 @@
-internal import Contracts
+internal import Values
 
 /// A seeded generator of the IDs that a fake issues.
 ///

@@ -1,10 +1,28 @@
-internal import Contracts
 package import Values
 
 /// A provider that sends events to a webhook of the backend.
 ///
 /// A provider without this protocol sends no events, and no code can ask it for one.
 package protocol WebhookSender: Provider {
+    /// The event as a contract describes it.
+    associatedtype Event: WebhookEvent
+
+    /// The types of the documented events.
+    static var eventTypes: [String] { get }
+
+    /// The member of a request body that contains the type of the event.
+    static var typePointer: JSONPointer { get }
+
+    /// The feature of a backend that receives the events; nil when every backend must receive them.
+    static var webhookFeature: Feature? { get }
+
+    /// The feature of a backend that verifies the signature of the events.
+    static var signatureFeature: Feature { get }
+
+    /// The path of the webhook in profiles that define none; nil: such profiles have no webhook for
+    /// the events.
+    static var defaultWebhookPath: String? { get }
+
     /// The name that a profile gives to the backend's endpoint for the events.
     static var webhookEndpoint: String { get }
 
@@ -60,6 +78,14 @@ package protocol WebhookSender: Provider {
     ///
     /// The type is nil when a body contains no readable event.
     static func retrySchedule(eventType: String?) -> RetrySchedule
+
+    /// Returns the IDs of all users in the body of an event.
+    static func userIDs(in body: JSONValue) -> [String]
+
+    /// Changes the state of the fake to the state that an event reports.
+    ///
+    /// A body that is not an event of the service changes nothing.
+    mutating func apply(_ body: JSONValue)
 
     /// Makes the fake send its events to this destination from now on.
     mutating func setWebhookTarget(_ target: WebhookTarget)

@@ -6,6 +6,15 @@ package import Values
 package struct WebhookSenderEntry: Sendable {
     package let webhookEndpoint: String
     package let eventPointer: JSONPointer
+    package let typePointer: JSONPointer
+    package let eventTypes: [String]
+    package let webhookFeature: Feature?
+    package let signatureFeature: Feature
+    package let defaultWebhookPath: String?
+    /// The notation of the provider's events in contracts and in saved runs.
+    package let notation: EventNotation
+    package let userIDs: @Sendable (_ body: JSONValue) -> [String]
+    package let apply: @Sendable (inout Services, _ body: JSONValue) -> Void
     package let event: @Sendable (JSONValue) -> EventSummary?
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
     package let request:
@@ -20,6 +29,14 @@ package struct WebhookSenderEntry: Sendable {
     init<Kind: WebhookSender>(_ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable) {
         webhookEndpoint = Kind.webhookEndpoint
         eventPointer = Kind.eventPointer
+        typePointer = Kind.typePointer
+        eventTypes = Kind.eventTypes
+        webhookFeature = Kind.webhookFeature
+        signatureFeature = Kind.signatureFeature
+        defaultWebhookPath = Kind.defaultWebhookPath
+        notation = EventNotation(Kind.Event.self, of: Kind.party)
+        userIDs = { Kind.userIDs(in: $0) }
+        apply = { $0[keyPath: stateKeyPath].apply($1) }
         event = { Kind.event(in: $0) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         request = { Kind.request($0, to: $1, of: $2, proof: $3, at: $4) }

@@ -444,7 +444,7 @@ extension Distiller {
         private func audience(_ effect: Effect) -> Audience {
             var audience = Audience()
             for recipient in Set(effect.recipients) {
-                if recipient == Audience.everyoneRecipientID {
+                if recipient == Effect.everyoneRecipientID {
                     audience.isEveryone = true
                 } else if let user = users.userByID[recipient],
                     !users.anonymousIDs.contains(recipient)

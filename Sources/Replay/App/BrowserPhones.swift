@@ -3,6 +3,7 @@ package import Contracts
 internal import FakeServers
 package import Judging
 package import Phone
+package import Providers
 package import Values
 
 /// Executes the phone steps of a contract on real pages; each simulated phone is a browser context.

@@ -13,12 +13,8 @@ extension RunExecutor {
     func sampleBody(of contract: Contract) -> JSONValue? {
         let namespace = Namespace(name: "sample", idForm: profile.idForm)
         for case .deliver(let delivery) in contract.steps {
-            switch delivery.subject {
-            case .event(let spec): return eventFactory(namespace).body(spec, name: delivery.name)
-            case .purchasely(let spec):
-                return PurchaselyEventFactory(namespace: namespace, base: base)
-                    .body(spec, name: delivery.name)
-            case .body, .raw, .repeats, .storeEvent: continue
+            if case .event(let event) = delivery.subject {
+                return event.body(in: eventRun(namespace), name: delivery.name)
             }
         }
         return nil
@@ -27,37 +23,32 @@ extension RunExecutor {
 
 extension CaseExecution {
     mutating func body(of delivery: Delivery) -> [UInt8] {
-        let eventFactory = run.eventFactory(namespace)
+        let eventRun = run.eventRun(namespace)
         switch delivery.subject {
         case .repeats(let name):
             return bodyWithEdits(deliveries.bodies[name] ?? [], delivery)
-        case .event(let spec):
-            let body = eventFactory.body(spec, name: delivery.name)
-            while let nextEvent = deliveries.futureEvents.first, nextEvent.spec.time <= spec.time {
-                let body = eventFactory.body(nextEvent.spec, name: nextEvent.delivery)
-                fakes.apply(body, namespace: namespace.name)
+        case .event(let event):
+            let body = event.body(in: eventRun, name: delivery.name)
+            while let next = deliveries.futureEvents.first, next.time <= event.time {
+                if let nextBody = next.event?.body(in: eventRun, name: next.name) {
+                    fakes.apply(nextBody, of: next.provider, namespace: namespace.name)
+                }
                 deliveries.futureEvents.removeFirst()
             }
-            return Self.bytes(jsonWithEdits(body, delivery), delivery)
-        case .purchasely(let spec):
-            let body = PurchaselyEventFactory(namespace: namespace, base: run.base)
-                .body(spec, name: delivery.name)
             return Self.bytes(jsonWithEdits(body, delivery), delivery)
         case .body(let value):
             values.namespace = namespace
             let body = jsonWithEdits(values.fill(value), delivery)
             // The REST API of the fake has to return the state that this event reports.
-            if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
-                fakes.apply(body, namespace: namespace.name)
-            }
+            fakes.apply(body, of: delivery.provider, namespace: namespace.name)
             return Self.bytes(body, delivery)
         case .storeEvent(let type):
             return bodyWithEdits(told(type), delivery)
         case .raw(.text(let text)):
             values.namespace = namespace
             return Array(values.fill(text).utf8)
-        case .raw(.truncated(let spec, let percent)):
-            let bytes = eventFactory.body(spec, name: delivery.name).bytes
+        case .raw(.truncated(let event, let percent)):
+            let bytes = event.body(in: eventRun, name: delivery.name).bytes
             return Array(bytes.prefix(bytes.count * percent / 100))
         }
     }
@@ -79,8 +70,7 @@ extension CaseExecution {
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
-        let sender = Services.provider(delivery.provider)?.sender
-        let eventPointer = sender?.eventPointer ?? JSONPointer()
+        let eventPointer = delivery.sender?.eventPointer ?? JSONPointer()
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { values.fill($0) })
         }

@@ -117,7 +117,7 @@ struct CaseRequests: Sendable {
         }
     }
 
-    func change(_ user: String, _ change: Step.AccountChange) {
+    func change(_ user: String, _ change: AccountChange) {
         seed(user)
         let id = namespace.id(of: user)
         run.fakes.edit(namespace.name) { services, now in

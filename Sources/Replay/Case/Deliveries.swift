@@ -161,22 +161,21 @@ extension Delivery {
     ///   one.
     /// - Returns: The retry schedule.
     func schedule(among deliveries: [Delivery]) -> RetrySchedule {
-        let sender = Services.provider(provider)?.sender
-        return sender?.eventRetrySchedule(eventType(among: deliveries)) ?? .never
+        sender?.eventRetrySchedule(eventType(among: deliveries)) ?? .never
     }
 
     /// Returns the event type of a delivery; nil when the body contains no readable event.
     private func eventType(among deliveries: [Delivery]) -> String? {
         switch subject {
-        case .event(let event), .raw(.truncated(let event, percent: _)): event.type.rawValue
-        case .body(let body): body["event"]?["type"]?.string
+        case .event(let event), .raw(.truncated(let event, percent: _)): event.typeName
+        case .body(let body): eventType(of: body)
         case .storeEvent(let type): type
         case .repeats(let name):
             // A delivery can repeat only an earlier one, so the recursion ends.
             deliveries.firstIndex { $0.name == name }.flatMap { index in
                 deliveries[index].eventType(among: Array(deliveries[..<index]))
             }
-        case .purchasely, .raw(.text): nil
+        case .raw(.text): nil
         }
     }
 }
@@ -194,7 +193,7 @@ extension RunExecutor {
         // Real attempts are minutes apart. The times of these attempts are a second apart, and none
         // lies in the future.
         let now = backendNow - .seconds(max(0, 10 - attempt))
-        guard let sender = Services.provider(delivery.provider)?.sender else {
+        guard let sender = delivery.sender else {
             preconditionFailure("the grammar accepts only deliveries of a provider with a sender")
         }
         let endpoint = profile.endpoints[sender.webhookEndpoint]

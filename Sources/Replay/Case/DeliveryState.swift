@@ -1,4 +1,5 @@
 internal import Contracts
+package import Providers
 
 /// The deliveries of a run: those already sent, those held back, and the events still to come.
 struct DeliveryState: Sendable {
@@ -15,17 +16,17 @@ struct DeliveryState: Sendable {
     ///
     /// The fake's REST API returns the state that an event causes once the event has happened. Each
     /// body is created only at that time, because a backend may choose the IDs of the users in it.
-    var futureEvents: [(spec: EventSpec, delivery: String)] = []
+    var futureEvents: [Delivery] = []
     /// The number of deliveries to which the backend has not responded at all.
     var unansweredRequestCount = 0
 
     /// Collects the plan's events in order of time, for the fake that stores subscribers.
     mutating func collectFutureEvents(of plan: RunPlan) {
         for delivery in plan.deliveries {
-            guard case .event(let spec) = delivery.subject else { continue }
-            futureEvents.append((spec, delivery.name))
+            guard case .event = delivery.subject else { continue }
+            futureEvents.append(delivery)
         }
-        futureEvents.sort { $0.spec.time < $1.spec.time }
+        futureEvents.sort { $0.time < $1.time }
     }
 
     /// Returns the longest wait for the response to a delivery.

@@ -295,14 +295,12 @@ package final class RunExecutor: Sendable {
         return updatedRecord
     }
 
-    func eventFactory(_ namespace: Namespace) -> EventFactory {
-        EventFactory(
-            EventFactory.Context(
-                namespace: namespace,
-                base: base,
-                products: profile.products,
-                entitlement: profile.entitlement
-            )
+    func eventRun(_ namespace: Namespace) -> EventRun {
+        EventRun(
+            namespace: namespace,
+            base: base,
+            products: profile.products,
+            entitlement: profile.entitlement
         )
     }
 }

@@ -127,11 +127,11 @@ struct Sentinel {
 
     /// Sends the purchase, and returns whether the backend accepted it.
     private func sendPurchase(_ execution: CaseExecution) async -> Bool {
-        let event = run.eventFactory(execution.namespace).body(
+        let event = EventFactory(run.eventRun(execution.namespace)).body(
             EventSpec(type: .documented(.initialPurchase), user: Self.user),
             name: "sentinel"
         )
-        fakes.apply(event, namespace: execution.namespace.name)
+        fakes.apply(event, of: .revenueCat, namespace: execution.namespace.name)
         let request = run.sender.request(
             method: run.webhookMethod,
             body: event.bytes,

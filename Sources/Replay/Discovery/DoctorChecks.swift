@@ -303,7 +303,7 @@ extension RunExecutor {
         path: String,
         authorization: SenderProof.Authorization
     ) async -> Exchange.Outcome {
-        let body = eventFactory(runWithoutSteps(name).namespace).body(
+        let body = EventFactory(eventRun(runWithoutSteps(name).namespace)).body(
             EventSpec(type: .documented(.test), user: "tester"),
             name: "test"
         )

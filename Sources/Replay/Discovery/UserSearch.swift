@@ -1,6 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
+package import Providers
 internal import Values
 
 /// Searches for a request that creates a user in the backend.
@@ -63,7 +64,7 @@ extension BackendDiscovery {
     func canCreateUser(
         _ session: ReplaySession,
         _ creation: Profile.SetupAction,
-        _ idForm: Profile.IDForm? = nil
+        _ idForm: UserIDForm? = nil
     ) async -> Bool {
         let executor = executor(session) {
             $0.creation = creation
@@ -92,7 +93,7 @@ extension BackendDiscovery {
     /// response.
     mutating func adoptEndpoint(
         _ endpoint: Profile.Endpoint,
-        _ idForm: Profile.IDForm,
+        _ idForm: UserIDForm,
         _ registrationResponse: (sentBody: [UInt8], responseJSON: JSONValue)?
     ) {
         var endpoint = endpoint

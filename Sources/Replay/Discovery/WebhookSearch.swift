@@ -5,7 +5,7 @@ internal import Values
 /// Searches for the route that receives webhooks, and for the route that shows whether the backend
 /// is ready.
 extension BackendDiscovery {
-    static let sharedSecretName = Profile.SecretName.revenueCatAuthorization
+    static let sharedSecretName = SecretName.revenueCatAuthorization
     /// The environment variable from which a profile takes the Authorization value of webhooks, if
     /// the backend is already running and therefore has its own value.
     package static let sharedSecretVariable = "REVENUECAT_WEBHOOK_AUTH"

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Judging
+package import Providers
 internal import Values
 
 /// Proves that the command or request under 'clock' in the profile moves the backend's clock.

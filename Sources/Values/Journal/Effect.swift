@@ -1,6 +1,9 @@
 /// An effect that a call of the backend caused at a provider, such as a push, as the provider
 /// interpreted the call.
 package struct Effect: Hashable, Codable, Sendable {
+    /// The recipient that the fakes report for a message to a segment.
+    package static let everyoneRecipientID = "everyone"
+
     /// The kind of the effect: `onesignal.notification`, `onesignal.email` or `onesignal.sms`.
     ///
     /// A notification is a push that the provider accepted for delivery. Email and SMS are messages

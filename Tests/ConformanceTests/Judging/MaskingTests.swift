@@ -7,7 +7,7 @@ import Values
 @Suite("Masking")
 struct MaskingTests {
     private func record(
-        _ form: Profile.IDForm = .string,
+        _ form: UserIDForm = .string,
         _ change: (inout RunRecord) -> Void = { _ in }
     ) -> RunRecord {
         EvidenceBuilder.bought().evidence { record in
@@ -16,8 +16,8 @@ struct MaskingTests {
         }.subject
     }
 
-    @Test("every ID of a user is replaced with a name", arguments: Profile.IDForm.allCases)
-    func ids(form: Profile.IDForm) {
+    @Test("every ID of a user is replaced with a name", arguments: UserIDForm.allCases)
+    func ids(form: UserIDForm) {
         let record = record(form)
         let masking = Masking(record)
         let names = record.namespace
@@ -34,9 +34,9 @@ struct MaskingTests {
 
     @Test(
         "IDs in another letter case are masked",
-        arguments: [Profile.IDForm.uuid, .string, .firebase]
+        arguments: [UserIDForm.uuid, .string, .firebase]
     )
-    func cases(form: Profile.IDForm) {
+    func cases(form: UserIDForm) {
         let record = record(form)
         let masking = Masking(record)
         let id = record.namespace.id(of: "ada")
@@ -62,7 +62,7 @@ struct MaskingTests {
     @Test func `masking twice equals masking once`() {
         for seed in UInt64(0)..<300 {
             var made = ArbitraryValues(seed: seed)
-            let record = record(made.one(of: Profile.IDForm.allCases))
+            let record = record(made.one(of: UserIDForm.allCases))
             let masking = Masking(record)
             var document = made.json()
             document = .array([

@@ -1,3 +1,4 @@
+package import Providers
 package import Values
 
 /// The expected behavior of the app on a simulated phone.
@@ -7,7 +8,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         /// The command's scheme, or its scheme and path: `revenuecat://launchPaywall`.
         package var name: String
         /// The role of the vault key that the command names; nil: any key.
-        package var role: PhoneChange.VaultRole?
+        package var role: VaultRole?
         package var value: String?
         package var countMin: Int
         package var countMax: Int?

@@ -1,4 +1,5 @@
 internal import Grammar
+package import Providers
 package import Values
 
 /// The exact recipients that a push message must have: all of the listed recipients, and no others.
@@ -6,9 +7,6 @@ package import Values
 /// Source: section 3 of the OneSignal fact sheet: aliases, segments and filters select the
 /// recipients of a message.
 package struct Audience: Hashable, Codable, Sendable {
-    /// The name that the fakes report as the recipient of a message to a segment.
-    package static let everyoneRecipientID = "everyone"
-
     /// The names of the users in the case that the message must reach.
     package var users: [String]
     /// The required number of recipients that are not users of the case, such as devices that are
@@ -63,8 +61,9 @@ package struct Audience: Hashable, Codable, Sendable {
         let recipientIDs = Set(effect.recipients)
         let namedUserIDs = Set(users.map(namespace.id(of:)))
         return namedUserIDs.isSubset(of: recipientIDs)
-            && recipientIDs.contains(Self.everyoneRecipientID) == isEveryone
-            && recipientIDs.subtracting(namedUserIDs).subtracting([Self.everyoneRecipientID]).count
+            && recipientIDs.contains(Effect.everyoneRecipientID) == isEveryone
+            && recipientIDs.subtracting(namedUserIDs).subtracting([Effect.everyoneRecipientID])
+                .count
                 == otherRecipientCount
     }
 

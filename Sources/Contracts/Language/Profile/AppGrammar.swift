@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 internal import Values
 
 extension Profile.App {
@@ -47,7 +48,7 @@ extension Profile.App {
     @FieldBuilder<Profile.App> private static var vaultFields: [Field<Profile.App>] {
         Field<Profile.App>.table(
             "vault",
-            PhoneChange.VaultRole.allCases.map { role in
+            VaultRole.allCases.map { role in
                 switch role {
                 case .id: (role.rawValue, "The vault key of the app user ID.")
                 case .lock:
@@ -59,7 +60,7 @@ extension Profile.App {
                 + "store.",
             fallback: "app_user_id and identity_locked"
         ) { app, name, value in
-            if let role = PhoneChange.VaultRole(rawValue: name) { app.vaultKeys[role] = value }
+            if let role = VaultRole(rawValue: name) { app.vaultKeys[role] = value }
         }
         Field.value(
             "other-keys",

@@ -1,4 +1,5 @@
 internal import Grammar
+internal import Providers
 
 extension Profile.Endpoint {
     private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
@@ -89,21 +90,21 @@ extension Profile.Endpoint {
 
 extension Field where Owner == Profile {
     /// The names of the endpoints that a profile may define, with a description of each endpoint.
-    private static let endpointDocs: [(name: String, doc: String)] =
-        [
-            ("revenuecat-webhook", "Receives RevenueCat's events."),
-            ("purchasely-webhook", "Receives Purchasely's events."),
-            ("delete-account", "Deletes an account."),
-        ]
-        + Call.Route.allCases.map { route in
-            switch route {
-            case .register: (route.rawValue, "Registers the user of an app.")
-            case .login: (route.rawValue, "Signs an account in, and claims or recovers a user ID.")
-            case .protected: (route.rawValue, "Any route that requires a Firebase ID token.")
-            case .reconcile:
-                (route.rawValue, "Makes the backend compare its state with RevenueCat's.")
+    private static var endpointDocs: [(name: String, doc: String)] {
+        ProviderTable.current.entries.compactMap { provider in
+            provider.sender.map { ($0.webhookEndpoint, "Receives \(provider.title)'s events.") }
+        } + [("delete-account", "Deletes an account.")]
+            + Call.Route.allCases.map { route in
+                switch route {
+                case .register: (route.rawValue, "Registers the user of an app.")
+                case .login:
+                    (route.rawValue, "Signs an account in, and claims or recovers a user ID.")
+                case .protected: (route.rawValue, "Any route that requires a Firebase ID token.")
+                case .reconcile:
+                    (route.rawValue, "Makes the backend compare its state with RevenueCat's.")
+                }
             }
-        }
+    }
 
     static var endpoints: Field {
         let request = Profile.Endpoint.request("endpoint", .endpoint)

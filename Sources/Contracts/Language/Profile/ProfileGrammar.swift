@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 internal import Redaction
 internal import Values
 
@@ -7,72 +8,79 @@ internal import Values
 /// This grammar is used only for reading: a profile's secrets come from the environment and must
 /// not be written to a file.
 extension Profile {
-    package static let grammar = Construct<Profile>(
-        "profile",
-        "a profile",
-        "The settings to reach one backend and to observe its state.",
-        makeEmptyOwner: { _ in Profile() }
-    ) {
-        Field<Profile>.version
-        Field.optional(
-            "target",
-            \.target,
-            .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
-            "The URL of the backend."
-        )
-        Field.optional(
-            "start",
-            \.start,
-            StartSettings.grammar.flow,
-            "The command with which Assay starts the backend, and its settings.",
-            fallback: "the backend is already running"
-        )
-        Field<Profile>.endpoints
-        Field.optional(
-            "session",
-            \.session,
-            Profile.Session.grammar.flow,
-            "A login request that is sent once. Later requests carry a value of its response in "
-                + "place of `{{session}}`.",
-            fallback: "no login"
-        )
-        Field<Profile>.secrets
-        Field<Profile>.users
-        Field<Profile>.accounts
-        Field.optional(
-            "fault",
-            \.fault,
-            Fault.grammar.flow,
-            "Requests or commands that make the backend's database fail and repair it. Without "
-                + "this key, failures inside the backend are tested only by chance.",
-            fallback: "not possible"
-        )
-        Field.optional(
-            "clock",
-            \.clock,
-            SetupAction.syntax("clock", .clock),
-            "A request or a command that sets the backend's clock, which continues to run from the "
-                + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
-                + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
-                + "resets it).",
-            fallback: "the machine's clock; the time between deliveries appears only in their "
-                + "events"
-        )
-        probeFields
-        nameFields
-        Field<Profile>.features
-        otherFields
-    }.checking { profile, keys, reader in
-        guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession) else {
-            return
+    package static var grammar: Construct<Profile> { grammarOfTable.value }
+
+    private static let grammarOfTable = TableDerived { _ in makeGrammar() }
+
+    private static func makeGrammar() -> Construct<Profile> {
+        Construct<Profile>(
+            "profile",
+            "a profile",
+            "The settings to reach one backend and to observe its state.",
+            makeEmptyOwner: { _ in Profile() }
+        ) {
+            Field<Profile>.version
+            Field.optional(
+                "target",
+                \.target,
+                .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
+                "The URL of the backend."
+            )
+            Field.optional(
+                "start",
+                \.start,
+                StartSettings.grammar.flow,
+                "The command with which Assay starts the backend, and its settings.",
+                fallback: "the backend is already running"
+            )
+            Field<Profile>.endpoints
+            Field.optional(
+                "session",
+                \.session,
+                Profile.Session.grammar.flow,
+                "A login request that is sent once. Later requests carry a value of its response in "
+                    + "place of `{{session}}`.",
+                fallback: "no login"
+            )
+            Field<Profile>.secrets
+            Field<Profile>.users
+            Field<Profile>.accounts
+            Field.optional(
+                "fault",
+                \.fault,
+                Fault.grammar.flow,
+                "Requests or commands that make the backend's database fail and repair it. Without "
+                    + "this key, failures inside the backend are tested only by chance.",
+                fallback: "not possible"
+            )
+            Field.optional(
+                "clock",
+                \.clock,
+                SetupAction.syntax("clock", .clock),
+                "A request or a command that sets the backend's clock, which continues to run from the "
+                    + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
+                    + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
+                    + "resets it).",
+                fallback: "the machine's clock; the time between deliveries appears only in their "
+                    + "events"
+            )
+            probeFields
+            nameFields
+            Field<Profile>.features
+            otherFields
+        }.checking { profile, keys, reader in
+            guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession)
+            else {
+                return
+            }
+            reader.fail(
+                .conflict(
+                    "'{{session}}' is used, but the profile defines no login",
+                    remedy: "Add 'session: {login: {post: /login, body: {…}}, token: /token}'."
+                ),
+                at: keys.node.location
+            )
         }
-        reader.fail(
-            .conflict(
-                "'{{session}}' is used, but the profile defines no login",
-                remedy: "Add 'session: {login: {post: /login, body: {…}}, token: /token}'."
-            ),
-            at: keys.node.location
-        )
     }
 
     @FieldBuilder<Profile> private static var probeFields: [Field<Profile>] {
@@ -176,16 +184,8 @@ extension Field where Owner == Profile {
             owner: "secrets",
             doc: "The secrets of senders and callers. `${NAME}` and `${NAME:-default}` insert "
                 + "environment variables.",
-            keys: Profile.SecretName.allCases.map { name in
-                let doc =
-                    switch name {
-                    case .revenueCatAuthorization: "RevenueCat's Authorization header for webhooks."
-                    case .revenueCatSigning: "The secret that signs RevenueCat's webhook."
-                    case .revenueCatKey: "The key of RevenueCat's REST API."
-                    case .oneSignalKey: "The key of OneSignal's REST API."
-                    case .purchaselySigning: "The secret that signs Purchasely's webhook."
-                    }
-                return KeyShape(name.rawValue, .secret, doc)
+            keys: ProviderTable.current.profileSecrets.map {
+                KeyShape($0.name.rawValue, .secret, $0.doc)
             }
         )
         return .readOnlyField(
@@ -194,7 +194,7 @@ extension Field where Owner == Profile {
             "The secrets that webhook senders and API callers send. Without a secret here, the backend requires none."
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
-            for name in Profile.SecretName.allCases {
+            for name in ProviderTable.current.profileSecrets.map(\.name) {
                 guard let value = nodes[name.rawValue], let text = reader.possiblyEmptyText(value)
                 else {
                     continue

@@ -1,79 +1,88 @@
 internal import Grammar
+internal import Providers
 internal import Redaction
 internal import Values
 
 extension Profile.StartSettings {
-    static let grammar = Construct<Profile.StartSettings>(
-        "start",
-        "'start'",
-        "The command with which Assay starts the backend, and its settings.",
-        makeEmptyOwner: { _ in Profile.StartSettings(command: "") }
-    ) {
-        Field.required(
-            "command",
-            \.command,
-            .text("a shell command").templated(.start),
-            "The shell command. Its templates are `{{port}}`, `{{data}}`, `{{fake.NAME}}` and "
-                + "`{{secret.NAME}}`."
-        )
-        Field.optional(
-            "ready",
-            \.ready,
-            .either(
-                Profile.ReadinessCheck.requestLine,
-                orMapping: Profile.ReadinessCheck.grammar.flow
-            ) {
-                $0.status != nil
-            },
-            "The request that shows that the backend is ready. Any status below 400 counts, or "
-                + "only `status` in a mapping.",
-            fallback: "any response to `GET /` except 502, 503 and 504, which gateways send"
-        )
-        Field.optional(
-            "timeout",
-            \.timeout,
-            .unsignedDuration,
-            "The maximum time until the backend is ready.",
-            fallback: Profile.StartSettings.defaultTimeout.unsignedText
-        )
-        Field.optional(
-            "cwd",
-            \.folder,
-            .text("a path"),
-            "The working directory of the command, relative to the profile's folder.",
-            fallback: "Assay's working directory"
-        )
-        environmentField
-        Field.optional(
-            "stop",
-            \.stop,
-            Profile.StopSettings.grammar.flow,
-            "The signal that stops the backend. Processes that do not exit in time are killed.",
-            fallback: "SIGTERM and 10s"
-        )
-        Field.optional(
-            "intercept",
-            \.intercept,
-            .either(
-                Syntax<Bool>.flag.mapped(
-                    to: { Profile.InterceptionSettings(isOn: $0) },
-                    from: \.isOn
-                ),
-                orMapping: Profile.InterceptionSettings.grammar.flow
-            ) { !$0.allowed.isEmpty },
-            "Redirects calls to a provider's real host to its fake, through a proxy with its own "
-                + "certificate authority. Calls to other hosts are refused and reported.",
-            fallback: "false"
-        )
+    static var grammar: Construct<Profile.StartSettings> { grammarOfTable.value }
+
+    private static let grammarOfTable = TableDerived { _ in makeGrammar() }
+
+    private static func makeGrammar() -> Construct<Profile.StartSettings> {
+        Construct<Profile.StartSettings>(
+            "start",
+            "'start'",
+            "The command with which Assay starts the backend, and its settings.",
+            makeEmptyOwner: { _ in Profile.StartSettings(command: "") }
+        ) {
+            Field.required(
+                "command",
+                \.command,
+                .text("a shell command").templated(.start),
+                "The shell command. Its templates are `{{port}}`, `{{data}}`, `{{fake.NAME}}` and "
+                    + "`{{secret.NAME}}`."
+            )
+            Field.optional(
+                "ready",
+                \.ready,
+                .either(
+                    Profile.ReadinessCheck.requestLine,
+                    orMapping: Profile.ReadinessCheck.grammar.flow
+                ) {
+                    $0.status != nil
+                },
+                "The request that shows that the backend is ready. Any status below 400 counts, or "
+                    + "only `status` in a mapping.",
+                fallback: "any response to `GET /` except 502, 503 and 504, which gateways send"
+            )
+            Field.optional(
+                "timeout",
+                \.timeout,
+                .unsignedDuration,
+                "The maximum time until the backend is ready.",
+                fallback: Profile.StartSettings.defaultTimeout.unsignedText
+            )
+            Field.optional(
+                "cwd",
+                \.folder,
+                .text("a path"),
+                "The working directory of the command, relative to the profile's folder.",
+                fallback: "Assay's working directory"
+            )
+            environmentField
+            Field.optional(
+                "stop",
+                \.stop,
+                Profile.StopSettings.grammar.flow,
+                "The signal that stops the backend. Processes that do not exit in time are killed.",
+                fallback: "SIGTERM and 10s"
+            )
+            Field.optional(
+                "intercept",
+                \.intercept,
+                .either(
+                    Syntax<Bool>.flag.mapped(
+                        to: { Profile.InterceptionSettings(isOn: $0) },
+                        from: \.isOn
+                    ),
+                    orMapping: Profile.InterceptionSettings.grammar.flow
+                ) { !$0.allowed.isEmpty },
+                "Redirects calls to a provider's real host to its fake, through a proxy with its own "
+                    + "certificate authority. Calls to other hosts are refused and reported.",
+                fallback: "false"
+            )
+        }
     }
 }
 
 extension Profile.StartSettings {
-    private static let environmentTexts = Syntax<[String: String]>.map(
-        .anyKey("a variable"),
-        .verbatim("a string; `${NAME}` and `${NAME:-default}` insert environment variables")
-            .templated(.start)
-    )
+    private static var environmentTexts: Syntax<[String: String]> {
+        .map(
+            .anyKey("a variable"),
+            .verbatim("a string; `${NAME}` and `${NAME:-default}` insert environment variables")
+                .templated(.start)
+        )
+    }
 
     /// The field for the key `env`.
     ///

@@ -1,10 +1,11 @@
 internal import Grammar
+internal import Providers
 internal import Values
 
 extension Profile {
     /// The values of the profile's key `users`, collected while the file is parsed.
     struct Users: Sendable {
-        var idForm = IDForm.string
+        var idForm = UserIDForm.string
         var creation: SetupAction?
 
         static let grammar = Construct<Users>(

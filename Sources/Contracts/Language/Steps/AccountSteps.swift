@@ -1,4 +1,5 @@
 internal import Grammar
+internal import Providers
 
 /// The YAML forms of the steps that create an account, or that revoke or disable a user in
 /// Firebase.
@@ -11,7 +12,7 @@ extension StepForm {
         extract: { if case .createAccount(let account) = $0 { account } else { nil } }
     )
 
-    static func account(_ change: Step.AccountChange) -> StepForm {
+    static func account(_ change: AccountChange) -> StepForm {
         StepForm(
             change.rawValue,
             .name(.user, .mentions),
@@ -36,7 +37,7 @@ extension StepTraits {
         return traits
     }
 
-    static func change(of user: String, _ change: Step.AccountChange) -> StepTraits {
+    static func change(of user: String, _ change: AccountChange) -> StepTraits {
         var traits = StepTraits(.accountChange)
         traits.users = [user]
         traits.faultFreeForm = .account(user: user, change)

@@ -1,3 +1,5 @@
+package import Providers
+
 /// A request of the app or an operator to one of the backend's own routes, which the profile
 /// defines.
 package struct Call: Hashable, Codable, Sendable {

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 internal import Values
 
 extension Call {

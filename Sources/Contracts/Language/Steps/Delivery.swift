@@ -1,13 +1,13 @@
 internal import Grammar
+package import Providers
 package import Redaction
 package import Values
 
 /// A webhook event that is sent to the backend, once or several times, with or without faults.
 package struct Delivery: Hashable, Codable, Sendable {
-    package enum Subject: Hashable, Codable, Sendable {
-        /// A RevenueCat event, from which Assay generates a realistic body.
-        case event(EventSpec)
-        case purchasely(PurchaselySpec)
+    package enum Subject: Hashable, Sendable {
+        /// An event of a provider, from which Assay generates a realistic body.
+        case event(AnyWebhookEvent)
         /// A literal JSON body, which may contain templates.
         case body(JSONValue)
         /// A literal body of bytes that need not be JSON.
@@ -18,10 +18,10 @@ package struct Delivery: Hashable, Codable, Sendable {
         case storeEvent(String)
     }
 
-    package enum RawBody: Hashable, Codable, Sendable {
+    package enum RawBody: Hashable, Sendable {
         case text(String)
         /// The body of this event, cut off after this percentage of its bytes.
-        case truncated(EventSpec, percent: Int)
+        case truncated(AnyWebhookEvent, percent: Int)
     }
 
     /// A change of one field in the generated body; a nil value removes the field.
@@ -38,7 +38,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var name: String
     package var subject: Subject
     /// The provider that sends the event, which determines the webhook that is called.
-    package var provider = Exchange.Party.revenueCat
+    package var provider: Exchange.Party
     package var edits: [Edit] = []
     /// The kilobytes of padding that are added to the body under an unknown key.
     package var paddingKilobytes = 0
@@ -84,8 +84,13 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var isNeverDelivered = false
 
     package init(name: String, subject: Subject) {
+        self.init(name: name, subject: subject, provider: ProviderTable.current.defaultSender)
+    }
+
+    package init(name: String, subject: Subject, provider: Exchange.Party) {
         self.name = name
         self.subject = subject
+        self.provider = provider
     }
 
     /// Whether the delivery is sent at the same time as the delivery or calls of the next step.
@@ -108,9 +113,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     /// The names of the users in the event.
     package var users: [String] {
         switch subject {
-        case .event(let spec): spec.users
-        case .purchasely(let spec): spec.users
-        case .raw(.truncated(let spec, _)): spec.users
+        case .event(let event), .raw(.truncated(let event, _)): event.users
         case .body(let value): Template.users(in: [value.text])
         case .raw(.text), .repeats, .storeEvent: []
         }
@@ -120,29 +123,39 @@ package struct Delivery: Hashable, Codable, Sendable {
     /// no type.
     package var eventDescription: String {
         switch subject {
-        case .event(let spec), .raw(.truncated(let spec, _)): spec.type.rawValue
-        case .purchasely(let spec): spec.name
+        case .event(let event), .raw(.truncated(let event, _)): event.typeName
         case .storeEvent(let type): type
-        case .body(let body): body["event"]?["type"]?.string ?? body.text
+        case .body(let body): eventType(of: body) ?? body.text
         case .raw(.text(let text)): text
         case .repeats(let name): "redelivery of \(name)"
         }
     }
 
+    /// Returns the type that a literal body contains; nil when the body contains none.
+    package func eventType(of body: JSONValue) -> String? {
+        sender.flatMap { body[$0.typePointer]?.string }
+    }
+
+    /// The sender of the event; nil when the table of the current task lacks the provider.
+    package var sender: WebhookSenderEntry? { ProviderTable.current[provider]?.sender }
+
+    /// The event that the delivery describes, whether its body is complete or cut off; nil when the
+    /// contract contains the body itself or refers to another event.
+    package var event: AnyWebhookEvent? {
+        switch subject {
+        case .event(let event), .raw(.truncated(let event, _)): event
+        case .body, .raw(.text), .repeats, .storeEvent: nil
+        }
+    }
+
     /// Whether the event transfers purchases from one user to another.
     package var isTransfer: Bool {
-        guard case .event(let spec) = subject else { return false }
-        return !spec.from.isEmpty || !spec.to.isEmpty
+        guard case .event(let event) = subject else { return false }
+        return event.isTransfer
     }
 
     /// The time of the event, relative to the start of the run.
-    package var time: Duration {
-        switch subject {
-        case .event(let spec), .raw(.truncated(let spec, _)): spec.time
-        case .purchasely(let spec): spec.time
-        case .body, .raw(.text), .repeats, .storeEvent: .zero
-        }
-    }
+    package var time: Duration { event?.time ?? .zero }
 }
 
 extension Delivery {
@@ -150,7 +163,7 @@ extension Delivery {
         var traits = StepTraits(.deliver)
         if case .storeEvent = subject { traits.kind = .storeEvent }
         traits.users = users
-        if provider == .purchasely { traits.needs.append(.purchasely) }
+        if let feature = sender?.webhookFeature { traits.needs.append(feature) }
         if crash != nil { traits.needs.append(.restart) }
         if databaseFailureCount != nil {
             traits.needs.append(.fault)
@@ -167,9 +180,8 @@ extension Delivery {
     /// The features with which a backend can refuse the delivery's wrong credentials; empty when
     /// the credentials are correct.
     package var requiredCredentialFeatures: [Feature] {
-        let signature: Feature = provider == .purchasely ? .purchaselySignature : .signature
-        return (authorization == .configured ? [] : [.authorization])
-            + (self.signature == .configured ? [] : [signature])
+        (authorization == .configured ? [] : [.authorization])
+            + (signature == .configured ? [] : [sender?.signatureFeature].compactMap(\.self))
     }
 
     /// A copy of the delivery without faults, which arrives immediately and on the first attempt.
@@ -211,8 +223,13 @@ extension Construct where Owner == Delivery {
     /// Raw and truncated bodies have no fields to change.
     func requiringBody(_ keys: [String]) -> Construct {
         keys.reduce(self) { construct, key in
-            construct.companionKeys(key, ["event", "purchasely", "body", "store-event", "repeats"])
-                .mutuallyExclusiveKeys(["cut-body-at", key])
+            construct.companionKeys(
+                key,
+                ProviderTable.current.eventNotations.map(\.key) + [
+                    "body", "store-event", "repeats",
+                ]
+            )
+            .mutuallyExclusiveKeys(["cut-body-at", key])
         }
     }
 }
@@ -223,26 +240,14 @@ extension Step {
     package func redacted(by redaction: Redaction) -> Step {
         guard case .deliver(var delivery) = self else { return self }
         switch delivery.subject {
-        case .event(let spec): delivery.subject = .event(spec.redacted(by: redaction))
-        case .purchasely(var spec):
-            spec.name = redaction.words(spec.name)
-            delivery.subject = .purchasely(spec)
-        case .raw(.truncated(let spec, let percent)):
+        case .event(let event): delivery.subject = .event(event.redacted(by: redaction))
+        case .raw(.truncated(let event, let percent)):
             delivery.subject = .raw(
-                .truncated(spec.redacted(by: redaction), percent: percent)
+                .truncated(event.redacted(by: redaction), percent: percent)
             )
         case .storeEvent(let type): delivery.subject = .storeEvent(redaction.words(type))
         case .raw(.text), .body, .repeats: return self
         }
         return .deliver(delivery)
-    }
-}
-
-extension EventSpec {
-    fileprivate func redacted(by redaction: Redaction) -> EventSpec {
-        var copy = self
-        copy.type = RevenueCatEventType(rawValue: redaction.words(type.rawValue))
-        copy.reason = reason.map(redaction.words)
-        return copy
     }
 }

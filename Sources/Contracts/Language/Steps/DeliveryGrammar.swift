@@ -1,57 +1,66 @@
 package import Grammar
+internal import Providers
 internal import Values
 
 extension Delivery {
-    package static let grammar = Construct<Delivery>(
-        "delivery",
-        "a delivery",
-        "Sends an event to the backend, once or several times, with or without faults.",
-        makeEmptyOwner: { _ in Delivery(name: "", subject: .raw(.text(""))) }
-    ) {
-        Field<Delivery>.deliveryName
-        Field<Delivery>.webhookProvider
-        subjectFields
-        editFields
-        copyFields
-        faultFields
-        proofFields
-        responseFields
-    }
-    .alternativeKeys(
-        ["event", "purchasely", "body", "raw", "repeats", "store-event"],
-        example: "event: {type: INITIAL_PURCHASE, user: ada}"
-    )
-    .companionKeys("cut-body-at", ["event"])
-    .companionKeys("to", ["event", "body", "raw", "store-event"])
-    .requiringBody(["set", "remove", "edits", "keys", "padding", "nesting"])
-    .mutuallyExclusiveKeys(["status", "response"])
-    .mutuallyExclusiveKeys(["edits", "set"])
-    .mutuallyExclusiveKeys(["edits", "remove"])
-    .checking { delivery, keys, reader in
-        reader.providersByDelivery[delivery.name] = delivery.provider
-        let deliveryLocation = keys["deliver"]?.location ?? keys.node.location
-        if delivery.faultyAttemptCount > 0, !delivery.followsRetrySchedule {
-            reader.fail(
-                .conflict(
-                    "a delivery with faults never completes without retries",
-                    remedy: "Add 'retry: schedule' to the delivery."
-                ),
-                at: deliveryLocation
-            )
+    private static let grammarOfTable = TableDerived { makeGrammar($0) }
+
+    package static var grammar: Construct<Delivery> { grammarOfTable.value }
+
+    private static func makeGrammar(_ table: ProviderTable) -> Construct<Delivery> {
+        Construct<Delivery>(
+            "delivery",
+            "a delivery",
+            "Sends an event to the backend, once or several times, with or without faults.",
+            makeEmptyOwner: { _ in Delivery(name: "", subject: .raw(.text(""))) }
+        ) {
+            Field<Delivery>.deliveryName
+            Field<Delivery>.webhookProvider
+            subjectFields
+            editFields
+            copyFields
+            faultFields
+            proofFields
+            responseFields
         }
-        delivery.checkConcurrentCopies(at: deliveryLocation, &reader)
+        .alternativeKeys(
+            table.eventNotations.map(\.key) + ["body", "raw", "repeats", "store-event"],
+            example: "event: {type: INITIAL_PURCHASE, user: ada}"
+        )
+        .companionKeys("cut-body-at", table.eventNotations.map(\.key))
+        .companionKeys(
+            "to",
+            table.eventNotations.prefix(1).map(\.key) + ["body", "raw", "store-event"]
+        )
+        .requiringBody(["set", "remove", "edits", "keys", "padding", "nesting"])
+        .mutuallyExclusiveKeys(["status", "response"])
+        .mutuallyExclusiveKeys(["edits", "set"])
+        .mutuallyExclusiveKeys(["edits", "remove"])
+        .checking { delivery, keys, reader in
+            reader.providersByDelivery[delivery.name] = delivery.provider
+            let deliveryLocation = keys["deliver"]?.location ?? keys.node.location
+            if delivery.faultyAttemptCount > 0, !delivery.followsRetrySchedule {
+                reader.fail(
+                    .conflict(
+                        "a delivery with faults never completes without retries",
+                        remedy: "Add 'retry: schedule' to the delivery."
+                    ),
+                    at: deliveryLocation
+                )
+            }
+            delivery.checkConcurrentCopies(at: deliveryLocation, &reader)
+        }
     }
 
     // MARK: Content
 
     @FieldBuilder<Delivery> private static var subjectFields: [Field<Delivery>] {
-        Field<Delivery>.event
+        ProviderTable.current.eventNotations.map { Field<Delivery>.event($0) }
         Field<Delivery>.bodyTruncationPercent
-        Field<Delivery>.purchasely
         Field.choice(
             "store-event",
             \.subject,
-            .word("event type", among: EventSpec.types),
+            .word("event type", among: ProviderTable.current.storeEventTypes),
             embed: { .storeEvent($0) },
             extract: { if case .storeEvent(let type) = $0 { type } else { nil } },
             "Sends the next event of this type that the fake store reports because of an action in "
@@ -231,38 +240,19 @@ extension Field where Owner == Delivery {
         )
     }
 
-    fileprivate static var event: Field {
-        .choice(
-            "event",
-            \.subject,
-            EventSpec.grammar.flow,
-            embed: { .event($0) },
-            extract: {
-                switch $0 {
-                case .event(let spec), .raw(.truncated(let spec, _)): spec
-                case .purchasely, .body, .raw(.text), .repeats, .storeEvent: nil
+    /// Creates the field for the events of one provider.
+    fileprivate static func event(_ notation: EventNotation) -> Field {
+        Field(
+            KeyShape(notation.key, notation.shape, notation.doc),
+            read: { node, delivery, reader in
+                guard let event = notation.read(node, &reader) else { return }
+                delivery.subject = .event(event)
+                // A contract may send an event of the default sender to another webhook.
+                if notation.provider != ProviderTable.current.defaultSender {
+                    delivery.provider = notation.provider
                 }
             },
-            "A RevenueCat event. Assay generates the rest of a realistic body."
-        )
-    }
-
-    fileprivate static var purchasely: Field {
-        Field(
-            KeyShape(
-                "purchasely",
-                PurchaselySpec.grammar.flow.shape,
-                "A Purchasely event. Assay generates the rest of a realistic body."
-            ),
-            read: { node, delivery, reader in
-                guard let spec = PurchaselySpec.grammar.read(node, &reader) else { return }
-                delivery.subject = .purchasely(spec)
-                delivery.provider = .purchasely
-            },
-            write: { delivery in
-                guard case .purchasely(let spec) = delivery.subject else { return nil }
-                return PurchaselySpec.grammar.flow.write(spec)
-            }
+            write: { $0.event.flatMap(notation.write) }
         )
     }
 
@@ -294,21 +284,25 @@ extension Field where Owner == Delivery {
     /// The key is needed only when neither the event nor the repeated delivery determines the
     /// provider.
     fileprivate static var webhookProvider: Field {
-        let word = Syntax.word("webhook", among: ["revenuecat", "purchasely"])
+        let table = ProviderTable.current
+        let word = Syntax.word("webhook", among: table.senders.map(\.party.description))
         var shape = KeyShape("to", word.shape, "The provider whose webhook is called.")
-        shape.fallback = "revenuecat"
+        shape.fallback = table.defaultSender.description
         return Field(
             shape,
             read: { node, delivery, reader in
-                guard let name = word.read(node, &reader) else { return }
-                delivery.provider = name == "purchasely" ? .purchasely : .revenueCat
+                guard let name = word.read(node, &reader), let provider = table.named(name) else {
+                    return
+                }
+                delivery.provider = provider.party
             },
             write: { delivery in
-                guard delivery.provider != .revenueCat else { return nil }
-                return switch delivery.subject {
-                case .event, .body, .raw, .storeEvent: .plain(delivery.provider.description)
-                case .purchasely, .repeats: nil
-                }
+                if case .repeats = delivery.subject { return nil }
+                let usualProvider =
+                    delivery.event.flatMap { table.eventNotation($0.key)?.provider }
+                    ?? table.defaultSender
+                return delivery.provider == usualProvider
+                    ? nil : .plain(delivery.provider.description)
             }
         )
     }
@@ -336,7 +330,7 @@ extension Field where Owner == Delivery {
                     return
                 }
                 delivery.subject = .repeats(name)
-                delivery.provider = reader.providersByDelivery[name] ?? .revenueCat
+                delivery.provider = reader.providersByDelivery[name] ?? delivery.provider
             },
             write: { delivery in
                 guard case .repeats(let name) = delivery.subject else { return nil }
@@ -469,9 +463,11 @@ extension Delivery {
 }
 
 extension StepForm {
-    static let deliver = StepForm(
-        Delivery.grammar,
-        embed: { .deliver($0) },
-        extract: { if case .deliver(let delivery) = $0 { delivery } else { nil } }
-    )
+    static var deliver: StepForm {
+        StepForm(
+            Delivery.grammar,
+            embed: { .deliver($0) },
+            extract: { if case .deliver(let delivery) = $0 { delivery } else { nil } }
+        )
+    }
 }

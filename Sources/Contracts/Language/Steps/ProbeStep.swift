@@ -1,4 +1,5 @@
 internal import Grammar
+internal import Providers
 
 /// The step `probe`, which reads a user's state during a case.
 ///

@@ -1,29 +1,30 @@
 internal import Grammar
+package import Providers
 package import Values
 
 extension ProviderPlan {
     /// The providers for whose fakes a contract can plan responses.
-    package static let providers: [Exchange.Party] = [.oneSignal, .revenueCat, .firebase]
-
-    /// The syntax of one of the `providers`, written as its name.
-    static let party = Syntax<Exchange.Party>(
-        .words(providers.map(\.description)),
-        read: { node, reader in
-            reader.word(node, "provider", among: providers.map(\.description))
-                .flatMap { Exchange.Party(named: $0) }
-        },
-        write: { .plain($0.description) }
-    )
-
-    /// Whether planned responses apply by default to calls that only read, for a given provider.
-    ///
-    /// Backends only read from RevenueCat and Firebase, so the default for these providers is true.
-    private static func includesReadsByDefault(_ provider: Exchange.Party) -> Bool {
-        provider != .oneSignal
+    package static var providers: [Exchange.Party] {
+        ProviderTable.current.sortedEntries.filter { $0.plannedCalls != nil }.map(\.party)
     }
 
-    static func grammar(_ provider: Exchange.Party) -> Construct<ProviderPlan> {
-        let defaultIncludesReads = includesReadsByDefault(provider)
+    /// The syntax of one of the `providers`, written as its name.
+    static var party: Syntax<Exchange.Party> {
+        Syntax(
+            .words(providers.map(\.description)),
+            read: { node, reader in
+                reader.word(node, "provider", among: providers.map(\.description))
+                    .flatMap { ProviderTable.current.named($0)?.party }
+            },
+            write: { .plain($0.description) }
+        )
+    }
+
+    static func grammar(
+        _ provider: Exchange.Party,
+        _ calls: PlannedCalls
+    ) -> Construct<ProviderPlan> {
+        let defaultIncludesReads = calls.includesReads
         return Construct(
             "\(provider)-plan",
             "a provider's plan",
@@ -116,58 +117,73 @@ extension Field where Owner == ProviderPlan {
 }
 
 extension StepForm {
-    static func provider(_ provider: Exchange.Party) -> StepForm {
-        StepForm(
-            provider.description,
-            ProviderPlan.grammar(provider).flow,
-            "Planned responses of the fake \(provider) to the backend's next calls.",
+    /// Creates the form of the step that plans responses of a provider, or rotates its keys; nil
+    /// for a provider whose responses contracts cannot plan.
+    static func plan(_ provider: ProviderEntry) -> StepForm? {
+        provider.plannedCalls.map { calls in
+            calls.keyRotationWord.map { planOrRotation(provider, calls, rotation: $0) }
+                ?? plan(provider, calls)
+        }
+    }
+
+    private static func plan(_ provider: ProviderEntry, _ calls: PlannedCalls) -> StepForm {
+        let party = provider.party
+        return StepForm(
+            party.description,
+            ProviderPlan.grammar(party, calls).flow,
+            "Planned responses of the fake \(provider.title) to the backend's next calls.",
             embed: { .provider($0) },
             extract: { step in
-                guard case .provider(let plan) = step, plan.provider == provider else {
-                    return nil
-                }
+                guard case .provider(let plan) = step, plan.provider == party else { return nil }
                 return plan
             }
         )
     }
 
-    /// The YAML form of the step `firebase`: planned responses, or `rotate-keys`.
-    static let firebase = StepForm(
-        "firebase",
-        Syntax<ProviderPlan?>.either(
-            Syntax<Bool>.switchWord("rotate-keys", "change at Firebase").mapped(
-                to: { _ in nil },
-                from: { _ in true }
+    private static func planOrRotation(
+        _ provider: ProviderEntry,
+        _ calls: PlannedCalls,
+        rotation: String
+    ) -> StepForm {
+        let (party, title) = (provider.party, provider.title)
+        return StepForm(
+            party.description,
+            Syntax<ProviderPlan?>.either(
+                Syntax<Bool>.switchWord(rotation, "change of \(title)").mapped(
+                    to: { _ in nil },
+                    from: { _ in true }
+                ),
+                orMapping: ProviderPlan.grammar(party, calls).flow.mapped(
+                    to: { $0 },
+                    from: { $0 ?? ProviderPlan(provider: party, responses: []) }
+                ),
+                takesMapping: { $0 != nil }
             ),
-            orMapping: ProviderPlan.grammar(.firebase).flow.mapped(
-                to: { $0 },
-                from: { $0 ?? ProviderPlan(provider: .firebase, responses: []) }
-            ),
-            takesMapping: { $0 != nil }
-        ),
-        "Planned responses of the fake Firebase to the backend's next calls, or `rotate-keys`: "
-            + "Firebase signs with a new key from now on.",
-        embed: { plan in plan.map { .provider($0) } ?? .rotateKeys },
-        extract: { step in
-            if case .rotateKeys = step { return .some(nil) }
-            guard case .provider(let plan) = step, plan.provider == .firebase else { return nil }
-            return .some(plan)
-        }
-    )
+            "Planned responses of the fake \(title) to the backend's next calls, or "
+                + "`\(rotation)`: the fake signs with a new key from now on.",
+            embed: { plan in plan.map { .provider($0) } ?? .rotateKeys },
+            extract: { step in
+                if case .rotateKeys = step { return .some(nil) }
+                guard case .provider(let plan) = step, plan.provider == party else { return nil }
+                return .some(plan)
+            }
+        )
+    }
 }
 
 extension ProviderPlan {
     var traits: StepTraits {
         var traits = StepTraits(.provider)
-        if provider == .revenueCat { traits.needs = [.readsSubscriberOnEvent] }
-        traits.affectsConcurrentRuns = provider == .firebase
+        let calls = ProviderTable.current[provider]?.plannedCalls
+        traits.needs = calls?.requiredFeatures ?? []
+        traits.affectsConcurrentRuns = calls?.affectsConcurrentRuns ?? false
         traits.endDependsOnBackendTimers = true
         return traits
     }
 }
 
 extension StepTraits {
-    /// The traits of the step `firebase: rotate-keys`, which also affects the runs of other cases.
+    /// The traits of a rotation of a provider's keys, which also affects the runs of other cases.
     static var keyRotation: StepTraits {
         var traits = StepTraits(.rotateKeys)
         traits.affectsConcurrentRuns = true

@@ -1,4 +1,5 @@
 internal import Grammar
+internal import Providers
 internal import Values
 
 /// A restart of the backend: a signal stops it, and it is started again on the same data.
@@ -71,132 +72,142 @@ struct RestartForm: Hashable, Sendable {
     var party: Exchange.Party?
     var position: Int?
 
-    static let grammar = Construct<RestartForm>(
-        "restart",
-        "a restart",
-        "Stops the backend and starts it again on the same data.",
-        makeEmptyOwner: { _ in RestartForm() }
-    ) {
-        Field.value(
-            "signal",
-            \.signal,
-            .choice("signal"),
-            default: .kill,
-            "The signal that stops the backend."
-        )
-        Field.optional(
-            "during",
-            \.deliveryName,
-            .earlierDeliveryName,
-            "The delivery during whose first attempt the backend is stopped.",
-            fallback: "between the steps"
-        )
-        Field.value(
-            "phase",
-            \.phase,
-            .choice("phase"),
-            default: .sent,
-            "The progress of the delivery in `during` when the backend is stopped."
-        )
-        Field.optional(
-            "time-zone",
-            \.timeZone,
-            .text("a time zone, such as Pacific/Auckland"),
-            "The value of the environment variable `TZ` after the restart.",
-            fallback: "unchanged"
-        )
-        Field.optional(
-            "at-call",
-            \.position,
-            .count(1...1000),
-            "Kills the backend at this call to a provider during the previous steps. Calls are "
-                + "counted from 1."
-        )
-        Field.optional(
-            "to",
-            \.party,
-            ProviderPlan.party,
-            "The provider whose calls `at-call` counts."
-        )
-    }
-    .companionKeys("phase", ["during"])
-    .companionKeys("at-call", ["to"])
-    .companionKeys("to", ["at-call"])
-    .mutuallyExclusiveKeys(["during", "time-zone"])
-    .mutuallyExclusiveKeys(["during", "at-call"])
-    .mutuallyExclusiveKeys(["time-zone", "at-call"])
-    .checking { form, keys, reader in
-        guard form.position != nil, form.signal != .kill, let signal = keys["signal"] else {
-            return
+    static var grammar: Construct<RestartForm> { grammarOfTable.value }
+
+    private static let grammarOfTable = TableDerived { _ in makeGrammar() }
+
+    private static func makeGrammar() -> Construct<RestartForm> {
+        Construct<RestartForm>(
+            "restart",
+            "a restart",
+            "Stops the backend and starts it again on the same data.",
+            makeEmptyOwner: { _ in RestartForm() }
+        ) {
+            Field.value(
+                "signal",
+                \.signal,
+                .choice("signal"),
+                default: .kill,
+                "The signal that stops the backend."
+            )
+            Field.optional(
+                "during",
+                \.deliveryName,
+                .earlierDeliveryName,
+                "The delivery during whose first attempt the backend is stopped.",
+                fallback: "between the steps"
+            )
+            Field.value(
+                "phase",
+                \.phase,
+                .choice("phase"),
+                default: .sent,
+                "The progress of the delivery in `during` when the backend is stopped."
+            )
+            Field.optional(
+                "time-zone",
+                \.timeZone,
+                .text("a time zone, such as Pacific/Auckland"),
+                "The value of the environment variable `TZ` after the restart.",
+                fallback: "unchanged"
+            )
+            Field.optional(
+                "at-call",
+                \.position,
+                .count(1...1000),
+                "Kills the backend at this call to a provider during the previous steps. Calls are "
+                    + "counted from 1."
+            )
+            Field.optional(
+                "to",
+                \.party,
+                ProviderPlan.party,
+                "The provider whose calls `at-call` counts."
+            )
         }
-        reader.fail(
-            .conflict("'at-call' requires the signal KILL", remedy: "Write 'signal: KILL'."),
-            at: signal.location
-        )
+        .companionKeys("phase", ["during"])
+        .companionKeys("at-call", ["to"])
+        .companionKeys("to", ["at-call"])
+        .mutuallyExclusiveKeys(["during", "time-zone"])
+        .mutuallyExclusiveKeys(["during", "at-call"])
+        .mutuallyExclusiveKeys(["time-zone", "at-call"])
+        .checking { form, keys, reader in
+            guard form.position != nil, form.signal != .kill, let signal = keys["signal"] else {
+                return
+            }
+            reader.fail(
+                .conflict("'at-call' requires the signal KILL", remedy: "Write 'signal: KILL'."),
+                at: signal.location
+            )
+        }
     }
 
-    static let syntax = Syntax<RestartForm>.either(
-        Syntax<Restart.Signal>.choice("signal").mapped(
-            to: { signal in
-                var form = RestartForm()
-                form.signal = signal
-                return form
-            },
-            from: \.signal
-        ),
-        orMapping: grammar.flow,
-        takesMapping: { form in
-            var signalOnlyForm = RestartForm()
-            signalOnlyForm.signal = form.signal
-            return form != signalOnlyForm
-        }
-    )
+    static var syntax: Syntax<RestartForm> {
+        .either(
+            Syntax<Restart.Signal>.choice("signal").mapped(
+                to: { signal in
+                    var form = RestartForm()
+                    form.signal = signal
+                    return form
+                },
+                from: \.signal
+            ),
+            orMapping: grammar.flow,
+            takesMapping: { form in
+                var signalOnlyForm = RestartForm()
+                signalOnlyForm.signal = form.signal
+                return form != signalOnlyForm
+            }
+        )
+    }
 }
 
 extension StepForm {
-    static let restart = StepForm(
-        "restart",
-        RestartForm.syntax,
-        "Stops the backend and starts it again on the same data: a signal, or a mapping with more "
-            + "details.",
-        read: { node, reader in
-            guard let form = RestartForm.syntax.read(node, &reader) else { return nil }
-            if let party = form.party, let position = form.position {
-                return .killAtCall(party: party, position: position)
-            }
-            guard let name = form.deliveryName else {
-                return .restart(Restart(signal: form.signal, timeZone: form.timeZone))
-            }
-            if reader.crashesByDelivery[name] != nil {
-                reader.fail(
-                    .conflict(
-                        "two restarts interrupt the delivery '\(name)'",
-                        remedy: "Keep one restart for each delivery."
-                    ),
-                    at: node.location
-                )
-            }
-            reader.crashesByDelivery[name] = Crash(signal: form.signal, phase: form.phase)
-            return nil
-        },
-        write: { step in
-            var form = RestartForm()
-            if case .restart(let restart) = step {
-                form.signal = restart.signal
-                form.timeZone = restart.timeZone
-            } else if case .killAtCall(let party, let position) = step {
-                form.party = party
-                form.position = position
-            } else if case .deliver(let delivery) = step, let crash = delivery.crash {
-                form.signal = crash.signal
-                form.phase = crash.phase
-                form.deliveryName = delivery.name
-            } else {
+    static var restart: StepForm {
+        StepForm(
+            "restart",
+            RestartForm.syntax,
+            "Stops the backend and starts it again on the same data: a signal, or a mapping with more "
+                + "details.",
+            read: { node, reader in
+                guard let form = RestartForm.syntax.read(node, &reader) else { return nil }
+                if let party = form.party, let position = form.position {
+                    return .killAtCall(party: party, position: position)
+                }
+                guard let name = form.deliveryName else {
+                    return .restart(Restart(signal: form.signal, timeZone: form.timeZone))
+                }
+                if reader.crashesByDelivery[name] != nil {
+                    reader.fail(
+                        .conflict(
+                            "two restarts interrupt the delivery '\(name)'",
+                            remedy: "Keep one restart for each delivery."
+                        ),
+                        at: node.location
+                    )
+                }
+                reader.crashesByDelivery[name] = Crash(signal: form.signal, phase: form.phase)
                 return nil
+            },
+            write: { step in
+                var form = RestartForm()
+                if case .restart(let restart) = step {
+                    form.signal = restart.signal
+                    form.timeZone = restart.timeZone
+                } else if case .killAtCall(let party, let position) = step {
+                    form.party = party
+                    form.position = position
+                } else if case .deliver(let delivery) = step, let crash = delivery.crash {
+                    form.signal = crash.signal
+                    form.phase = crash.phase
+                    form.deliveryName = delivery.name
+                } else {
+                    return nil
+                }
+                return form
             }
-            return form
-        }
-    )
+        )
+    }
 }
 
 extension Restart {

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 internal import Values
 
 /// One YAML form of a step: its first key, its grammar, and the code that reads and writes the
@@ -65,27 +66,39 @@ package struct StepForm: Sendable {
 
 extension Step {
     /// The YAML forms of all steps, in the order in which help texts list them.
-    package static let yamlForms: [StepForm] = [
-        .register, .deliver, .probe, .waitForEnd, .call, .request, .concurrentCalls, .restart,
-        .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
-        .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
-    ]
+    package static var yamlForms: [StepForm] { yamlFormsOfTable.value }
+
+    private static let yamlFormsOfTable = TableDerived { table in
+        let plans = table.sortedEntries.compactMap { StepForm.plan($0) }
+        return [
+            .register, .deliver, .probe, .waitForEnd, .call, .request, .concurrentCalls, .restart,
+        ] + plans + [
+            .account(.revoke), .account(.disable), .createAccount, .name, .app, .phone, .bridge,
+            .backend, .store,
+        ]
+    }
 
     /// The syntax of a list of steps.
-    static let list = Syntax<[Step]>(
-        .list(.either(yamlForms.map { .construct($0.shape) }), countMin: 0),
-        read: { node, reader in
-            reader.sequence(node).compactMap { node in
-                reader.names.recordTemplateUses(in: node)
-                let step = read(node, &reader)
-                if step != nil { reader.sourceLocations.append(node.location) }
-                return step
+    static var list: Syntax<[Step]> { listOfTable.value }
+
+    private static let listOfTable = TableDerived { _ in makeList() }
+
+    private static func makeList() -> Syntax<[Step]> {
+        Syntax<[Step]>(
+            .list(.either(yamlForms.map { .construct($0.shape) }), countMin: 0),
+            read: { node, reader in
+                reader.sequence(node).compactMap { node in
+                    reader.names.recordTemplateUses(in: node)
+                    let step = read(node, &reader)
+                    if step != nil { reader.sourceLocations.append(node.location) }
+                    return step
+                }
+            },
+            write: { steps in
+                .list(steps.flatMap { step in yamlForms.compactMap { $0.write(step) } })
             }
-        },
-        write: { steps in
-            .list(steps.flatMap { step in yamlForms.compactMap { $0.write(step) } })
-        }
-    )
+        )
+    }
 
     private static func read(_ node: LocatedNode, _ reader: inout NodeReader) -> Step? {
         guard let entries = reader.entries(node) else { return nil }

@@ -1,3 +1,5 @@
+internal import Providers
+
 /// The step `wait-for-end`, which waits in real time until a subscription period that ends `soon`
 /// is over.
 extension StepForm {
@@ -33,9 +35,9 @@ extension Contract {
             guard case .waitForEnd(let name) = step else { return nil }
             let isEndingSoon = allSteps.contains { step in
                 guard case .deliver(let delivery) = step, delivery.name == name,
-                    case .event(let spec) = delivery.subject
+                    case .event(let event) = delivery.subject
                 else { return false }
-                return spec.periodEndsSoon == true || spec.graceEndsSoon == true
+                return event.hasPeriodEndingSoon
             }
             return isEndingSoon ? nil : (name, index)
         }

@@ -1,4 +1,5 @@
 package import Grammar
+package import Providers
 package import Values
 
 extension Profile {
@@ -21,7 +22,7 @@ extension Profile.Endpoint {
     /// - Returns: The request, with a JSON body if the endpoint has one.
     package func request(
         _ values: [String: String?],
-        idForm: Profile.IDForm,
+        idForm: UserIDForm,
         fields: [HTTPMessage.Field] = []
     ) -> HTTPMessage.Request {
         var source = NamedValues(texts: values)

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 
 extension TemplateScope {
     /// Creates the scope of a place in a contract.
@@ -88,8 +89,10 @@ extension TemplateScope {
                 switch self {
                 case .start:
                     ["port", "data"]
-                        + ["revenuecat", "onesignal", "firebase", "purchasely"].map { "fake.\($0)" }
-                        + Profile.SecretName.allCases.map { "secret.\($0.rawValue)" }
+                        + ProviderTable.current.backendProviders.map { "fake.\($0.party)" }
+                        + ProviderTable.current.profileSecrets.map {
+                            "secret.\($0.name.rawValue)"
+                        }
                 case .endpoint: Call.valueNames + ["account"]
                 case .login: []
                 case .creation: ["id", "device", "platform", "source", "timestamp"]

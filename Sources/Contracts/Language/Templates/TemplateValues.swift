@@ -1,4 +1,5 @@
 package import Grammar
+package import Providers
 internal import Redaction
 package import Values
 

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// The bridge between a web page and the fake Despia runtime: commands, replies and planned faults

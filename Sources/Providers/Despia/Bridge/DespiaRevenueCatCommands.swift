@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// The commands of the scheme `revenuecat`, and the RevenueCat session of a simulated phone (Despia

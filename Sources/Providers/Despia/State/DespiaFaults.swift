@@ -1,4 +1,3 @@
-package import Contracts
 internal import Values
 
 /// Faults of the bridge between page and native side.

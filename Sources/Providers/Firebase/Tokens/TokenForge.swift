@@ -1,4 +1,3 @@
-package import Contracts
 internal import Crypto
 package import Values
 

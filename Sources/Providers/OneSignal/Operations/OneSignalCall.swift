@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// A request to the fake OneSignal, with its operation.

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Operations that create, show and cancel notifications (OneSignal fact sheet, sections 3 to 6).
@@ -94,7 +93,7 @@ enum OneSignalNotificationOperations {
         }
         let filteredTargets = segmentFilters.flatMap(RequestedRecipients.values(of:))
         let everyoneRecipientID =
-            segmentFilters.contains(where: \.isEmpty) ? [Audience.everyoneRecipientID] : []
+            segmentFilters.contains(where: \.isEmpty) ? [Effect.everyoneRecipientID] : []
         return Effect(
             kind: message.effectKind,
             recipients: requestedRecipients.ids + requestedRecipients.filterValues

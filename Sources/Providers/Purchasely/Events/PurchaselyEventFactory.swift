@@ -1,4 +1,3 @@
-package import Contracts
 package import Values
 
 /// A factory for the Purchasely events that a contract describes.

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// The control API's operations for actions of customers, stores and developers at the fake

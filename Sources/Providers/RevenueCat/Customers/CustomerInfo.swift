@@ -1,4 +1,3 @@
-internal import Contracts
 package import Values
 
 /// The JSON of a customer in responses of REST v1, which the SDK calls CustomerInfo (RevenueCat fact

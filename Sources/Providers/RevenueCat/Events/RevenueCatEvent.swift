@@ -1,4 +1,3 @@
-package import Contracts
 package import Values
 
 /// The facts of a RevenueCat webhook event, before they are encoded.

@@ -1,4 +1,3 @@
-internal import Contracts
 package import Values
 
 /// An encoder for RevenueCat's webhook events.

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Functions that apply events from outside the store model to the model, so that REST responses

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Functions that create the events about changes in the fake RevenueCat's store model.

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Actions of the store model that buy a product (RevenueCat fact sheet, section 3, rows 1, 5, 14

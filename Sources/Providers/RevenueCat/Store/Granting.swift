@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Actions of the store model that grant access without a purchase: promotional grants, and

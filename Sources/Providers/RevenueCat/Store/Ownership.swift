@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Actions of the store model that change the owner of a purchase: restoring, transfers, family

@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Actions of the store model that change a subscription to another product, now or at the end of

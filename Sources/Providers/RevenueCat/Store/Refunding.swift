@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Actions of the store model that refund purchases and reverse refunds (RevenueCat fact sheet,

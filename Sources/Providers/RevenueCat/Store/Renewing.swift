@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// Actions of the store model that renew, cancel, pause and end subscriptions (RevenueCat fact

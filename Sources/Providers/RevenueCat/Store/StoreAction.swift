@@ -1,4 +1,3 @@
-internal import Contracts
 package import Values
 
 /// An action of a customer, a store or a developer at the fake RevenueCat.

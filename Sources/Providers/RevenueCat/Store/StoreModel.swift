@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// The store model of the fake RevenueCat: actions of customers and stores, and their consequences.

@@ -37,8 +37,8 @@ extension RunPlan {
     ///
     /// The time is relative to the start time of the contract.
     fileprivate func purchaseEnd(of delivery: String) -> Duration? {
-        for case .event(let spec) in deliveries.filter({ $0.name == delivery }).map(\.subject) {
-            return [spec.expires, spec.grace].compactMap { $0 }.max()
+        for case .event(let event) in deliveries.filter({ $0.name == delivery }).map(\.subject) {
+            return event.purchaseEnd
         }
         return nil
     }

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 package import Values
 
 /// A literal HTTP request of the app, with the expected response.

@@ -1,4 +1,5 @@
 package import Grammar
+package import Providers
 internal import Values
 
 /// A state of a simulated phone, or an action of the phone's owner.
@@ -28,13 +29,6 @@ package struct PhoneChange: Hashable, Codable, Sendable {
         case browser
         /// A device with a platform that pages do not know.
         case unknown
-    }
-
-    /// The role of an entry in the vault (the phone's key-value store).
-    ///
-    /// The profile defines the key of each role.
-    package enum VaultRole: String, Hashable, Codable, Sendable, CaseIterable {
-        case id, lock
     }
 
     package var phone = "phone"
@@ -126,12 +120,6 @@ extension PhoneChange {
         else { return }
         reader.fail(.missingKey("on", of: "a new phone"), at: keys.node.location)
     }
-}
-
-extension PhoneChange.VaultRole {
-    /// The syntax of a vault role that is the key of a mapping.
-    package static let key = Syntax<String>.key(among: allCases.map(\.rawValue))
-        .mapped(to: { Self(rawValue: $0) ?? .id }, from: \.rawValue)
 }
 
 extension PhoneChange.InstallID {

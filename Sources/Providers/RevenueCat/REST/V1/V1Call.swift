@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 /// A call of REST v1, with the values of its path parameters and its body.

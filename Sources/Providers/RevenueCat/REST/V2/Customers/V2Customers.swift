@@ -1,4 +1,3 @@
-internal import Contracts
 internal import Values
 
 extension V2Operation {

@@ -1,14 +1,16 @@
+internal import Values
+
 /// The generator of one run's IDs (users, events, transactions), which no other run uses.
 ///
 /// Because of these separate IDs, cases can run in parallel on a backend that keeps its data.
 package struct Namespace: Hashable, Codable, Sendable {
     package let name: String
-    package let idForm: Profile.IDForm
+    package let idForm: UserIDForm
     /// The user IDs that the backend assigned when it created users, keyed by the user's name in
     /// the contract.
     package private(set) var assignedIDs: [String: String] = [:]
 
-    package init(name: String, idForm: Profile.IDForm) {
+    package init(name: String, idForm: UserIDForm) {
         self.name = name
         self.idForm = idForm
     }

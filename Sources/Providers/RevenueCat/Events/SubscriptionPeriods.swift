@@ -21,11 +21,9 @@ struct SubscriptionPeriods: Sendable {
 
     private let periods: [SubscriptionPeriod]
 
-    init(of contract: Contract) {
-        periods = (contract.given + contract.steps).compactMap { step in
-            guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
-                let user = spec.user, spec.type.facts?.period == .begins
-            else { return nil }
+    init(of events: [EventSpec]) {
+        periods = events.compactMap { spec in
+            guard let user = spec.user, spec.type.facts?.period == .begins else { return nil }
             return SubscriptionPeriod(
                 user: user,
                 product: spec.product,
@@ -40,18 +38,8 @@ struct SubscriptionPeriods: Sendable {
         }
     }
 
-    /// Returns the steps after filling in the dates that their events omit.
-    func applied(to steps: [Step]) -> [Step] {
-        steps.map { step in
-            guard case .deliver(var delivery) = step, case .event(let spec) = delivery.subject
-            else { return step }
-            delivery.subject = .event(fillingDates(spec))
-            return .deliver(delivery)
-        }
-    }
-
     /// Fills in the dates that an event omits, from the last period that began before the event.
-    private func fillingDates(_ spec: EventSpec) -> EventSpec {
+    func fillingDates(_ spec: EventSpec) -> EventSpec {
         guard spec.purchased == nil, spec.type.facts?.period == .within,
             let period = period(of: spec)
         else { return spec }

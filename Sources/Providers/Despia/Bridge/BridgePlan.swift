@@ -21,11 +21,11 @@ package struct BridgePlan: Hashable, Codable, Sendable {
         package var kind: Kind
         package var scheme: String
         /// The vault key that the affected commands name, by its role; nil: any key.
-        package var role: PhoneChange.VaultRole?
+        package var role: VaultRole?
         /// The number of commands that the fault affects.
         package var times: Int
 
-        package init(kind: Kind, scheme: String, role: PhoneChange.VaultRole?, times: Int) {
+        package init(kind: Kind, scheme: String, role: VaultRole?, times: Int) {
             self.kind = kind
             self.scheme = scheme
             self.role = role
@@ -204,14 +204,4 @@ extension BridgePlan.Fault {
             )
         }
     }
-}
-
-extension StepForm {
-    static let bridge = StepForm(
-        "bridge",
-        BridgePlan.grammar.flow,
-        "The behavior of the native side of the bridge from now on.",
-        embed: { .phone(.bridge($0)) },
-        extract: { if case .phone(.bridge(let plan)) = $0 { plan } else { nil } }
-    )
 }

@@ -3,7 +3,7 @@ internal import Values
 
 /// A short description of a RevenueCat event, from which the provider's event factory generates a
 /// realistic request body.
-package struct EventSpec: Hashable, Codable, Sendable {
+package struct EventSpec: SubscriptionPeriodEvent {
     /// The ID by which an event names its customer.
     package enum UserIDLocation: String, Hashable, Codable, Sendable, CaseIterable {
         /// The field `app_user_id` contains the user's registered ID.

@@ -1,0 +1,7 @@
+/// The parts of a profile and of contracts that concern Despia alone: none, because backends do not
+/// call the bridge.
+extension DespiaState {
+    package static let profileSecrets: [ProfileSecret] = []
+    package static let features: [Feature] = []
+    package static let plannedCalls: PlannedCalls? = nil
+}

@@ -1,0 +1,121 @@
+package import Grammar
+package import Redaction
+package import Values
+
+/// A webhook event of any provider in the table.
+package struct AnyWebhookEvent: Sendable {
+    package let content: any WebhookEvent
+
+    package init(_ content: any WebhookEvent) { self.content = content }
+
+    /// The key of the event in a delivery of a contract.
+    package var key: String { type(of: content).key }
+
+    package var typeName: String { content.typeName }
+    package var users: [String] { content.users }
+    package var time: Duration { content.time }
+    package var summary: String { content.summary }
+    package var isTransfer: Bool { content.isTransfer }
+
+    package var hasPeriodEndingSoon: Bool { periodEvent?.hasPeriodEndingSoon ?? false }
+    package var purchaseEnd: Duration? { periodEvent?.purchaseEnd }
+
+    private var periodEvent: (any SubscriptionPeriodEvent)? {
+        content as? any SubscriptionPeriodEvent
+    }
+
+    package func redacted(by redaction: Redaction) -> AnyWebhookEvent {
+        AnyWebhookEvent(content.redacted(by: redaction))
+    }
+
+    package func withUsualUserID() -> AnyWebhookEvent { AnyWebhookEvent(content.withUsualUserID()) }
+
+    package func body(in run: EventRun, name: String) -> JSONValue {
+        content.body(in: run, name: name)
+    }
+
+    package func endingPeriod(at end: Duration) -> AnyWebhookEvent {
+        periodEvent.map { AnyWebhookEvent($0.endingPeriod(at: end)) } ?? self
+    }
+
+    package func fillingDates(from events: [AnyWebhookEvent]) -> AnyWebhookEvent {
+        func filled<Event: SubscriptionPeriodEvent>(_ event: Event) -> AnyWebhookEvent {
+            AnyWebhookEvent(event.fillingDates(from: events.compactMap { $0.content as? Event }))
+        }
+        return periodEvent.map { filled($0) } ?? self
+    }
+}
+
+extension AnyWebhookEvent: Hashable {
+    package static func == (left: AnyWebhookEvent, right: AnyWebhookEvent) -> Bool {
+        func isEqual<Event: WebhookEvent>(_ event: Event) -> Bool {
+            right.content as? Event == event
+        }
+        return isEqual(left.content)
+    }
+
+    package func hash(into hasher: inout Hasher) { content.hash(into: &hasher) }
+}
+
+/// The key of an event in a saved run, which is not known in advance.
+package struct EventCodingKey: CodingKey {
+    package let stringValue: String
+    package var intValue: Int? { nil }
+
+    package init(_ text: String) { stringValue = text }
+    package init?(stringValue: String) { self.init(stringValue) }
+    package init?(intValue _: Int) { nil }
+}
+
+extension AnyWebhookEvent {
+    /// Decodes the event of the provider whose events have this key in deliveries.
+    package init(
+        of key: String,
+        from container: KeyedDecodingContainer<EventCodingKey>,
+        at location: EventCodingKey
+    ) throws {
+        guard let notation = ProviderTable.current.eventNotation(key) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: location,
+                in: container,
+                debugDescription: "no provider has events with the key '\(key)'"
+            )
+        }
+        self = try notation.decode(container, location)
+    }
+
+    package func encode(
+        to container: inout KeyedEncodingContainer<EventCodingKey>,
+        at location: EventCodingKey
+    ) throws {
+        try container.encode(content, forKey: location)
+    }
+}
+
+/// The notation of one provider's events in contracts and in saved runs.
+package struct EventNotation: Sendable {
+    /// The key of the event in a delivery.
+    package let key: String
+    /// The documentation of the key.
+    package let doc: String
+    /// The provider that sends the events.
+    package let provider: Exchange.Party
+    package let shape: Shape
+    package let read: @Sendable (LocatedNode, inout NodeReader) -> AnyWebhookEvent?
+    /// Returns the event in the notation; nil for an event of another provider.
+    package let write: @Sendable (AnyWebhookEvent) -> YAMLNode?
+    fileprivate let decode:
+        @Sendable (KeyedDecodingContainer<EventCodingKey>, EventCodingKey) throws ->
+            AnyWebhookEvent
+
+    init<Event: WebhookEvent>(_: Event.Type, of provider: Exchange.Party) {
+        let grammar = Event.grammar
+        key = Event.key
+        doc = grammar.shape.doc
+        self.provider = provider
+        shape = grammar.flow.shape
+        read = { node, reader in grammar.read(node, &reader).map { AnyWebhookEvent($0) } }
+        write = { ($0.content as? Event).map(grammar.flow.write) }
+        decode = { AnyWebhookEvent(try $0.decode(Event.self, forKey: $1)) }
+    }
+}

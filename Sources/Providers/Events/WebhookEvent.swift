@@ -1,0 +1,89 @@
+package import Grammar
+package import Redaction
+package import Values
+
+/// A webhook event of a provider, as a contract describes it.
+///
+/// A conforming type contains only the values that a contract writes. The provider generates the
+/// rest of a realistic body.
+package protocol WebhookEvent: Hashable, Codable, Sendable {
+    /// The notation of the event in contracts.
+    ///
+    /// The name of the construct is the key of the event in a delivery.
+    static var grammar: Construct<Self> { get }
+
+    /// The type of the event, as the provider names it.
+    var typeName: String { get }
+    /// The names of all users that the event names.
+    var users: [String] { get }
+    /// The time of the event, relative to the run's base time (`RunRecord.base`).
+    var time: Duration { get }
+    /// A summary of the event for people: its type and the values that decide its meaning.
+    var summary: String { get }
+    /// Whether the event transfers purchases from one user to another.
+    var isTransfer: Bool { get }
+
+    /// Returns the event with secrets in its strings redacted.
+    func redacted(by redaction: Redaction) -> Self
+
+    /// Returns the event with the usual ID of its user in place of an alias or an anonymous ID.
+    func withUsualUserID() -> Self
+
+    /// Returns the complete webhook body of the event.
+    ///
+    /// - Parameters:
+    ///   - run: The values of the run from which IDs and dates are derived.
+    ///   - name: The name of the event's delivery in the contract.
+    /// - Returns: The body as the provider would send it.
+    func body(in run: EventRun, name: String) -> JSONValue
+}
+
+extension WebhookEvent {
+    /// The key of the event in a delivery of a contract.
+    package static var key: String { grammar.shape.name }
+}
+
+/// A webhook event about a subscription period.
+///
+/// A contract may omit the dates of the period, or let the period end while the case runs.
+package protocol SubscriptionPeriodEvent: WebhookEvent {
+    /// Whether a subscription period or a grace period of the event ends while the case runs
+    /// (`soon` in contracts).
+    var hasPeriodEndingSoon: Bool { get }
+
+    /// The end of the purchase in the event, relative to the run's base time; if the grace period
+    /// ends later, its end.
+    ///
+    /// Nil: the purchase never ends.
+    var purchaseEnd: Duration? { get }
+
+    /// Returns the event with a time in place of each `soon`.
+    func endingPeriod(at end: Duration) -> Self
+
+    /// Returns the event after filling in the dates that it omits, from the events of the same
+    /// contract that begin periods.
+    func fillingDates(from events: [Self]) -> Self
+}
+
+/// The values of a test run from which the IDs and dates of its events are derived.
+package struct EventRun: Sendable {
+    package let namespace: Namespace
+    /// The time from which the event's times count.
+    package let base: Instant
+    /// The store's product IDs, by the product names that contracts use.
+    package let products: [String: String]
+    /// The identifier of the entitlement that the products unlock.
+    package let entitlement: String
+
+    package init(
+        namespace: Namespace,
+        base: Instant,
+        products: [String: String] = [:],
+        entitlement: String = "premium"
+    ) {
+        self.namespace = namespace
+        self.base = base
+        self.products = products
+        self.entitlement = entitlement
+    }
+}

@@ -1,0 +1,41 @@
+/// The features of backends that concern Firebase alone.
+extension Feature {
+    private static let needsProtectedRoute = [Requirement.endpoint("protected")]
+
+    package static let firebase = Feature(
+        "firebase",
+        "Has a route that accepts Firebase ID tokens.",
+        requirements: needsProtectedRoute
+    )
+    package static let signedTokens = Feature(
+        "signed-tokens",
+        "Verifies the signatures of Firebase tokens, so it does not use Firebase's emulator.",
+        requirements: needsProtectedRoute
+    )
+    package static let revocation = Feature(
+        "revocation",
+        "Asks Firebase whether a session was revoked.",
+        isOptionalByDesign: true,
+        requirements: needsProtectedRoute
+    )
+    package static let realAccounts = Feature(
+        "real-accounts",
+        "Allows only users with an account on the protected route, not anonymous sessions.",
+        isOptionalByDesign: true,
+        requirements: needsProtectedRoute
+    )
+}
+
+extension FirebaseState {
+    package static let profileSecrets: [ProfileSecret] = []
+
+    package static let features: [Feature] = [
+        .firebase, .signedTokens, .revocation, .realAccounts,
+    ]
+
+    package static let plannedCalls: PlannedCalls? = PlannedCalls(
+        includesReads: true,
+        affectsConcurrentRuns: true,
+        keyRotationWord: "rotate-keys"
+    )
+}

@@ -1,0 +1,29 @@
+package import Redaction
+package import Values
+
+/// The parts of an event that all providers share.
+extension PurchaselySpec {
+    package var typeName: String { name }
+
+    package var summary: String {
+        [
+            name, environment == "SANDBOX" ? environment : nil,
+            expires.map { "until " + $0.contractText },
+        ].compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// Two events, one for each user, report a transfer; neither is a transfer in itself.
+    package var isTransfer: Bool { false }
+
+    package func redacted(by redaction: Redaction) -> PurchaselySpec {
+        var copy = self
+        copy.name = redaction.words(name)
+        return copy
+    }
+
+    package func withUsualUserID() -> PurchaselySpec { self }
+
+    package func body(in run: EventRun, name: String) -> JSONValue {
+        PurchaselyEventFactory(namespace: run.namespace, base: run.base).body(self, name: name)
+    }
+}

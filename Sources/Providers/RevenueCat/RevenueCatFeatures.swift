@@ -1,0 +1,77 @@
+internal import Redaction
+
+/// The features of backends that concern RevenueCat alone.
+extension Feature {
+    package static let authorization = Feature(
+        "authorization",
+        "Requires the Authorization value of RevenueCat's webhook.",
+        requirements: [.secret(.revenueCatAuthorization)]
+    )
+    package static let signature = Feature(
+        "signature",
+        "Requires RevenueCat's HMAC signature on webhooks.",
+        requirements: [.secret(.revenueCatSigning)]
+    )
+    package static let createsUnknownUsers = Feature(
+        "safety-net",
+        "Creates a user when a webhook event names a user that it does not know.",
+        isOptionalByDesign: true
+    )
+    package static let aliases = Feature(
+        "aliases",
+        "Finds a user by every ID in an event, not only by app_user_id.",
+        isOptionalByDesign: true
+    )
+    package static let separatesSandbox = Feature(
+        "sandbox-apart",
+        "Grants no production access for sandbox purchases.",
+        isOptionalByDesign: true
+    )
+    package static let acceptsEveryStore = Feature(
+        "every-store",
+        "Accepts purchases from every store, including unknown ones.",
+        isOptionalByDesign: true
+    )
+    package static let readsSubscriberOnEvent = Feature(
+        "subscriber-reads",
+        "Reads RevenueCat's REST API when an event arrives. A backend that reads it only during "
+            + "reconciliation has the feature 'reconcile' instead."
+    )
+    package static let reconcile = Feature(
+        "reconcile",
+        "Has a route that makes the backend compare its state with RevenueCat's.",
+        requirements: [.endpoint("reconcile")]
+    )
+}
+
+extension SecretName {
+    package static let revenueCatAuthorization = SecretName(rawValue: "revenuecat-authorization")
+    package static let revenueCatSigning = SecretName(rawValue: "revenuecat-signing")
+    package static let revenueCatKey = SecretName(rawValue: "revenuecat-key")
+}
+
+extension RevenueCatState {
+    package static let profileSecrets = [
+        ProfileSecret(
+            .revenueCatAuthorization,
+            "RevenueCat's Authorization header for webhooks.",
+            defaultValue: Secret("Bearer assay-test-token")
+        ),
+        ProfileSecret(.revenueCatSigning, "The secret that signs RevenueCat's webhook."),
+        ProfileSecret(
+            .revenueCatKey,
+            "The key of RevenueCat's REST API.",
+            defaultValue: Secret("sk_assay")
+        ),
+    ]
+
+    package static let features: [Feature] = [
+        .authorization, .signature, .createsUnknownUsers, .aliases, .separatesSandbox,
+        .acceptsEveryStore, .readsSubscriberOnEvent, .reconcile,
+    ]
+
+    package static let plannedCalls: PlannedCalls? = PlannedCalls(
+        includesReads: true,
+        requiredFeatures: [.readsSubscriberOnEvent]
+    )
+}

@@ -1,0 +1,116 @@
+/// An optional capability of a backend.
+///
+/// A profile lists the features that its backend lacks under `features`. A contract lists the
+/// features that it requires under `needs`.
+package struct Feature: Sendable {
+    /// A part of a profile without which a feature cannot be tested.
+    package enum Requirement: Sendable {
+        case endpoint(String)
+        case secret(SecretName)
+        /// Another feature, by its name, that the profile must not declare unsupported.
+        case feature(String)
+    }
+
+    /// The name of the feature in profiles and contracts.
+    package let rawValue: String
+    /// A one-sentence description of a backend that has the feature, whose subject is the backend.
+    package let meaning: String
+    /// Whether a backend may lack the feature by design, although the clause catalogue (the list of
+    /// requirements) asks for it.
+    package let isOptionalByDesign: Bool
+    /// The parts of a profile without which the feature cannot be tested, in the order in which
+    /// missing ones are reported.
+    package let requirements: [Requirement]
+
+    package init(
+        _ name: String,
+        _ meaning: String,
+        isOptionalByDesign: Bool = false,
+        requirements: [Requirement] = []
+    ) {
+        rawValue = name
+        self.meaning = meaning
+        self.isOptionalByDesign = isOptionalByDesign
+        self.requirements = requirements
+    }
+}
+
+/// The features that concern no single provider.
+extension Feature {
+    package static let restart = Feature(
+        "restart",
+        "Is started by Assay, which can also stop and restart it."
+    )
+    package static let fault = Feature(
+        "fault",
+        "Has a database that Assay can make fail and repair (profile key 'fault')."
+    )
+    package static let clock = Feature(
+        "clock",
+        "Has a clock that Assay can set (profile key 'clock')."
+    )
+    package static let users = Feature("users", "Has a probe that shows whether a user exists.")
+    package static let subscription = Feature(
+        "subscription",
+        "Has a probe that shows the state of a subscription."
+    )
+    package static let accountApp = Feature(
+        "account-app",
+        "Registers users like the app of the identity guide, with IDs of any form, so that an app "
+            + "with accounts can be tested against it."
+    )
+    package static let deletion = Feature(
+        "deletion",
+        "Has a route that deletes an account.",
+        requirements: [.endpoint("delete-account")]
+    )
+    package static let accessRoute = Feature(
+        "access-route",
+        "Has a route by which an app asks whether its user has access."
+    )
+    package static let stringIDs = Feature(
+        "string-ids",
+        "Accepts any string as a user ID.",
+        isOptionalByDesign: true
+    )
+    package static let register = Feature(
+        "register",
+        "Has a route by which an app registers its user.",
+        requirements: [.endpoint("register")]
+    )
+    package static let login = Feature(
+        "login",
+        "Has accounts with which users claim and recover their user IDs.",
+        requirements: [.endpoint("login")]
+    )
+
+    private static let common = [
+        restart, fault, clock, users, subscription, accountApp, deletion, accessRoute, stringIDs,
+        register, login,
+    ]
+}
+
+extension Feature: CaseIterable, RawRepresentable {
+    /// The features that concern no single provider, followed by those of the current table's
+    /// providers.
+    package static var allCases: [Feature] {
+        common + ProviderTable.current.sortedEntries.flatMap(\.features)
+    }
+
+    /// Finds the feature of that name; nil when neither Assay nor a provider has such a feature.
+    package init?(rawValue: String) {
+        guard let feature = Self.allCases.first(where: { $0.rawValue == rawValue }) else {
+            return nil
+        }
+        self = feature
+    }
+}
+
+/// Compares two features by their names.
+extension Feature: Hashable, Codable {
+    package static func == (left: Feature, right: Feature) -> Bool {
+        left.rawValue == right.rawValue
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+}
