@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 /// The input of one run of a campaign (`assay explore`): a customer history, or the history of an
 /// app on a phone.

@@ -1,4 +1,4 @@
-package import Contracts
+internal import Contracts
 package import Providers
 
 /// The capabilities of the tested backend.

@@ -1,6 +1,6 @@
 internal import Contracts
 package import Judging
-package import Providers
+internal import Providers
 
 /// The signature of a failed history: the finding code and the subject of the finding.
 ///

@@ -1,4 +1,4 @@
-package import Contracts
+internal import Contracts
 package import Providers
 package import Redaction
 internal import Synchronization

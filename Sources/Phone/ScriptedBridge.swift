@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// The scripted app's side of the bridge and of the calls to the app's backend.

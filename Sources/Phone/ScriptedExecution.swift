@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 /// The execution of the scripted app's flows: one action after the other, until every flow waits or

@@ -3,7 +3,7 @@ internal import ContractFiles
 internal import Contracts
 internal import Grammar
 internal import Judging
-package import Providers
+internal import Providers
 internal import Reports
 
 struct ExplainCommand: AsyncParsableCommand {

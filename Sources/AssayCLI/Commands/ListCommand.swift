@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import ContractFiles
 internal import Contracts
+internal import Providers
 internal import Reports
 internal import Values
 

@@ -5,7 +5,7 @@ internal import Exploration
 internal import Foundation
 internal import Judging
 internal import Programs
-package import Providers
+internal import Providers
 internal import Redaction
 internal import Replay
 internal import Reports

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 /// One part of a suite that is split over several machines.
 ///

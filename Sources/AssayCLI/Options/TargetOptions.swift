@@ -4,6 +4,7 @@ internal import Contracts
 internal import Foundation
 internal import Grammar
 internal import Programs
+internal import Providers
 internal import Redaction
 internal import Replay
 internal import Values

@@ -5,6 +5,7 @@ internal import Foundation
 internal import Grammar
 internal import Judging
 internal import Phone
+internal import Providers
 internal import ReferenceBackend
 
 struct MutantsCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Foundation
+internal import Providers
 internal import Redaction
 internal import ReferenceBackend
 internal import Values

@@ -1,6 +1,6 @@
 internal import Contracts
 internal import Exploration
-package import Providers
+internal import Providers
 internal import Replay
 
 /// The coverage of an `assay explore` campaign as text: the tested purchase transitions of each

@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 
 /// Writes the contract of a generated history: its steps, and the expected states and effects.
 struct HistoryContractWriter {
@@ -16,7 +16,7 @@ struct HistoryContractWriter {
     /// to add.
     private var isOverlapPending = false
     private(set) var namedSpecs: [(name: String, spec: EventSpec)] = []
-    private(set) var needs: Set<Contracts.Feature> = []
+    private(set) var needs: Set<Providers.Feature> = []
 
     init(_ history: CustomerHistory, _ capabilities: Capabilities) {
         self.history = history

@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 
 /// The situations that generated histories have covered, with the number of histories for each
 /// situation.

@@ -1,5 +1,6 @@
 internal import Contracts
-package import Providers
+internal import Providers
+internal import Values
 
 /// Adds faults to the deliveries of a generated history.
 extension HistoryGenerator {

@@ -1,4 +1,6 @@
 internal import Contracts
+internal import Providers
+internal import Values
 
 /// Generates valid customer histories, with a preference for situations that few earlier histories
 /// covered.

@@ -1,4 +1,4 @@
-package import Contracts
+internal import Contracts
 package import Providers
 
 /// One operation of a generated customer history: an action of a user, a store or a developer, or

@@ -1,5 +1,5 @@
 package import Contracts
-package import Providers
+internal import Providers
 
 /// A generated customer history as a contract, with the initial state, the webhook deliveries and
 /// the expected results.

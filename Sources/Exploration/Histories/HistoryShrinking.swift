@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 
 extension CustomerHistory {
     /// Smaller variants of a failed history, the smallest first: without the last steps, without

@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// Writes a customer history as a `.history` file that people can read and edit, and reads such

@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// A model of the Purchasely subscriptions in a generated customer history.

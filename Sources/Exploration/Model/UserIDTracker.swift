@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 
 /// The kind of ID by which the backend knows each user in a generated history.
 ///

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Grammar
+internal import Providers
 internal import Values
 
 /// One expectation about the state after a phone's history, in the form that contracts use.

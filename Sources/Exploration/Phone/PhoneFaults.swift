@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// The faults of the bridge and of the backend in the history of a phone, and their consequences.

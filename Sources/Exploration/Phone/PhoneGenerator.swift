@@ -1,5 +1,5 @@
 package import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// Generates histories of an app on a phone, with a preference for situations that few earlier

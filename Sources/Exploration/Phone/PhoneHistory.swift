@@ -1,5 +1,5 @@
 package import Contracts
-package import Providers
+internal import Providers
 
 /// A generated history of an app on a phone, starting before the first launch of the app.
 ///

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Grammar
+internal import Providers
 internal import Values
 
 /// A model of a correct app on a phone.

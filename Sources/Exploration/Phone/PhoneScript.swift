@@ -1,5 +1,5 @@
 package import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// A sequence of user actions in an app on a phone, written as contracts: one contract with all

@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 internal import Values
 
 /// The spelling of a planned response of a fake in the JSON of the control API.

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Judging
+internal import Providers
 internal import Values
 
 /// Defects of the scripted app in its bridge commands, their replies and its timeouts.

@@ -1,6 +1,7 @@
 package import Contracts
 package import Judging
 internal import Phone
+internal import Providers
 internal import Values
 
 /// Checks, before any scenario, whether the profile of an app matches the page of the app.

@@ -334,7 +334,7 @@ package final class ReplaySession: Sendable {
             "data": folder + "/data",
         ]
         for server in servers { placeholderValues["fake.\(server.party)"] = server.baseURL }
-        for name in SecretName.allCases {
+        for name in ProviderTable.current.profileSecrets.map(\.name) {
             placeholderValues["secret.\(name.rawValue)"] = profile.secrets[name]?.exposed ?? ""
         }
         return placeholderValues

@@ -1,7 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Grammar
-package import Providers
+internal import Providers
 internal import Values
 
 /// The state of one run of a case while its steps are executed.

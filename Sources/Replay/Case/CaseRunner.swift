@@ -1,6 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
+internal import Providers
 internal import Values
 
 /// Runs single cases against a backend and judges them.

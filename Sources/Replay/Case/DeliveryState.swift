@@ -1,5 +1,5 @@
 internal import Contracts
-package import Providers
+internal import Providers
 
 /// The deliveries of a run: those already sent, those held back, and the events still to come.
 struct DeliveryState: Sendable {

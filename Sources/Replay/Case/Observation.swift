@@ -2,6 +2,7 @@ internal import Contracts
 internal import FakeServers
 internal import Grammar
 internal import Judging
+internal import Providers
 internal import Values
 
 /// Reads the state of users with the probes (read-only routes and commands) of the profile.

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import FakeServers
+internal import Providers
 internal import Values
 
 /// Stops and restarts the backend: between steps, during a delivery, or at one of its calls.

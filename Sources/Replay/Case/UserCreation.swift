@@ -1,6 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Grammar
+internal import Providers
 internal import Values
 
 /// Creates users and accounts in the backend, as the profile defines it.

@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Redaction
 internal import Values
 

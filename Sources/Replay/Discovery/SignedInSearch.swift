@@ -1,6 +1,7 @@
 internal import Contracts
 internal import Grammar
 internal import Judging
+internal import Providers
 internal import Values
 
 /// Searches for a route of the backend that requires an ID token.

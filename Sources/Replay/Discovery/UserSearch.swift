@@ -1,7 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
-package import Providers
+internal import Providers
 internal import Values
 
 /// Searches for a request that creates a user in the backend.

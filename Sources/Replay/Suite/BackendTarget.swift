@@ -1,5 +1,6 @@
 package import Contracts
 package import Judging
+internal import Providers
 internal import Values
 
 /// The target of a suite that tests a backend, before it is prepared for the cases.

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import FakeServers
+internal import Providers
 internal import Values
 
 /// Measures, before the first case, which reactions of the backend can be observed and how fast

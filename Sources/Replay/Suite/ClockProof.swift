@@ -1,6 +1,6 @@
 internal import Contracts
 internal import Judging
-package import Providers
+internal import Providers
 internal import Values
 
 /// Proves that the command or request under 'clock' in the profile moves the backend's clock.
@@ -53,7 +53,7 @@ struct ClockProof: Sendable {
         let plan = RunPlan(
             steps: [
                 .register(user: "ada"),
-                .deliver(Delivery(name: "purchase", subject: .event(purchase))),
+                .deliver(Delivery(name: "purchase", subject: .event(AnyWebhookEvent(purchase)))),
             ],
             users: ["ada"],
             observesFinalState: true

@@ -1,6 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
+internal import Providers
 internal import Values
 
 /// The final recheck of all passed cases, because effects that come after the end of a case count

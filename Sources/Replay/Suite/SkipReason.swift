@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Judging
+internal import Providers
 
 /// Checks whether a case can run against the backend of a profile.
 struct SkipReason {

@@ -1,7 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
-package import Providers
+internal import Providers
 internal import Values
 
 /// Finds routes of the identity guide (register, login) that neither the profile defines nor the

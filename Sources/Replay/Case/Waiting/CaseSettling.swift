@@ -1,6 +1,7 @@
 internal import Contracts
 internal import FakeServers
 internal import Judging
+internal import Providers
 internal import Values
 
 /// The waits until a case has settled, which means that the backend has finished its work.

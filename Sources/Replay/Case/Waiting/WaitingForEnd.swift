@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Providers
 internal import Values
 
 extension CaseRequests {

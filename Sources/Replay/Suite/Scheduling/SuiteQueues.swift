@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 /// The cases of a suite that can run, grouped by the phase of the suite in which they run.
 ///
