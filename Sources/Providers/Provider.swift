@@ -32,6 +32,8 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var profileSecrets: [ProfileSecret] { get }
     /// The optional features of backends that concern this service alone.
     static var features: [Feature] { get }
+    /// The kinds of effects that the backend's calls can cause at the service.
+    static var effects: [EffectKind] { get }
     /// The properties of the backend's calls for which a contract can plan responses; nil when
     /// contracts cannot plan them.
     static var plannedCalls: PlannedCalls? { get }

@@ -15,6 +15,7 @@ package final class ProviderEntry: Sendable {
     package let affectsOtherFakes: Bool
     package let profileSecrets: [ProfileSecret]
     package let features: [Feature]
+    package let effects: [EffectKind]
     package let plannedCalls: PlannedCalls?
     package let controls: [ProviderControl]
     /// The switches of the provider's `settings`, under the provider's name, followed by its
@@ -83,6 +84,7 @@ package final class ProviderEntry: Sendable {
         affectsOtherFakes = Kind.affectsOtherFakes
         profileSecrets = Kind.profileSecrets
         features = Kind.features
+        effects = Kind.effects
         plannedCalls = Kind.plannedCalls
         controls = Kind.controls
         let settingsGroup = SwitchGroup(Kind.party.description) {

@@ -87,6 +87,22 @@ package struct ProviderTable: Sendable {
         sortedEntries.filter { $0.plannedCalls != nil || $0.sender != nil }
     }
 
+    /// The entries of the providers at which a backend can cause effects.
+    package var providersWithEffects: [ProviderEntry] {
+        sortedEntries.filter { !$0.effects.isEmpty }
+    }
+
+    /// Returns the kind of effect with this name in the journal, such as `onesignal.tags`; nil when
+    /// no provider has such a kind.
+    package func effect(_ kind: String) -> EffectKind? {
+        for provider in providersWithEffects {
+            let prefix = "\(provider.party)."
+            guard kind.hasPrefix(prefix) else { continue }
+            return provider.effects.first { $0.name == kind.dropFirst(prefix.count) }
+        }
+        return nil
+    }
+
     /// The secrets of all providers that a profile may define, in the order in which users see
     /// them.
     package var profileSecrets: [ProfileSecret] { sortedEntries.flatMap(\.profileSecrets) }

@@ -3,5 +3,6 @@
 extension DespiaState {
     package static let profileSecrets: [ProfileSecret] = []
     package static let features: [Feature] = []
+    package static let effects: [EffectKind] = []
     package static let plannedCalls: PlannedCalls? = nil
 }

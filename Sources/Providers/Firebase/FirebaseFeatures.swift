@@ -33,6 +33,8 @@ extension FirebaseState {
         .firebase, .signedTokens, .revocation, .realAccounts,
     ]
 
+    package static let effects: [EffectKind] = []
+
     package static let plannedCalls: PlannedCalls? = PlannedCalls(
         includesReads: true,
         affectsConcurrentRuns: true,

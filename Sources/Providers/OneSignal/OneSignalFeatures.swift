@@ -20,5 +20,13 @@ extension OneSignalState {
 
     package static let features = [Feature.push]
 
+    package static let effects = [
+        EffectKind("notification"), EffectKind("tags", isExpectedByDefault: false),
+        EffectKind("cancel"), EffectKind("user"), EffectKind("user-deleted"),
+        EffectKind("aliases"), EffectKind("alias-removed"), EffectKind("subscription"),
+        EffectKind("subscription-transferred"), EffectKind("subscription-deleted"),
+        EffectKind("email"), EffectKind("sms"), EffectKind("event"), EffectKind("live-activity"),
+    ]
+
     package static let plannedCalls: PlannedCalls? = PlannedCalls(includesReads: false)
 }

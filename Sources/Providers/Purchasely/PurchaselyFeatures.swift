@@ -35,6 +35,8 @@ extension PurchaselyState {
 
     package static let features: [Feature] = [.purchasely, .purchaselyPush, .purchaselySignature]
 
+    package static let effects: [EffectKind] = []
+
     /// Backends do not call Purchasely.
     package static let plannedCalls: PlannedCalls? = nil
 }

@@ -70,6 +70,8 @@ extension RevenueCatState {
         .acceptsEveryStore, .readsSubscriberOnEvent, .reconcile,
     ]
 
+    package static let effects: [EffectKind] = []
+
     package static let plannedCalls: PlannedCalls? = PlannedCalls(
         includesReads: true,
         requiredFeatures: [.readsSubscriberOnEvent]

@@ -1,4 +1,5 @@
 package import Grammar
+internal import Providers
 package import Values
 
 /// An effect on a provider, such as a push message, that the backend must, or must not, cause.
@@ -54,49 +55,44 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
 }
 
 extension EffectExpectation {
-    /// The kinds of effects that a backend can have on OneSignal.
-    package static let oneSignalKinds = [
-        "notification", "tags", "cancel", "user", "user-deleted", "aliases", "alias-removed",
-        "subscription", "subscription-transferred", "subscription-deleted", "email", "sms", "event",
-        "live-activity",
-    ]
+    package static var grammar: Construct<EffectExpectation> { grammarOfTable.value }
 
-    private static let providerPrefix = "onesignal."
+    private static let grammarOfTable = TableDerived { makeGrammar($0.providersWithEffects) }
 
-    package static let grammar = Construct<EffectExpectation>(
-        "effect",
-        "an effect",
-        "An effect on OneSignal that the backend must, or must not, cause.",
-        makeEmptyOwner: { node in
-            EffectExpectation(
-                kind: providerPrefix,
-                user: nil,
-                countMin: 1,
-                countMax: nil,
-                requiresSameIdempotencyKey: false,
-                location: node.location
+    private static func makeGrammar(_ providers: [ProviderEntry]) -> Construct<EffectExpectation> {
+        Construct<EffectExpectation>(
+            "effect",
+            "an effect",
+            "An effect on a provider that the backend must, or must not, cause.",
+            makeEmptyOwner: { node in
+                EffectExpectation(
+                    kind: "",
+                    user: nil,
+                    countMin: 1,
+                    countMax: nil,
+                    requiresSameIdempotencyKey: false,
+                    location: node.location
+                )
+            }
+        ) {
+            providers.map {
+                Field<EffectExpectation>.kind($0, isOnlyProvider: providers.count == 1)
+            }
+            Field.optional(
+                "to",
+                \.user,
+                .name(.user, .refers),
+                "Counts only effects that reach this user.",
+                fallback: "all users of the case"
             )
+            contentFields
+            Field<EffectExpectation>.count
+            attemptFields
         }
-    ) {
-        Field.required(
-            "onesignal",
-            \.kind,
-            Syntax<String>.word("effect", among: oneSignalKinds).mapped(
-                to: { providerPrefix + $0 },
-                from: { String($0.dropFirst(providerPrefix.count)) }
-            ),
-            "The kind of effect."
+        .alternativeKeys(
+            providers.count > 1 ? providers.map(\.party.description) : [],
+            example: providers.first.map { "\($0.party): \($0.effects.first?.name ?? "")" } ?? ""
         )
-        Field.optional(
-            "to",
-            \.user,
-            .name(.user, .refers),
-            "Counts only effects that reach this user.",
-            fallback: "all users of the case"
-        )
-        contentFields
-        Field<EffectExpectation>.count
-        attemptFields
     }
 
     @FieldBuilder<EffectExpectation> private static var contentFields: [Field<EffectExpectation>] {
@@ -172,13 +168,36 @@ extension EffectExpectation {
 
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
-        kind != Self.providerPrefix + "tags" && userWithOtherContent == nil
+        (ProviderTable.current.effect(kind)?.isExpectedByDefault ?? true)
+            && userWithOtherContent == nil
             && countMaxAboveBaseline == nil
             && userWithSameAddedCount == nil ? 1 : 0
     }
 }
 
 extension Field where Owner == EffectExpectation {
+    /// Creates the field for the kind of an effect on one provider.
+    fileprivate static func kind(_ provider: ProviderEntry, isOnlyProvider: Bool) -> Field {
+        let prefix = "\(provider.party)."
+        let word = Syntax<String>.word("effect", among: provider.effects.map(\.name))
+        var shape = KeyShape(
+            provider.party.description,
+            word.shape,
+            "The kind of effect on \(provider.title)."
+        )
+        shape.isRequired = isOnlyProvider
+        return Field(
+            shape,
+            read: { node, effect, reader in
+                if let name = word.read(node, &reader) { effect.kind = prefix + name }
+            },
+            write: { effect in
+                guard effect.kind.hasPrefix(prefix) else { return nil }
+                return word.write(String(effect.kind.dropFirst(prefix.count)))
+            }
+        )
+    }
+
     /// The field for the key `count`, the allowed number of effects.
     ///
     /// Its default depends on other keys, so this field comes after them.
