@@ -78,26 +78,6 @@ package final class FakeRegistry: Sendable {
         )
     }
 
-    package convenience init(
-        journalBytesMax: Int,
-        revenueCatKey: Secret?,
-        oneSignalKey: Secret?,
-        seed: UInt64 = 0,
-        time: (@Sendable () -> Duration)? = nil,
-        wallClock: @escaping @Sendable () -> Instant
-    ) {
-        var keys: [Exchange.Party: Secret] = [:]
-        keys[.revenueCat] = revenueCatKey
-        keys[.oneSignal] = oneSignalKey
-        self.init(
-            journalBytesMax: journalBytesMax,
-            keys: keys,
-            seed: seed,
-            time: time,
-            wallClock: wallClock
-        )
-    }
-
     /// The current real time.
     package var now: Instant { wallClock() }
 
@@ -216,17 +196,15 @@ package final class FakeRegistry: Sendable {
         }
     }
 
-    /// Applies a RevenueCat event to the fake RevenueCat in the namespace of a run.
+    /// Applies an event of a contract to the fake of its sender in the namespace of a run, so that
+    /// the fake's API returns the state that the event reports.
     ///
-    /// The user IDs in the event are assigned to the namespace of the run.
-    package func apply(_ event: JSONValue, namespace: String) {
-        let body = event["event"]
-        var ids = ["app_user_id", "original_app_user_id"].compactMap { body?[$0]?.string }
-        for list in ["aliases", "transferred_from", "transferred_to"] {
-            ids += body?[list]?.array?.compactMap(\.string) ?? []
-        }
-        assignUserIDs(ids, namespace: namespace)
-        state.withLock { $0.servicesByNamespace[namespace]?.revenueCat.apply(event) }
+    /// The user IDs in the event are assigned to the namespace of the run. Nothing happens when the
+    /// sender's fake does not follow events.
+    package func apply(_ event: JSONValue, of party: Exchange.Party, namespace: String) {
+        guard let fake = providers[party]?.eventDrivenFake else { return }
+        assignUserIDs(fake.userIDs(in: event), namespace: namespace)
+        state.withLock { $0.servicesByNamespace[namespace]?.apply(event, to: fake) }
     }
 
     package func schedule(_ plan: ProviderPlan, namespace: String) {

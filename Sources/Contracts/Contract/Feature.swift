@@ -73,6 +73,19 @@ extension Feature {
         }
     }
 
+    /// Whether only a backend that uses a certain service can have the feature.
+    package var belongsToOptionalService: Bool {
+        [.purchasely, .firebase, .accountApp].contains(self)
+    }
+
+    /// Whether a test of the feature signs users in with ID tokens.
+    package var needsIDTokens: Bool { [.firebase, .accountApp].contains(self) }
+
+    /// The features without which whole groups of contracts cannot run.
+    package static let ofContractGroups: [Feature] = [
+        .purchasely, .firebase, .login, .register, .reconcile, .restart,
+    ]
+
     /// Whether a backend may lack the feature by design, although the clause catalogue (the list of
     /// requirements) asks for it.
     package var isOptionalByDesign: Bool {

@@ -131,7 +131,7 @@ package struct Profile: Hashable, Sendable {
     /// clock.
     package var clock: SetupAction?
     /// The ID of the Firebase project whose ID tokens the backend's endpoint `protected` accepts.
-    package var firebaseProject = "assay-project"
+    package var tokenProject = "assay-project"
     /// The store's product IDs, by the product names that contracts use.
     ///
     /// A product name without an entry is itself used as the ID.
@@ -149,7 +149,7 @@ package struct Profile: Hashable, Sendable {
 
     /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or as
     /// credentials of another request.
-    package var usesFirebase: Bool {
+    package var usesIDTokens: Bool {
         skipReason(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
     }
 
@@ -308,7 +308,7 @@ extension Profile: Codable {
     /// The properties that are saved with a run; secrets are left out, because judging needs none.
     private enum CodingKeys: String, CodingKey {
         case app, target, start, endpoints, idForm, creation, probes, accountCreation,
-            firebaseProject
+            tokenProject = "firebaseProject"
         case products, entitlement, unsupportedFeatures, knownFailuresPath, settleTimeout
     }
 }

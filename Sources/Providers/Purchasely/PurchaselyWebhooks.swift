@@ -5,6 +5,7 @@ package import Values
 extension PurchaselyState: WebhookSender {
     package static let webhookEndpoint = "purchasely-webhook"
     package static let eventPointer = JSONPointer()
+    package static let sendsAuthorization = false
 
     /// Returns the request that delivers a body.
     ///

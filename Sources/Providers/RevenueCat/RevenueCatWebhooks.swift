@@ -5,6 +5,7 @@ package import Values
 extension RevenueCatState: WebhookSender {
     package static let webhookEndpoint = "revenuecat-webhook"
     package static let eventPointer = JSONPointer(tokens: ["event"])
+    package static let sendsAuthorization = true
 
     package static func request(
         _ body: [UInt8],

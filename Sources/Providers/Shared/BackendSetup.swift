@@ -35,6 +35,16 @@ package struct BackendSetup: Sendable {
     }
 }
 
+/// The traits of a backend under test that decide which services it calls.
+package struct BackendTraits: Sendable {
+    /// Whether the backend receives the ID tokens of its users.
+    package var receivesIDTokens: Bool
+
+    package init(receivesIDTokens: Bool) {
+        self.receivesIDTokens = receivesIDTokens
+    }
+}
+
 /// The webhook URL to which a provider sends its events, and the secrets that prove the sender.
 package struct WebhookTarget: Sendable {
     package var url: String

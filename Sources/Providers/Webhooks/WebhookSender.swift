@@ -14,6 +14,9 @@ package protocol WebhookSender: Provider {
     /// The service adds new fields there.
     static var eventPointer: JSONPointer { get }
 
+    /// Whether the service's requests contain the `Authorization` header of the webhook's settings.
+    static var sendsAuthorization: Bool { get }
+
     /// Returns the request that delivers a body, with correct or deliberately wrong proofs of the
     /// sender.
     ///

@@ -6,6 +6,7 @@ package import Values
 package struct WebhookSenderEntry: Sendable {
     package let webhookEndpoint: String
     package let eventPointer: JSONPointer
+    package let sendsAuthorization: Bool
     package let event: @Sendable (JSONValue) -> EventSummary?
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
     package let request:
@@ -20,6 +21,7 @@ package struct WebhookSenderEntry: Sendable {
     init<Kind: WebhookSender>(_ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable) {
         webhookEndpoint = Kind.webhookEndpoint
         eventPointer = Kind.eventPointer
+        sendsAuthorization = Kind.sendsAuthorization
         event = { Kind.event(in: $0) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         request = { Kind.request($0, to: $1, of: $2, proof: $3, at: $4) }

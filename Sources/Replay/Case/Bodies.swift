@@ -35,7 +35,7 @@ extension CaseExecution {
             let body = eventFactory.body(spec, name: delivery.name)
             while let nextEvent = deliveries.futureEvents.first, nextEvent.spec.time <= spec.time {
                 let body = eventFactory.body(nextEvent.spec, name: nextEvent.delivery)
-                fakes.apply(body, namespace: namespace.name)
+                fakes.apply(body, of: delivery.provider, namespace: namespace.name)
                 deliveries.futureEvents.removeFirst()
             }
             return Self.bytes(jsonWithEdits(body, delivery), delivery)
@@ -47,8 +47,9 @@ extension CaseExecution {
             values.namespace = namespace
             let body = jsonWithEdits(values.fill(value), delivery)
             // The REST API of the fake has to return the state that this event reports.
-            if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
-                fakes.apply(body, namespace: namespace.name)
+            let fake = fakes.providers[delivery.provider]?.eventDrivenFake
+            if let fake, fake.reportsUserState(body) {
+                fakes.apply(body, of: delivery.provider, namespace: namespace.name)
             }
             return Self.bytes(body, delivery)
         case .storeEvent(let type):
@@ -79,7 +80,7 @@ extension CaseExecution {
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
-        let sender = Services.provider(delivery.provider)?.sender
+        let sender = fakes.providers[delivery.provider]?.sender
         let eventPointer = sender?.eventPointer ?? JSONPointer()
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { values.fill($0) })

@@ -194,7 +194,7 @@ extension RunExecutor {
         // Real attempts are minutes apart. The times of these attempts are a second apart, and none
         // lies in the future.
         let now = backendNow - .seconds(max(0, 10 - attempt))
-        guard let sender = Services.provider(delivery.provider)?.sender else {
+        guard let sender = fakes.providers[delivery.provider]?.sender else {
             preconditionFailure("the grammar accepts only deliveries of a provider with a sender")
         }
         let endpoint = profile.endpoints[sender.webhookEndpoint]

@@ -114,7 +114,7 @@ extension Profile {
         )
         Field.value(
             "firebase-project",
-            \.firebaseProject,
+            \.tokenProject,
             .text("a project ID"),
             default: "assay-project",
             "The Firebase project whose tokens the protected route accepts."

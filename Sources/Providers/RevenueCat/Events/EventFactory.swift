@@ -5,26 +5,6 @@ package import Values
 ///
 /// `RevenueCatEventWriter` encodes them.
 package struct EventFactory: Sendable {
-    /// The values of a test run from which the IDs and dates of its events are derived.
-    package struct Context: Sendable {
-        package let namespace: Namespace
-        package let base: Instant
-        package let products: [String: String]
-        package let entitlement: String
-
-        package init(
-            namespace: Namespace,
-            base: Instant,
-            products: [String: String] = [:],
-            entitlement: String = "premium"
-        ) {
-            self.namespace = namespace
-            self.base = base
-            self.products = products
-            self.entitlement = entitlement
-        }
-    }
-
     private static let appID = "appa55a4c0de1"
     private static let country = "DE"
     /// The price of every product in every currency.
@@ -32,9 +12,9 @@ package struct EventFactory: Sendable {
     /// No contract may depend on this price.
     private static let price = 9.99
 
-    package let context: Context
+    package let context: EventContext
 
-    package init(_ context: Context) {
+    package init(_ context: EventContext) {
         self.context = context
     }
 
