@@ -405,7 +405,7 @@ enum Benchmarks {
 
     private static func postEventsToBareBackend(_ target: String) async throws {
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
-        let context = EventRun(
+        let context = EventContext(
             namespace: Namespace(name: "bare", idForm: .string),
             base: Instant(milliseconds: 1_790_000_000_000)
         )

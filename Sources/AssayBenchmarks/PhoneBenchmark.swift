@@ -14,7 +14,7 @@ enum PhoneBenchmark {
     ]
 
     static func runAccountWorkflow() {
-        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 1)
         var app = AccountApp(installID: "INSTALL", receipts: [], seed: "bench", defects: [])
         var now = Instant(milliseconds: 1_790_000_000_000)
         for name in accountActions {

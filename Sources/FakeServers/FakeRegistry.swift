@@ -78,26 +78,6 @@ package final class FakeRegistry: Sendable {
         )
     }
 
-    package convenience init(
-        journalBytesMax: Int,
-        revenueCatKey: Secret?,
-        oneSignalKey: Secret?,
-        seed: UInt64 = 0,
-        time: (@Sendable () -> Duration)? = nil,
-        wallClock: @escaping @Sendable () -> Instant
-    ) {
-        var keys: [Exchange.Party: Secret] = [:]
-        keys[.revenueCat] = revenueCatKey
-        keys[.oneSignal] = oneSignalKey
-        self.init(
-            journalBytesMax: journalBytesMax,
-            keys: keys,
-            seed: seed,
-            time: time,
-            wallClock: wallClock
-        )
-    }
-
     /// The current real time.
     package var now: Instant { wallClock() }
 
@@ -216,20 +196,15 @@ package final class FakeRegistry: Sendable {
         }
     }
 
-    /// Changes the fake of a provider, in the namespace of a run, to the state that an event
-    /// reports.
+    /// Applies an event of a contract to the fake of its sender in the namespace of a run, so that
+    /// the fake's API returns the state that the event reports.
     ///
-    /// The user IDs in the event are assigned to the namespace of the run.
-    package func apply(_ event: JSONValue, of provider: Exchange.Party, namespace: String) {
-        guard let sender = providers[provider]?.sender else { return }
-        assignUserIDs(sender.userIDs(event), namespace: namespace)
-        state.withLock { state in
-            guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
-                return
-            }
-            sender.apply(&services, event)
-            state.servicesByNamespace[namespace] = services
-        }
+    /// The user IDs in the event are assigned to the namespace of the run. Nothing happens when the
+    /// sender's fake does not follow events.
+    package func apply(_ event: JSONValue, of party: Exchange.Party, namespace: String) {
+        guard let fake = providers[party]?.eventDrivenFake else { return }
+        assignUserIDs(fake.userIDs(in: event), namespace: namespace)
+        state.withLock { $0.servicesByNamespace[namespace]?.apply(event, to: fake) }
     }
 
     package func schedule(_ plan: ProviderPlan, namespace: String) {

@@ -42,6 +42,7 @@ struct SavedServices {
             for member in namespaces.members {
                 var services = try member.value.decoded(as: Services.self)
                 services.providerTable = providers
+                try Self.check(services, providers)
                 services.take(keys: keys)
                 services.queue.recoverUnderwayDeliveries()
                 servicesByNamespace[member.key] = services
@@ -65,6 +66,15 @@ struct SavedServices {
             "assay": 2, "kind": "services", "namespaces": .object(savedState),
             "ids": try JSONValue(encoding: ids),
         ]
+    }
+
+    /// Refuses a planned response or a delivery of a provider that the table does not have.
+    private static func check(_ services: Services, _ providers: ProviderTable) throws {
+        let parties = services.plans.keys + services.queue.all.map(\.provider)
+        guard let unknown = parties.first(where: { providers[$0] == nil }) else { return }
+        throw FakeRegistry.StateLoadError(
+            description: "the state names the provider '\(unknown)', which does not exist"
+        )
     }
 
     private static func decodingErrorMessage(_ error: DecodingError) -> String {

@@ -89,6 +89,9 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// Returns the sender of a request that reached the fake's port: the backend or an app.
     static func caller(of request: HTTPMessage.Request) -> Exchange.Party
 
+    /// Returns whether a backend with these traits may call the service, so that it needs the fake.
+    static func isCalled(by backend: BackendTraits) -> Bool
+
     /// Returns the environment variables that make a backend use the fake instead of the real
     /// service.
     static func environment(_ setup: BackendSetup) -> [String: String]

@@ -23,11 +23,20 @@ package final class ProviderEntry: Sendable {
     package let switches: [SwitchGroup]
     /// The sender of the provider's events; nil for a provider that sends none.
     package let sender: WebhookSenderEntry?
+    /// The provider as a sender with whose events Assay checks a backend; nil for other providers.
+    package let purchaseSender: (any PurchaseSender.Type)?
+    /// The provider as a fake that follows the events of a contract; nil for other providers.
+    package let eventDrivenFake: (any EventDrivenFake.Type)?
+    /// The provider as an issuer of ID tokens; nil for other providers.
+    package let tokenIssuer: (any TokenIssuer.Type)?
+    /// The provider as a service that sends messages; nil for other providers.
+    package let pushService: (any PushService.Type)?
     /// Creates the list of the service's operations on demand, so that the program's start does not
     /// wait for it.
     package let operations: @Sendable () -> [ServiceOperation]
     package let liveReadPlan: @Sendable () -> LiveReadPlan?
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
+    package let isCalled: @Sendable (_ backend: BackendTraits) -> Bool
     package let environment: @Sendable (BackendSetup) -> [String: String]
     package let enteredSecrets: @Sendable (Services) -> [(name: String, secret: Secret)]
     package let subscribers: @Sendable (Services, Instant) -> [SubscriberSummary]
@@ -75,6 +84,10 @@ package final class ProviderEntry: Sendable {
         sender: WebhookSenderEntry?
     ) {
         self.sender = sender
+        purchaseSender = Kind.self as? any PurchaseSender.Type
+        eventDrivenFake = Kind.self as? any EventDrivenFake.Type
+        tokenIssuer = Kind.self as? any TokenIssuer.Type
+        pushService = Kind.self as? any PushService.Type
         party = Kind.party
         title = Kind.title
         defaultPort = Kind.defaultPort
@@ -96,6 +109,7 @@ package final class ProviderEntry: Sendable {
         operations = { Kind.operations }
         liveReadPlan = { Kind.liveReadPlan }
         caller = { Kind.caller(of: $0) }
+        isCalled = { Kind.isCalled(by: $0) }
         environment = { Kind.environment($0) }
         enteredSecrets = { $0[keyPath: stateKeyPath].enteredSecrets }
         subscribers = { $0[keyPath: stateKeyPath].subscribers(at: $1) }

@@ -10,20 +10,14 @@ package struct ProviderHints: Sendable {
     package var values: [String: String]
     /// The names of packages with which programs use the service, in lower case.
     package var packages: [String]
-    /// The environment variables for the address of the keys that verify the service's tokens.
-    ///
-    /// The list is empty when the service issues no tokens.
-    package var keyURLVariables: [String]
 
     package init(
         environmentVariableNameParts: [String] = [],
         values: [String: String] = [:],
-        packages: [String] = [],
-        keyURLVariables: [String] = []
+        packages: [String] = []
     ) {
         self.environmentVariableNameParts = environmentVariableNameParts
         self.values = values
         self.packages = packages
-        self.keyURLVariables = keyURLVariables
     }
 }

@@ -18,20 +18,39 @@ package struct ProviderTable: Sendable {
 
     /// The table of all providers that Assay imitates.
     ///
-    /// A new provider needs a line here.
-    package static let all = ProviderTable([
+    /// A new provider needs a line here. All grammars and formats that depend on the providers use
+    /// this table. A test replaces it for a task and its child tasks.
+    @TaskLocal package static var all = ProviderTable([
         ProviderEntry(\.despia), ProviderEntry(\.revenueCat), ProviderEntry(\.purchasely),
         ProviderEntry(\.oneSignal), ProviderEntry(\.firebase),
     ])
 
-    /// The table of the current task.
-    ///
-    /// All grammars and formats that depend on the providers use this table.
-    @TaskLocal package static var current = ProviderTable.all
+    /// The providers at the top of lists for users; the other providers follow by name.
+    private static let firstInLists: [Exchange.Party] = [
+        .revenueCat, .oneSignal, .firebase, .purchasely, .despia,
+    ]
 
     /// The entries of the table in the order in which users see the providers.
     package var sortedEntries: [ProviderEntry] {
-        entries.sorted { $0.party.rawValue < $1.party.rawValue }
+        func position(_ entry: ProviderEntry) -> (Int, String) {
+            let index = Self.firstInLists.firstIndex(of: entry.party)
+            return (index ?? Self.firstInLists.count, entry.party.name)
+        }
+        return entries.sorted { position($0) < position($1) }
+    }
+
+    /// All parties of a run: the parties that are not providers, and the table's providers.
+    package var parties: [Exchange.Party] {
+        Exchange.Party.nonProviders + sortedEntries.map(\.party)
+    }
+
+    /// Returns the party with this name in the spelling of recordings and of the control API; nil
+    /// when no party of a run has this name.
+    package func party(named name: String) -> Exchange.Party? {
+        Exchange.Party(named: name).flatMap { party in
+            Exchange.Party.nonProviders.contains(party) || entriesByParty[party] != nil
+                ? party : nil
+        }
     }
 
     /// Returns the table's entry for a party; nil when the party is not a provider.
@@ -41,6 +60,26 @@ package struct ProviderTable: Sendable {
     /// when no provider has this name.
     package func named(_ name: String) -> ProviderEntry? {
         Exchange.Party(named: name).flatMap { entriesByParty[$0] }
+    }
+
+    /// The issuer of the ID tokens with which users authenticate to the backend; nil without one.
+    package var tokenIssuer: (any TokenIssuer.Type)? {
+        sortedEntries.lazy.compactMap(\.tokenIssuer).first
+    }
+
+    /// The services through which a backend may send messages.
+    package var pushServices: [any PushService.Type] { sortedEntries.compactMap(\.pushService) }
+
+    /// Returns the provider with whose events Assay checks a backend; nil when no provider is
+    /// suited.
+    ///
+    /// It is the first suited provider with an endpoint in the backend's profile, or the first
+    /// suited provider when the profile has no endpoint for any of them.
+    package func purchaseSender(
+        hasEndpoint: (_ name: String) -> Bool
+    ) -> (any PurchaseSender.Type)? {
+        let senders = sortedEntries.compactMap(\.purchaseSender)
+        return senders.first { hasEndpoint($0.webhookEndpoint) } ?? senders.first
     }
 
     /// The names of all providers as prose writes them, separated by commas.
@@ -130,17 +169,17 @@ extension ProviderTable: Hashable {
 }
 
 extension Services {
-    package static var providers: [ProviderEntry] { ProviderTable.current.entries }
+    package static var providers: [ProviderEntry] { ProviderTable.all.entries }
 
     package static func provider(_ party: Exchange.Party) -> ProviderEntry? {
-        ProviderTable.current[party]
+        ProviderTable.all[party]
     }
 
     package static func provider(named name: String) -> ProviderEntry? {
-        ProviderTable.current.named(name)
+        ProviderTable.all.named(name)
     }
 
     package static func recognizingCall(_ exchange: Exchange) -> Exchange {
-        ProviderTable.current.recognizingCall(exchange)
+        ProviderTable.all.recognizingCall(exchange)
     }
 }

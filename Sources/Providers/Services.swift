@@ -60,13 +60,6 @@ package struct Services: Hashable, Codable, Sendable {
         self.providerTable = providerTable
     }
 
-    package init(seed: UInt64, revenueCatKey: Secret?, oneSignalKey: Secret?) {
-        var keys: [Exchange.Party: Secret] = [:]
-        keys[.revenueCat] = revenueCatKey
-        keys[.oneSignal] = oneSignalKey
-        self.init(seed: seed, keys: keys)
-    }
-
     /// Copies the part of the old state that survives a reset: the switches and the destinations of
     /// events.
     package mutating func copyConfiguration(from old: Services) {

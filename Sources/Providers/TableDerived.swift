@@ -1,6 +1,6 @@
 internal import Values
 
-/// A value that is derived from the provider table of the current task.
+/// A value that is derived from the provider table of the task.
 ///
 /// The value is computed once for each table.
 package struct TableDerived<Value: Sendable>: Sendable {
@@ -10,7 +10,7 @@ package struct TableDerived<Value: Sendable>: Sendable {
     package init(_ make: @escaping @Sendable (ProviderTable) -> Value) { self.make = make }
 
     package var value: Value {
-        let table = ProviderTable.current
+        let table = ProviderTable.all
         if let value = valuesByTable.withLock({ $0[table] }) { return value }
         // The value may need other values that are derived from the table, so no lock is held.
         let value = make(table)

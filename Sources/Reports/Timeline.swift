@@ -1,5 +1,6 @@
 package import Contracts
 package import Judging
+internal import Providers
 package import Redaction
 package import Values
 

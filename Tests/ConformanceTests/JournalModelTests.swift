@@ -24,8 +24,8 @@ struct JournalModelTests {
 
         private mutating func append() {
             var exchange = Exchange(
-                from: made.one(of: Exchange.Party.allCases),
-                to: made.one(of: Exchange.Party.allCases),
+                from: made.one(of: Exchange.Party.nonProviders + [Exchange.Party("service")]),
+                to: made.one(of: Exchange.Party.nonProviders + [Exchange.Party("service")]),
                 namespace: made.one(of: namespaces),
                 purpose: made.one(of: [
                     .call, .sentinel, .appCall("x"), .userAction("tap"), .screen,

@@ -314,8 +314,8 @@ struct TextTests {
                 .requestCut, .failed(.refused, made.text()), .failed(.malformed, ""),
             ]
             let exchange = Exchange(
-                from: made.one(of: Exchange.Party.allCases),
-                to: made.one(of: Exchange.Party.allCases),
+                from: made.one(of: Exchange.Party.nonProviders + [Exchange.Party("service")]),
+                to: made.one(of: Exchange.Party.nonProviders + [Exchange.Party("service")]),
                 namespace: made.text(),
                 purpose: made.one(of: purposes),
                 at: Instant(milliseconds: Int64(made.int(0...2_000_000_000_000))),

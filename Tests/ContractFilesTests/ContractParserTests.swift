@@ -274,7 +274,7 @@ struct ProfileParserTests {
         #expect(profile.probes[0].credentials?.actor == "{{id}}")
         #expect(profile.probes[0].credentials?.headers["X-Key"] == Secret("k"))
         #expect(profile.probes[0].credentials?.usesSession == true)
-        #expect(profile.usesFirebase)
+        #expect(profile.usesIDTokens)
         let access = try #require(profile.probe(reading: "access")?.reading)
         #expect(access.conditions.map(\.pointer.description) == ["/status", "/until", "/until"])
         #expect(

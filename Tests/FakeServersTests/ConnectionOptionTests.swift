@@ -19,8 +19,6 @@ struct ConnectionOptionTests {
     private func fakes() -> FakeRegistry {
         FakeRegistry(
             journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
     }

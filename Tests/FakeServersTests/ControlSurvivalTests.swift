@@ -26,8 +26,6 @@ struct ControlSurvivalTests {
         var generator = SeededGenerator(seed: seed, text: "control")
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Self.start }
         )
         let receiver = WebhookReceiver(clock: { Self.start })

@@ -12,8 +12,6 @@ struct FakeServerTests {
     private static func fakes() -> FakeRegistry {
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         fakes.open("run", ids: ["ada-id"], at: Instant(milliseconds: 1_790_000_000_000))
@@ -362,8 +360,6 @@ struct BackendClientTests {
     func disturbs(fault: BackendClient.AttemptFault, outcome: Exchange.Outcome) async throws {
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 0) }
         )
         // An answer could be there before the caller has hung up.

@@ -10,8 +10,6 @@ struct HTTPConnectionTests {
     private func with(_ body: (FakeServer, FakeRegistry) async throws -> Void) async throws {
         let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 784_111_777_000) }
         )
         let server = try await FakeServer(.oneSignal, fakes: fakes, idleTimeout: SettleTimeout.hang)

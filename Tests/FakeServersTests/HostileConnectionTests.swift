@@ -28,8 +28,6 @@ struct HostileConnectionTests {
         let fakes = FakeRegistry(
             // Nothing that was answered is forgotten.
             journalBytesMax: 1 << 30,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         let server = try await FakeServer(party, fakes: fakes, idleTimeout: idleTimeout)

@@ -29,8 +29,6 @@ struct InterceptingProxyTests {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { now }
         )
         let server = try await FakeServer(.revenueCat, fakes: fakes)

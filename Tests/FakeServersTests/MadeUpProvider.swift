@@ -21,6 +21,7 @@ struct MadeUpState: WebhookSender {
     static let affectsOtherFakes = true
     static let webhookEndpoint = "assay-webhook"
     static let eventPointer = JSONPointer(tokens: ["event"])
+    static let sendsAuthorization = false
 
     static let controls = [
         ProviderControl(
@@ -91,6 +92,8 @@ struct MadeUpState: WebhookSender {
     static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
         request.path.hasPrefix("/app") ? .app : .backend
     }
+
+    static func isCalled(by _: BackendTraits) -> Bool { true }
 
     static func environment(_ setup: BackendSetup) -> [String: String] {
         setup.addresses[party].map { ["MADE_UP_BASE": $0] } ?? [:]

@@ -46,8 +46,8 @@ struct ProviderRegistrationTests {
         #expect(providerTable.names.contains("assay"))
         #expect(providerTable.titles.contains("Made Up"))
         #expect(
-            providerTable.sortedEntries.map(\.party.rawValue)
-                == providerTable.sortedEntries.map(\.party.rawValue).sorted()
+            providerTable.sortedEntries.map(\.party.name)
+                == ["revenuecat", "onesignal", "firebase", "purchasely", "despia", "assay"]
         )
         #expect(providerTable.entries.last?.party == .assay, "it settles where its line stands")
     }

@@ -15,8 +15,6 @@ struct SendTests {
     ) async throws -> (status: Int32, errors: String, requests: [HTTPMessage.Request]) {
         let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         let server = try await FakeServer(.oneSignal, fakes: fakes)

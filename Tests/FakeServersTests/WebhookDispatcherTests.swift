@@ -11,8 +11,6 @@ struct WebhookDispatcherTests {
     private func fakes() -> FakeRegistry {
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 22,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Self.start }
         )
         fakes.edit("") { services, _ in

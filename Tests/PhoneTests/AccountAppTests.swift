@@ -10,7 +10,7 @@ import Values
 struct AccountAppTests {
     /// The app before the fakes alone; what it tells its backend is kept.
     private struct AccountAppFixture {
-        var services = Services(seed: 7, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 7)
         var told: [(route: String, id: String)] = []
         var calls: [String] = []
         var now = Instant(milliseconds: 1_790_000_000_000)

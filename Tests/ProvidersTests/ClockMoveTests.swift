@@ -12,7 +12,7 @@ struct ClockMoveTests {
     ///
     /// - Returns: The work units, and the number of renewals.
     private static func work(_ count: Int, _ provider: Exchange.Party) throws -> (Int, Int) {
-        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 1)
         if provider == .revenueCat {
             let product = Catalog.Product(days: 1, price: 1, entitlements: ["premium"])
             services.revenueCat.catalog.products["daily"] = product

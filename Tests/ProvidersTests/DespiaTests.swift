@@ -113,7 +113,7 @@ struct DespiaTests {
     }
 
     @Test func `a purchase on the device is a purchase in the store, an event and a push target`() {
-        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 1)
         services.revenueCat.webhooks = [
             WebhookConfiguration(id: "main", url: "http://127.0.0.1:1/")
         ]
@@ -215,7 +215,7 @@ struct DespiaTests {
     }
 
     @Test func `a login on the device is known to RevenueCat and OneSignal`() throws {
-        var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 1)
         func send(_ command: String) -> JSONValue {
             let body = JSONValue.object(["command": .string(command)])
             let request = HTTPMessage.Request("POST", "/bridge", body: body.bytes)

@@ -135,7 +135,7 @@ struct EdgeRequestTests {
 
     /// A state with something of each kind, and the ID of its account.
     private static func filled(_ seed: UInt64) -> (Services, user: String) {
-        var services = Services(seed: seed, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: seed)
         let fields = [
             HTTPMessage.Field("content-type", "application/json"),
             HTTPMessage.Field("x-platform", "ios"),

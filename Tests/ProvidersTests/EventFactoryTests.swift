@@ -5,7 +5,7 @@ import Values
 
 @Suite("RevenueCat events")
 struct EventFactoryTests {
-    private static let context = EventRun(
+    private static let context = EventContext(
         namespace: Namespace(name: "run", idForm: .string),
         base: Instant(milliseconds: 1_790_000_000_000)
     )
@@ -44,7 +44,7 @@ struct EventFactoryTests {
     @Test func `the same run makes the same bytes, another run other ids`() {
         let first = EventFactory(Self.context).body(spec("RENEWAL"), name: "a").bytes
         #expect(EventFactory(Self.context).body(spec("RENEWAL"), name: "a").bytes == first)
-        let other = EventRun(
+        let other = EventContext(
             namespace: Namespace(name: "other", idForm: .string),
             base: Self.context.base
         )

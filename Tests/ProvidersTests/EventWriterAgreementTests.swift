@@ -106,7 +106,7 @@ struct EventWriterAgreementTests {
     @Test("both event writers produce the same keys, nulls and kinds", arguments: told)
     func eventFormatsAgree(told: StoreEventExample) throws {
         let factory = EventFactory(
-            EventRun(
+            EventContext(
                 namespace: Namespace(name: "run", idForm: .string),
                 base: Self.now
             )

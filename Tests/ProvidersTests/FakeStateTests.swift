@@ -36,7 +36,7 @@ struct OneSignalStateTests {
     }
 
     private func state() -> Services {
-        Services(seed: 0, revenueCatKey: nil, oneSignalKey: Secret("secret"))
+        Services(seed: 0, keys: [.oneSignal: Secret("secret")])
     }
 
     @Test func `a push is accepted and named`() {
@@ -170,7 +170,7 @@ struct RevenueCatStateTests {
         )
         spec.time = time
         change(&spec)
-        let context = EventRun(namespace: namespace, base: Self.base)
+        let context = EventContext(namespace: namespace, base: Self.base)
         return EventFactory(context).body(spec, name: "\(type)-\(time)")
     }
 

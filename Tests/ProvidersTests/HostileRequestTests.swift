@@ -119,7 +119,7 @@ struct HostileRequestTests {
     @Test("from a seed, two hundred at a time", arguments: 0..<UInt64(30))
     func survives(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed, text: "hostile")
-        var services = Services(seed: seed, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: seed)
         for round in 0..<200 {
             let (party, method, path) = Self.paths.randomElement(using: &generator) ?? Self.paths[0]
             let request = Self.request(method, path, &generator)
@@ -208,7 +208,7 @@ struct HostileRequestTests {
     }
 
     @Test func `a mask of any length is an error and not the end`() {
-        var services = Services(seed: 0, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 0)
         for root in ["mfa", "mfaConfig"] {
             for path in ["config", "tenants/t"] {
                 let mask = root + String(repeating: ".a", count: 30_000)
@@ -225,7 +225,7 @@ struct HostileRequestTests {
     }
 
     @Test func `nesting beyond measure is an error and not the end`() {
-        var services = Services(seed: 0, revenueCatKey: nil, oneSignalKey: nil)
+        var services = Services(seed: 0)
         let deep = Array((String(repeating: "[", count: 100_000)).utf8)
         let object = Array((String(repeating: "{\"a\":", count: 50_000) + "1").utf8)
         for (party, method, path) in Self.paths {

@@ -36,7 +36,7 @@ struct InventoryTests {
 
     @Test func `served operations respond, and others are refused in the service's format`() {
         for (provider, operation) in Self.operations {
-            var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
+            var services = Services(seed: 1)
             var target = Self.filled(operation.path)
             if provider.party == .firebase { target += "?key=k" }
             let admin = HTTPMessage.Field("authorization", "Bearer owner")

@@ -10,7 +10,9 @@ struct ProviderTests {
     @Test func `every party except the test itself is a provider, once`() {
         let known = Services.providers.map(\.party)
         let others: [Exchange.Party] = [.backend, .app, .assay]
-        #expect(Set(known) == Set(Exchange.Party.allCases).subtracting(others))
+        #expect(Exchange.Party.nonProviders == others)
+        #expect(Set(known) == [.revenueCat, .oneSignal, .firebase, .purchasely, .despia])
+        #expect(ProviderTable.all.parties.count == others.count + known.count)
         #expect(known.count == Set(known).count)
         for party in others { #expect(Services.provider(party) == nil) }
     }
@@ -104,7 +106,7 @@ struct ProviderTests {
         #expect(fresh.revenueCat.customer("ada") == nil)
     }
 
-    @Test func `state is saved with names of providers and read with names or numbers`() throws {
+    @Test func `state is saved with names of providers`() throws {
         var services = Services(seed: 1)
         services.plans[.oneSignal] = ProviderPlan(provider: .oneSignal, responses: [.status(500)])
         services.queue.add(
@@ -118,15 +120,31 @@ struct ProviderTests {
         let saved = try JSONValue(encoding: services)
         #expect(saved["plans"]?.object?.keys == ["onesignal"])
         #expect(try saved.decoded(as: Services.self) == services)
-        // As it was written when a party was text here.
-        let old = JSONValue.array(["onesignal", "revenuecat"])
-        #expect(try old.decoded(as: [Exchange.Party].self) == [.oneSignal, .revenueCat])
+        let parties: [Exchange.Party] = [.oneSignal, .revenueCat, .backend]
+        let names = try JSONValue(encoding: parties)
+        #expect(names == ["onesignal", "revenuecat", "backend"])
+        #expect(try names.decoded(as: [Exchange.Party].self) == parties)
+    }
+
+    @Test(
+        "a string that no party can have as its name is refused",
+        arguments: ["", "RevenueCat", "one signal", "a/b", "é", String(repeating: "a", count: 41)]
+    )
+    func malformedPartyName(name: String) {
+        #expect(Exchange.Party(named: name) == nil)
         #expect(throws: (any Error).self) {
-            try JSONValue.array(["stripe"]).decoded(as: [Exchange.Party].self)
+            try JSONValue.array([.string(name)]).decoded(as: [Exchange.Party].self)
         }
         #expect(throws: (any Error).self) {
-            try JSONValue.array([99]).decoded(as: [Exchange.Party].self)
+            try JSONValue.array([3]).decoded(as: [Exchange.Party].self)
         }
+    }
+
+    @Test func `a party that is not in the table has no fake`() {
+        #expect(Exchange.Party(named: "stripe") == Exchange.Party("stripe"))
+        #expect(ProviderTable.all.party(named: "stripe") == nil)
+        #expect(ProviderTable.all.party(named: "backend") == .backend)
+        #expect(ProviderTable.all.party(named: "purchasely") == .purchasely)
     }
 
     @Test("an id that RevenueCat refuses is refused everywhere", arguments: AppUserID.blockedIDs)

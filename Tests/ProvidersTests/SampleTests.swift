@@ -32,7 +32,7 @@ struct SampleTests {
     func factoryEqualsSample(sample: PublishedEvent) throws {
         let published = try event(sample)
         let factory = EventFactory(
-            EventRun(
+            EventContext(
                 namespace: Namespace(name: "run", idForm: .string),
                 base: Self.now
             )

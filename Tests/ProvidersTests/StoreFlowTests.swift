@@ -5,7 +5,7 @@ import Values
 
 /// A store with one webhook that takes everything, moved by actions and by time.
 private final class Shop {
-    var services = Services(seed: 7, revenueCatKey: nil, oneSignalKey: nil)
+    var services = Services(seed: 7)
     var now = Instant(milliseconds: 1_790_000_000_000)
 
     /// Carries out an action and returns the events it sent.

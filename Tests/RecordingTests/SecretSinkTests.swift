@@ -40,8 +40,7 @@ struct SecretSinkTests {
     private func fakes() -> FakeRegistry {
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 22,
-            revenueCatKey: Secret("sk_planted_4436"),
-            oneSignalKey: nil,
+            keys: [.revenueCat: Secret("sk_planted_4436")],
             wallClock: { Self.base }
         )
         fakes.edit("") { services, _ in

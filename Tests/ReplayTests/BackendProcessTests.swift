@@ -196,8 +196,6 @@ struct BackendProcessTests {
     @Test func `the listening ports of a process are found`() async throws {
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         // More than one piece of the kernel's table holds.

@@ -170,8 +170,6 @@ struct CredentialsTests {
     @Test func `probes may use another server`() async throws {
         let fakes = FakeRegistry(
             journalBytesMax: 1 << 20,
-            revenueCatKey: nil,
-            oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         let server = try await FakeServer(.oneSignal, fakes: fakes)

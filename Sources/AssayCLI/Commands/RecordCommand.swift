@@ -289,10 +289,9 @@ struct RecordCommand: AsyncParsableCommand {
                     secrets: Array(SecretDeclaration(profile).values.values),
                     names: profile.allSecretNames
                 ),
-                proof: { exchange in
+                proof: { [providers = ProviderTable.all] exchange in
                     let party = exchange.from
-                    guard exchange.to == .backend,
-                        let sender = Services.provider(party)?.sender
+                    guard exchange.to == .backend, let sender = providers[party]?.sender
                     else { return nil }
                     let target = WebhookTarget(of: party, at: "", profile)
                     return sender.proof(exchange.request, target, SuiteRun.now())
@@ -388,8 +387,9 @@ struct RecordCommand: AsyncParsableCommand {
     }
 
     private static func text(_ currentProgress: RecordingWriter.Progress) -> String {
-        let parties = currentProgress.countByParty.sorted { $0.key.rawValue < $1.key.rawValue }
-            .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let parties = ProviderTable.all.parties.compactMap { party in
+            currentProgress.countByParty[party].map { "\(party) \($0)" }
+        }.joined(separator: ", ")
         let kilobytes = (currentProgress.byteCount + 1023) / 1024
         let exchanges =
             "\(currentProgress.exchangeCount) exchange\(currentProgress.exchangeCount == 1 ? "" : "s")"

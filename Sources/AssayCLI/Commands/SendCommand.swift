@@ -425,7 +425,7 @@ struct SendCommand: AsyncParsableCommand {
                 )
             }
         }
-        let context = EventRun(namespace: namespace, base: base)
+        let context = EventContext(namespace: namespace, base: base)
         return EventFactory(context).body(eventSpec, name: "sent")
     }
 }

@@ -195,11 +195,12 @@ struct ServeCommand: AsyncParsableCommand {
             throw CommandFailure(.usage, "--firebase-project '\(project)' is not a project ID")
         }
         let webhookTargets = try webhooks()
+        let issuer = fakes.providers.tokenIssuer
         fakes.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
             // Under the real host names, the tokens must be signed as the real service signs them.
-            if isIntercepted { services.firebase.settings.tokens = .rs256 }
-            if let project { services.firebase.settings.project = project }
+            if isIntercepted { issuer?.signTokens(&services) }
+            if let project { issuer?.setProject(project, &services) }
             for (sender, target) in webhookTargets {
                 sender.setWebhookTarget(&services, target)
             }
@@ -216,11 +217,41 @@ struct ServeCommand: AsyncParsableCommand {
         return text.flatMap { $0.isEmpty ? nil : Secret($0) }
     }
 
+    /// The values of the flags for one provider.
+    private struct ProviderFlags {
+        var key: String?
+        var authorization: String?
+        var signingSecret: String?
+        /// The flag for the URL of the provider's events, and its value.
+        var webhook: (flag: String, url: String?)?
+    }
+
+    /// The flags that exist only for some providers.
+    ///
+    /// Environment variables give the same values for every provider, except the URL.
+    private var flagsByProvider: [Exchange.Party: ProviderFlags] {
+        [
+            .revenueCat: ProviderFlags(
+                key: revenuecatKey,
+                authorization: authorization,
+                signingSecret: signingSecret
+            ),
+            .oneSignal: ProviderFlags(key: onesignalKey),
+            .purchasely: ProviderFlags(
+                signingSecret: purchaselySecret,
+                webhook: ("--purchasely-webhook", purchaselyWebhook)
+            ),
+        ]
+    }
+
+    /// The provider of a `--webhook` without a name.
+    private static let unnamedWebhookProvider = Exchange.Party.revenueCat
+
     private var keys: [Exchange.Party: Secret] {
-        let flags = [Exchange.Party.revenueCat: revenuecatKey, .oneSignal: onesignalKey]
+        let flags = flagsByProvider
         var keys: [Exchange.Party: Secret] = [:]
         for provider in Services.providers {
-            keys[provider.party] = secret(flags[provider.party] ?? nil, provider.party, "API_KEY")
+            keys[provider.party] = secret(flags[provider.party]?.key, provider.party, "API_KEY")
         }
         return keys
     }
@@ -228,20 +259,19 @@ struct ServeCommand: AsyncParsableCommand {
     /// Returns the senders of webhooks, each with the URL and the secrets of its webhook.
     private func webhooks() throws -> [(WebhookSenderEntry, WebhookTarget)] {
         let webhookProviders = ProviderTable.all.sortedEntries.filter { $0.sender != nil }
-        let authorizations = [Exchange.Party.revenueCat: authorization]
-        let signingSecrets = [
-            Exchange.Party.revenueCat: signingSecret, .purchasely: purchaselySecret,
-        ]
+        let flags = flagsByProvider
         var webhookURLs = try webhook.map { try Self.providerAndURL($0, webhookProviders) }
-        if let url = purchaselyWebhook {
-            webhookURLs.append(("--purchasely-webhook", .purchasely, url))
+        for party in webhookProviders.map(\.party) {
+            if let (flag, url) = flags[party]?.webhook, let url {
+                webhookURLs.append((flag, party, url))
+            }
         }
         return try webhookURLs.compactMap { flag, party, url in
             guard let sender = ProviderTable.all[party]?.sender else { return nil }
             let target = WebhookTarget(
                 url: try checkedURL(url, flag),
-                authorization: secret(authorizations[party] ?? nil, party, "WEBHOOK_AUTH"),
-                signingSecret: secret(signingSecrets[party] ?? nil, party, "WEBHOOK_SECRET")
+                authorization: secret(flags[party]?.authorization, party, "WEBHOOK_AUTH"),
+                signingSecret: secret(flags[party]?.signingSecret, party, "WEBHOOK_SECRET")
             )
             return (sender, target)
         }
@@ -249,14 +279,14 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Parses a value of `--webhook`, which is `PROVIDER=URL`.
     ///
-    /// A URL alone is for RevenueCat's events.
+    /// A URL alone is for the events of `unnamedWebhookProvider`.
     private static func providerAndURL(
         _ text: String,
         _ webhookProviders: [ProviderEntry]
     ) throws -> (flag: String, party: Exchange.Party, url: String) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2, !parts[0].contains(where: { ":/?".contains($0) }) else {
-            return ("--webhook", .revenueCat, text)
+            return ("--webhook", unnamedWebhookProvider, text)
         }
         let names = webhookProviders.map(\.party.description)
         guard let provider = webhookProviders.first(where: { $0.party.description == parts[0] })

@@ -104,7 +104,7 @@ struct DiscoveryRun {
             text,
             path: path,
             environment: [
-                BackendDiscovery.sharedSecretVariable: "x"
+                discovery.sharedSecretVariable: "x"
             ]
         ) {
             throw CommandFailure(

@@ -65,6 +65,7 @@ struct SessionControl {
     /// The fakes then send their events to the backend, and the journal of the fakes records them.
     func setWebhookTarget(_ profile: Profile) {
         let base = session.backend.target
+        let issuer = session.fakes.providers.tokenIssuer
         session.fakes.edit("") { services, _ in
             for provider in services.providerTable.entries {
                 guard let sender = provider.sender,
@@ -78,7 +79,7 @@ struct SessionControl {
                 sender.setWebhookTarget(&services, target)
             }
             // An app with only an API key signs in to the project that the backend trusts.
-            services.firebase.settings.project = profile.firebaseProject
+            issuer?.setProject(profile.tokenProject, &services)
         }
     }
 

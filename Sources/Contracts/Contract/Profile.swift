@@ -119,7 +119,7 @@ package struct Profile: Hashable, Sendable {
     /// clock.
     package var clock: SetupAction?
     /// The ID of the Firebase project whose ID tokens the backend's endpoint `protected` accepts.
-    package var firebaseProject = "assay-project"
+    package var tokenProject = "assay-project"
     /// The store's product IDs, by the product names that contracts use.
     ///
     /// A product name without an entry is itself used as the ID.
@@ -137,7 +137,7 @@ package struct Profile: Hashable, Sendable {
 
     /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or as
     /// credentials of another request.
-    package var usesFirebase: Bool {
+    package var usesIDTokens: Bool {
         skipReason(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
     }
 
@@ -189,7 +189,7 @@ package struct Profile: Hashable, Sendable {
                 ]
             ),
         ]
-        for (_, sender) in ProviderTable.current.senders {
+        for (_, sender) in ProviderTable.all.senders {
             endpoints[sender.webhookEndpoint] = sender.defaultWebhookPath.map {
                 Endpoint(method: "POST", path: $0)
             }
@@ -197,7 +197,7 @@ package struct Profile: Hashable, Sendable {
         namesOfDefaultEndpoints = Set(endpoints.keys)
         endpoints["register"]?.responseProofPointer = JSONPointer("/deviceToken")
         endpoints["login"]?.responseIDPointer = JSONPointer("/appUserId")
-        for secret in ProviderTable.current.profileSecrets {
+        for secret in ProviderTable.all.profileSecrets {
             secrets[secret.name] = secret.defaultValue
         }
         namesOfDefaultSecrets = Set(secrets.keys)
@@ -293,7 +293,7 @@ extension Profile: Codable {
     /// The properties that are saved with a run; secrets are left out, because judging needs none.
     private enum CodingKeys: String, CodingKey {
         case app, target, start, endpoints, idForm, creation, probes, accountCreation,
-            firebaseProject
+            tokenProject = "firebaseProject"
         case products, entitlement, unsupportedFeatures, knownFailuresPath, settleTimeout
     }
 }

@@ -32,7 +32,7 @@ extension ControlRoute {
         ),
         ControlParameter(
             "party",
-            "Only exchanges from or to this party, for example onesignal."
+            "Only exchanges from or to this party, for example backend."
         ),
         ControlParameter("effects", "true: only exchanges with an effect, such as a push message."),
         ControlParameter("all", "true: exchanges of all namespaces."),
@@ -55,9 +55,9 @@ extension ControlAPI {
     private func filter(_ call: Call) throws(Refusal) -> (JournalFilter, after: Int, limit: Int?) {
         var party: Exchange.Party?
         if let name = call.query("party") {
-            party = Exchange.Party.allCases.first { $0.description == name }
+            party = fakes.providers.party(named: name)
             guard party != nil else {
-                let partyNames = Exchange.Party.allCases.map(\.description)
+                let partyNames = fakes.providers.parties.map(\.name)
                 throw Refusal(
                     400,
                     "'party' is '\(name)', which is not one of "

@@ -51,7 +51,7 @@ final class InterceptionRouter: Sendable {
 
     func tunnelDecision(to host: String, port: Int) -> TunnelDecision {
         if server(at: host, port) != nil { return .open }
-        guard let (party, _) = ProviderTable.all.host(host),
+        guard let (party, _) = fakes.providers.host(host),
             let server = servers.first(where: { $0.party == party })
         else {
             let refusal = InterceptionRefusal(destination: "\(host):\(port)", reason: .unknownHost)
@@ -88,7 +88,7 @@ final class InterceptionRouter: Sendable {
 
     private func route(_ host: String, _ port: Int, _ request: HTTPMessage.Request) -> CallRoute {
         if let server = server(at: host, port) { return .fake(server, target: request.target) }
-        guard let (party, service) = ProviderTable.all.host(host),
+        guard let (party, service) = fakes.providers.host(host),
             let server = servers.first(where: { $0.party == party })
         else { return .refused(.unknownHost) }
         guard let target = service.target(for: request.target) else {

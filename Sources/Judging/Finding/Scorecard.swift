@@ -106,8 +106,7 @@ package struct Scorecard: Hashable, Sendable {
     /// Whether the case did not run because it needs a provider that the backend does not use.
     private static func needsAbsentProvider(_ result: CaseResult) -> Bool {
         result.verdict == .notRun && result.isDeclaredUnsupported
-            && !Set(result.contract.allRequiredFeatures)
-                .isDisjoint(with: [.purchasely, .firebase, .accountApp])
+            && result.contract.allRequiredFeatures.contains(where: { $0.roles.contains(.optionalService) })
     }
 
     private static func clause(_ cases: [CaseResult]) -> ClauseState {

@@ -1,3 +1,5 @@
+package import Values
+
 /// The parts of a profile and of contracts that concern Despia alone: none, because backends do not
 /// call the bridge.
 extension DespiaState {
@@ -5,4 +7,8 @@ extension DespiaState {
     package static let features: [Feature] = []
     package static let effects: [EffectKind] = []
     package static let plannedCalls: PlannedCalls? = nil
+}
+
+extension Exchange.Party {
+    package static let despia = Exchange.Party.bridge
 }

@@ -30,8 +30,8 @@ package struct AnyWebhookEvent: Sendable {
 
     package func withUsualUserID() -> AnyWebhookEvent { AnyWebhookEvent(content.withUsualUserID()) }
 
-    package func body(in run: EventRun, name: String) -> JSONValue {
-        content.body(in: run, name: name)
+    package func body(in context: EventContext, name: String) -> JSONValue {
+        content.body(in: context, name: name)
     }
 
     package func endingPeriod(at end: Duration) -> AnyWebhookEvent {
@@ -74,7 +74,7 @@ extension AnyWebhookEvent {
         from container: KeyedDecodingContainer<EventCodingKey>,
         at location: EventCodingKey
     ) throws {
-        guard let notation = ProviderTable.current.eventNotation(key) else {
+        guard let notation = ProviderTable.all.eventNotation(key) else {
             throw DecodingError.dataCorruptedError(
                 forKey: location,
                 in: container,

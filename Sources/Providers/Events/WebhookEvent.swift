@@ -32,10 +32,10 @@ package protocol WebhookEvent: Hashable, Codable, Sendable {
     /// Returns the complete webhook body of the event.
     ///
     /// - Parameters:
-    ///   - run: The values of the run from which IDs and dates are derived.
+    ///   - context: The values of the run from which IDs and dates are derived.
     ///   - name: The name of the event's delivery in the contract.
     /// - Returns: The body as the provider would send it.
-    func body(in run: EventRun, name: String) -> JSONValue
+    func body(in context: EventContext, name: String) -> JSONValue
 }
 
 extension WebhookEvent {
@@ -63,27 +63,4 @@ package protocol SubscriptionPeriodEvent: WebhookEvent {
     /// Returns the event after filling in the dates that it omits, from the events of the same
     /// contract that begin periods.
     func fillingDates(from events: [Self]) -> Self
-}
-
-/// The values of a test run from which the IDs and dates of its events are derived.
-package struct EventRun: Sendable {
-    package let namespace: Namespace
-    /// The time from which the event's times count.
-    package let base: Instant
-    /// The store's product IDs, by the product names that contracts use.
-    package let products: [String: String]
-    /// The identifier of the entitlement that the products unlock.
-    package let entitlement: String
-
-    package init(
-        namespace: Namespace,
-        base: Instant,
-        products: [String: String] = [:],
-        entitlement: String = "premium"
-    ) {
-        self.namespace = namespace
-        self.base = base
-        self.products = products
-        self.entitlement = entitlement
-    }
 }

@@ -1,3 +1,5 @@
+package import Values
+
 /// The features of backends that concern Firebase alone.
 extension Feature {
     private static let needsProtectedRoute = [Requirement.endpoint("protected")]
@@ -5,6 +7,7 @@ extension Feature {
     package static let firebase = Feature(
         "firebase",
         "Has a route that accepts Firebase ID tokens.",
+        roles: [.optionalService, .idTokens, .contractGroup],
         requirements: needsProtectedRoute
     )
     package static let signedTokens = Feature(
@@ -40,4 +43,8 @@ extension FirebaseState {
         affectsConcurrentRuns: true,
         keyRotationWord: "rotate-keys"
     )
+}
+
+extension Exchange.Party {
+    package static let firebase = Exchange.Party("firebase")
 }

@@ -6,8 +6,7 @@ extension FirebaseState: Provider {
     package static var hints: ProviderHints {
         ProviderHints(
             environmentVariableNameParts: ["FIREBASE", "GCLOUD"],
-            packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"],
-            keyURLVariables: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
+            packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"]
         )
     }
     package static let hosts = FirebaseHosts.all
@@ -43,6 +42,8 @@ extension FirebaseState: Provider {
         request.method != "GET" && request[field: "authorization"] == nil
             && !request.path.hasPrefix(FirebaseHosts.accessTokenHostPrefix) ? .app : .backend
     }
+
+    package static func isCalled(by backend: BackendTraits) -> Bool { backend.receivesIDTokens }
 
     package static func environment(_ setup: BackendSetup) -> [String: String] {
         guard let address = setup.addresses[party] else { return [:] }

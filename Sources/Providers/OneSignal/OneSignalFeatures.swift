@@ -1,4 +1,5 @@
 internal import Redaction
+package import Values
 
 /// The feature of backends that concerns OneSignal alone.
 extension Feature {
@@ -29,4 +30,8 @@ extension OneSignalState {
     ]
 
     package static let plannedCalls: PlannedCalls? = PlannedCalls(includesReads: false)
+}
+
+extension Exchange.Party {
+    package static let oneSignal = Exchange.Party("onesignal")
 }

@@ -30,6 +30,8 @@ extension OneSignalState: Provider {
         key.map { [("onesignal-key", $0)] } ?? []
     }
 
+    package static func isCalled(by _: BackendTraits) -> Bool { true }
+
     package static func environment(_ setup: BackendSetup) -> [String: String] {
         let variableValues: [(String, String?)] = [
             ("ONESIGNAL_API_BASE", setup.addresses[party]),
@@ -105,4 +107,8 @@ extension OneSignalState {
         }
         return [.app, .organization].contains(operation.requiredAccess)
     }
+}
+
+extension OneSignalState: PushService {
+    package static let messageKind = "onesignal.notification"
 }

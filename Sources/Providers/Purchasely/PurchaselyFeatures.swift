@@ -1,10 +1,12 @@
 internal import Redaction
+package import Values
 
 /// The features of backends that concern Purchasely alone.
 extension Feature {
     package static let purchasely = Feature(
         "purchasely",
         "Receives Purchasely's webhook.",
+        roles: [.optionalService, .contractGroup],
         requirements: [.endpoint(PurchaselyState.webhookEndpoint)]
     )
     package static let purchaselyPush = Feature(
@@ -39,4 +41,8 @@ extension PurchaselyState {
 
     /// Backends do not call Purchasely.
     package static let plannedCalls: PlannedCalls? = nil
+}
+
+extension Exchange.Party {
+    package static let purchasely = Exchange.Party("purchasely")
 }

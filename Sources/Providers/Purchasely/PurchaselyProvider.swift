@@ -41,6 +41,9 @@ extension PurchaselyState: Provider {
         (webhook?.secret).map { [("purchasely-signing", $0)] } ?? []
     }
 
+    /// Returns false, because a backend needs only the service's webhooks.
+    package static func isCalled(by _: BackendTraits) -> Bool { false }
+
     package static func environment(_ setup: BackendSetup) -> [String: String] {
         setup.text(.purchaselySigning).map { ["PURCHASELY_WEBHOOK_SECRET": $0] } ?? [:]
     }

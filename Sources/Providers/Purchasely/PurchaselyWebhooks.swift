@@ -12,12 +12,7 @@ extension PurchaselyState: WebhookSender {
     package static let webhookFeature: Feature? = .purchasely
     package static let signatureFeature = Feature.purchaselySignature
 
-    package static func userIDs(in body: JSONValue) -> [String] {
-        ["user_id", "anonymous_user_id"].compactMap { body[$0]?.string }
-    }
-
-    /// Changes nothing, because no API of Purchasely shows a subscription to a backend.
-    package mutating func apply(_: JSONValue) {}
+    package static let sendsAuthorization = false
 
     /// Returns the request that delivers a body.
     ///

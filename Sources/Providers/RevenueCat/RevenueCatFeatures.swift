@@ -1,4 +1,5 @@
 internal import Redaction
+package import Values
 
 /// The features of backends that concern RevenueCat alone.
 extension Feature {
@@ -40,6 +41,7 @@ extension Feature {
     package static let reconcile = Feature(
         "reconcile",
         "Has a route that makes the backend compare its state with RevenueCat's.",
+        roles: .contractGroup,
         requirements: [.endpoint("reconcile")]
     )
 }
@@ -76,4 +78,8 @@ extension RevenueCatState {
         includesReads: true,
         requiredFeatures: [.readsSubscriberOnEvent]
     )
+}
+
+extension Exchange.Party {
+    package static let revenueCat = Exchange.Party("revenuecat")
 }

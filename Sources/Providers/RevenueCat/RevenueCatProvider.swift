@@ -79,6 +79,8 @@ extension RevenueCatState: Provider {
         return namedSecrets.compactMap { name, secret in secret.map { (name, $0) } }
     }
 
+    package static func isCalled(by _: BackendTraits) -> Bool { true }
+
     package static func environment(_ setup: BackendSetup) -> [String: String] {
         let variableValues: [(String, String?)] = [
             ("REVENUECAT_API_BASE", setup.addresses[party]),

@@ -12,13 +12,7 @@ extension RevenueCatState: WebhookSender {
     package static let webhookFeature: Feature? = nil
     package static let signatureFeature = Feature.signature
 
-    package static func userIDs(in body: JSONValue) -> [String] {
-        let event = body["event"]
-        let ids = ["app_user_id", "original_app_user_id"].compactMap { event?[$0]?.string }
-        return ["aliases", "transferred_from", "transferred_to"].reduce(into: ids) { ids, list in
-            ids += event?[list]?.array?.compactMap(\.string) ?? []
-        }
-    }
+    package static let sendsAuthorization = true
 
     package static func request(
         _ body: [UInt8],

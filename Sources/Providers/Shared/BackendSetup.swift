@@ -34,6 +34,16 @@ package struct BackendSetup: Sendable {
     }
 }
 
+/// The traits of a backend under test that decide which services it calls.
+package struct BackendTraits: Sendable {
+    /// Whether the backend receives the ID tokens of its users.
+    package var receivesIDTokens: Bool
+
+    package init(receivesIDTokens: Bool) {
+        self.receivesIDTokens = receivesIDTokens
+    }
+}
+
 /// The webhook URL to which a provider sends its events, and the secrets that prove the sender.
 package struct WebhookTarget: Sendable {
     package var url: String
@@ -55,7 +65,7 @@ extension Exchange.Party {
     /// secret.
     package func secret(_ role: String) -> SecretName? {
         let name = SecretName(rawValue: "\(self)-\(role)")
-        let secrets = ProviderTable.current[self]?.profileSecrets ?? []
+        let secrets = ProviderTable.all[self]?.profileSecrets ?? []
         return secrets.contains { $0.name == name } ? name : nil
     }
 }

@@ -11,6 +11,20 @@ package struct Feature: Sendable {
         case feature(String)
     }
 
+    /// The meaning of a feature for whole groups of contracts.
+    package struct Role: OptionSet, Sendable {
+        package let rawValue: Int
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Only a backend that uses a certain service can have the feature.
+        package static let optionalService = Role(rawValue: 1)
+        /// A test of the feature signs users in with ID tokens.
+        package static let idTokens = Role(rawValue: 2)
+        /// Without the feature, a whole group of contracts cannot run.
+        package static let contractGroup = Role(rawValue: 4)
+    }
+
     /// The name of the feature in profiles and contracts.
     package let rawValue: String
     /// A one-sentence description of a backend that has the feature, whose subject is the backend.
@@ -18,6 +32,7 @@ package struct Feature: Sendable {
     /// Whether a backend may lack the feature by design, although the clause catalogue (the list of
     /// requirements) asks for it.
     package let isOptionalByDesign: Bool
+    package let roles: Role
     /// The parts of a profile without which the feature cannot be tested, in the order in which
     /// missing ones are reported.
     package let requirements: [Requirement]
@@ -26,11 +41,13 @@ package struct Feature: Sendable {
         _ name: String,
         _ meaning: String,
         isOptionalByDesign: Bool = false,
+        roles: Role = [],
         requirements: [Requirement] = []
     ) {
         rawValue = name
         self.meaning = meaning
         self.isOptionalByDesign = isOptionalByDesign
+        self.roles = roles
         self.requirements = requirements
     }
 }
@@ -39,7 +56,8 @@ package struct Feature: Sendable {
 extension Feature {
     package static let restart = Feature(
         "restart",
-        "Is started by Assay, which can also stop and restart it."
+        "Is started by Assay, which can also stop and restart it.",
+        roles: .contractGroup
     )
     package static let fault = Feature(
         "fault",
@@ -57,7 +75,8 @@ extension Feature {
     package static let accountApp = Feature(
         "account-app",
         "Registers users like the app of the identity guide, with IDs of any form, so that an app "
-            + "with accounts can be tested against it."
+            + "with accounts can be tested against it.",
+        roles: [.optionalService, .idTokens]
     )
     package static let deletion = Feature(
         "deletion",
@@ -76,13 +95,20 @@ extension Feature {
     package static let register = Feature(
         "register",
         "Has a route by which an app registers its user.",
+        roles: .contractGroup,
         requirements: [.endpoint("register")]
     )
     package static let login = Feature(
         "login",
         "Has accounts with which users claim and recover their user IDs.",
+        roles: .contractGroup,
         requirements: [.endpoint("login")]
     )
+
+    /// The features without which whole groups of contracts cannot run.
+    package static var ofContractGroups: [Feature] {
+        allCases.filter { $0.roles.contains(.contractGroup) }
+    }
 
     private static let common = [
         restart, fault, clock, users, subscription, accountApp, deletion, accessRoute, stringIDs,
@@ -94,7 +120,7 @@ extension Feature: CaseIterable, RawRepresentable {
     /// The features that concern no single provider, followed by those of the current table's
     /// providers.
     package static var allCases: [Feature] {
-        common + ProviderTable.current.sortedEntries.flatMap(\.features)
+        common + ProviderTable.all.sortedEntries.flatMap(\.features)
     }
 
     /// Finds the feature of that name; nil when neither Assay nor a provider has such a feature.

@@ -32,6 +32,9 @@ package protocol WebhookSender: Provider {
     /// The service adds new fields there.
     static var eventPointer: JSONPointer { get }
 
+    /// Whether the service's requests contain the `Authorization` header of the webhook's settings.
+    static var sendsAuthorization: Bool { get }
+
     /// Returns the request that delivers a body, with correct or deliberately wrong proofs of the
     /// sender.
     ///
@@ -78,14 +81,6 @@ package protocol WebhookSender: Provider {
     ///
     /// The type is nil when a body contains no readable event.
     static func retrySchedule(eventType: String?) -> RetrySchedule
-
-    /// Returns the IDs of all users in the body of an event.
-    static func userIDs(in body: JSONValue) -> [String]
-
-    /// Changes the state of the fake to the state that an event reports.
-    ///
-    /// A body that is not an event of the service changes nothing.
-    mutating func apply(_ body: JSONValue)
 
     /// Makes the fake send its events to this destination from now on.
     mutating func setWebhookTarget(_ target: WebhookTarget)

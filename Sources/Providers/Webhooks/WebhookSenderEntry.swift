@@ -13,8 +13,7 @@ package struct WebhookSenderEntry: Sendable {
     package let defaultWebhookPath: String?
     /// The notation of the provider's events in contracts and in saved runs.
     package let notation: EventNotation
-    package let userIDs: @Sendable (_ body: JSONValue) -> [String]
-    package let apply: @Sendable (inout Services, _ body: JSONValue) -> Void
+    package let sendsAuthorization: Bool
     package let event: @Sendable (JSONValue) -> EventSummary?
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
     package let request:
@@ -35,8 +34,7 @@ package struct WebhookSenderEntry: Sendable {
         signatureFeature = Kind.signatureFeature
         defaultWebhookPath = Kind.defaultWebhookPath
         notation = EventNotation(Kind.Event.self, of: Kind.party)
-        userIDs = { Kind.userIDs(in: $0) }
-        apply = { $0[keyPath: stateKeyPath].apply($1) }
+        sendsAuthorization = Kind.sendsAuthorization
         event = { Kind.event(in: $0) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         request = { Kind.request($0, to: $1, of: $2, proof: $3, at: $4) }

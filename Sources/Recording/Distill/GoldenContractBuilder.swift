@@ -114,7 +114,9 @@ extension Distiller {
                 level: .must,
                 source: options.source,
                 needs: Feature.allCases.filter(needs.contains),
-                given: providerFaultPlan(calls).map { [.provider($0)] } ?? [],
+                given: ProviderTable.all.pushServices.compactMap { service in
+                    faultPlan(of: service.party, calls).map { .provider($0) }
+                },
                 steps: steps,
                 expectation: expectation,
                 location: location
@@ -284,7 +286,10 @@ extension Distiller {
                     of: exchange
                 )
             else {
-                if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
+                let sender = Services.provider(exchange.from)?.sender
+                if sender?.sendsAuthorization == true,
+                    exchange.request[field: "authorization"] == nil
+                {
                     delivery.authorization = .missing
                 }
                 return
@@ -363,12 +368,12 @@ extension Distiller {
 
         // MARK: Effects
 
-        /// Returns a plan with which the fake OneSignal fails the same calls as OneSignal did in
-        /// the recorded session.
+        /// Returns a plan with which the fake of a push service fails the same calls as the service
+        /// did in the recorded session.
         ///
         /// It is nil when no call failed, or when the plan would have more than 20 responses.
-        private func providerFaultPlan(_ calls: [Exchange]) -> ProviderPlan? {
-            var responses = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
+        private func faultPlan(of provider: Exchange.Party, _ calls: [Exchange]) -> ProviderPlan? {
+            var responses = calls.filter { $0.to == provider && $0.request.method != "GET" }
                 .map { call -> ProviderPlan.PlannedResponse in
                     switch call.outcome {
                     case .answered(let response) where response.status >= 400:
@@ -380,7 +385,7 @@ extension Distiller {
                 }
             while responses.last == .asUsual { responses.removeLast() }
             return responses.isEmpty || responses.count > 20
-                ? nil : ProviderPlan(provider: .oneSignal, responses: responses)
+                ? nil : ProviderPlan(provider: provider, responses: responses)
         }
 
         /// Returns the messages that the contract expects: each recorded message with its count,
@@ -395,8 +400,10 @@ extension Distiller {
             }
             var expectations: [EffectExpectation] = []
             var positions: [RecordedMessage: Int] = [:]
-            var messageCountByKind: [String: Int] =
-                expectsNoOtherMessages ? ["onesignal.notification": 0] : [:]
+            let messageKinds = expectsNoOtherMessages ? ProviderTable.all.pushServices : []
+            var messageCountByKind = Dictionary(
+                uniqueKeysWithValues: messageKinds.map { ($0.messageKind, 0) }
+            )
             for effect in exchanges.flatMap(\.effects) {
                 messageCountByKind[effect.kind, default: 0] += 1
                 let expectedContent = namer.answer(effect.content)

@@ -1,5 +1,6 @@
 internal import ContractFiles
 internal import Redaction
+internal import Providers
 internal import Values
 
 /// The users of a recorded session: which strings are their IDs, and which users are related.
@@ -181,7 +182,7 @@ private struct SessionTexts: Sendable {
     /// The strings of the exchange that may be a user ID or contain the placeholder of a redacted
     /// secret.
     private(set) var texts: [String] = []
-    /// The ID token that Firebase issued in the exchange, and the ID of the user who owns the
+    /// The ID token that a provider issued in the exchange, and the ID of the user who owns the
     /// token.
     private(set) var token: (token: String, id: String)?
 
@@ -189,15 +190,12 @@ private struct SessionTexts: Sendable {
         for part in exchange.request.target.targetParts { add(part) }
         for field in exchange.request.fields { add(field.value) }
         let responseBody = exchange.response?.body ?? []
-        for (index, body) in [exchange.request.body, responseBody].enumerated() {
+        for body in [exchange.request.body, responseBody] {
             guard let value = JSONValue(ifValid: body) else { continue }
             collect(value, isIDMember: false)
-            if index == 1, exchange.to == .firebase, let id = value["localId"]?.string,
-                let token = value["idToken"]?.string
-            {
-                self.token = (token, id)
-            }
         }
+        token = Services.provider(exchange.to)?.tokenIssuer?.issuedToken(in: exchange)
+            .map { ($0.token, $0.userID) }
         for field in exchange.response?.fields ?? [] { add(field.value) }
         for effect in exchange.effects {
             ids += effect.recipients

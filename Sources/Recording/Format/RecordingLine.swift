@@ -176,8 +176,7 @@ enum RecordingLine {
         }
         func party(_ key: String) throws(RecordingError) -> Exchange.Party {
             let text = value[key]?.string ?? ""
-            let matchingParty = Exchange.Party.allCases.first { $0.description == text }
-            guard let matchingParty else {
+            guard let matchingParty = ProviderTable.all.party(named: text) else {
                 throw makeError("'\(key)' is not a known party: '\(text.prefix(40))'")
             }
             return matchingParty

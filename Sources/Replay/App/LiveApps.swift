@@ -9,7 +9,7 @@ internal import Values
 struct LiveApps: Sendable {
     private var target: ScriptedTarget<LivePhoneEnvironment>?
     /// Events of the simulated store that no delivery of the contract has sent yet.
-    private var events: [JSONObject] = []
+    private var events: [EventSummary] = []
 
     /// Executes a step of the contract that happens on a simulated phone.
     ///
@@ -20,9 +20,10 @@ struct LiveApps: Sendable {
         _ requests: CaseRequests
     ) async -> (namespace: Namespace, problem: String?) {
         let (fakes, name) = (requests.run.fakes, requests.namespace.name)
+        let issuer = fakes.providers.tokenIssuer
         fakes.edit(name, notifies: false) { services, _ in
             services.keepsEvents = true
-            services.firebase.settings.project = requests.run.profile.firebaseProject
+            issuer?.setProject(requests.run.profile.tokenProject, &services)
         }
         var target = target ?? Self.makeScriptedTarget(requests)
         target.environment.namespace = requests.namespace
@@ -33,7 +34,10 @@ struct LiveApps: Sendable {
             defer { services.told = [] }
             return services.told
         }
-        events += told ?? []
+        let senders = fakes.providers.sortedEntries.compactMap(\.sender)
+        events += (told ?? []).compactMap { event in
+            senders.lazy.compactMap { $0.event(.object(event)) }.first
+        }
         return (target.environment.namespace, target.runProblem)
     }
 
@@ -65,12 +69,11 @@ struct LiveApps: Sendable {
     }
 
     /// The types of the events that no delivery has sent yet.
-    var eventTypes: [String] { events.compactMap { $0["type"]?.string } }
+    var eventTypes: [String] { events.compactMap(\.type) }
 
     /// Removes the next event with the given type, and returns its body; nil without such an event.
     mutating func takeEvent(_ type: String) -> JSONValue? {
-        events.firstIndex { $0["type"]?.string == type }
-            .map { RevenueCatEventWriter.body(events.remove(at: $0)) }
+        events.firstIndex { $0.type == type }.map { events.remove(at: $0).body }
     }
 }
 

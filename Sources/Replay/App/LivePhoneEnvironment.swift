@@ -151,7 +151,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
                 separator: "PROJECT",
                 omittingEmptySubsequences: false
             )
-            request.target = targetParts.joined(separator: profile.firebaseProject)
+            request.target = targetParts.joined(separator: profile.tokenProject)
             return fakes.call(.firebase, request, namespace: namespace.name)
         case .backend(let route, let values, let token):
             return await callRoute(route, values, token, phone)

@@ -46,11 +46,13 @@ package final class ReplaySession: Sendable {
     /// provider.
     ///
     /// Such a backend cannot be given other addresses at its start.
-    package static let fixedAddresses = Dictionary(
-        uniqueKeysWithValues: Services.providers.map {
-            ($0.party, Address(host: "127.0.0.1", port: $0.defaultPort))
-        }
-    )
+    package static var fixedAddresses: [Exchange.Party: Address] {
+        Dictionary(
+            uniqueKeysWithValues: Services.providers.map {
+                ($0.party, Address(host: "127.0.0.1", port: $0.defaultPort))
+            }
+        )
+    }
 
     package let fakes: FakeRegistry
     package let servers: [FakeServer]
@@ -101,7 +103,8 @@ package final class ReplaySession: Sendable {
             wallClock: { clock.wallTime }
         )
         if Self.signsTokens(profile) {
-            fakes.edit("") { services, _ in services.firebase.settings.tokens = .rs256 }
+            let issuer = fakes.providers.tokenIssuer
+            fakes.edit("") { services, _ in issuer?.signTokens(&services) }
         }
         servers = try await Self.openServers(profile, addresses, others: others, fakes)
         interception = try await Self.openInterception(
@@ -165,10 +168,8 @@ package final class ReplaySession: Sendable {
         _ fakes: FakeRegistry
     ) async throws(OpenError) -> [FakeServer] {
         var servers: [FakeServer] = []
-        var parties = [Exchange.Party.revenueCat, .oneSignal]
-        if profile.usesFirebase || profile.start?.isIntercepted == true {
-            parties.append(.firebase)
-        }
+        let backend = BackendTraits(receivesIDTokens: receivesIDTokens(profile))
+        let parties = fakes.providers.sortedEntries.filter { $0.isCalled(backend) }.map(\.party)
         for party in parties + others.filter({ !parties.contains($0) }) {
             let address = addresses[party] ?? Address(host: "127.0.0.1", port: 0)
             do throws(StartError) {
@@ -214,7 +215,7 @@ package final class ReplaySession: Sendable {
                         uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
                     ),
                     secrets: profile.secrets,
-                    project: profile.firebaseProject,
+                    project: profile.tokenProject,
                     isSigned: signsTokens(profile)
                 )
             )
@@ -334,7 +335,7 @@ package final class ReplaySession: Sendable {
             "data": folder + "/data",
         ]
         for server in servers { placeholderValues["fake.\(server.party)"] = server.baseURL }
-        for name in ProviderTable.current.profileSecrets.map(\.name) {
+        for name in ProviderTable.all.profileSecrets.map(\.name) {
             placeholderValues["secret.\(name.rawValue)"] = profile.secrets[name]?.exposed ?? ""
         }
         return placeholderValues
@@ -349,12 +350,18 @@ package final class ReplaySession: Sendable {
         return keys
     }
 
+    /// Returns whether the backend may receive ID tokens.
+    ///
+    /// An intercepted backend may call every service, also the one that issues tokens.
+    private static func receivesIDTokens(_ profile: Profile) -> Bool {
+        profile.usesIDTokens || profile.start?.isIntercepted == true
+    }
+
     /// Returns whether the ID tokens for this backend are signed, as in production.
     private static func signsTokens(_ profile: Profile) -> Bool {
         // With interception, the backend reaches the fake under the real host name of the service,
         // which issues only signed tokens.
-        let needsTokens = profile.usesFirebase || profile.start?.isIntercepted == true
-        return needsTokens && !profile.unsupportedFeatures.contains(.signedTokens)
+        receivesIDTokens(profile) && !profile.unsupportedFeatures.contains(.signedTokens)
     }
 
     /// Returns the names of the environment variables that every backend gets, even if its profile
@@ -364,7 +371,7 @@ package final class ReplaySession: Sendable {
         let setup = BackendSetup(
             addresses: Dictionary(uniqueKeysWithValues: addresses),
             secrets: profile.secrets,
-            project: profile.firebaseProject,
+            project: profile.tokenProject,
             isSigned: signsTokens(profile)
         )
         return Set(standardEnvironment(["port": "0", "data": ""], setup).keys)

@@ -14,7 +14,7 @@ extension RunExecutor {
         let namespace = Namespace(name: "sample", idForm: profile.idForm)
         for case .deliver(let delivery) in contract.steps {
             if case .event(let event) = delivery.subject {
-                return event.body(in: eventRun(namespace), name: delivery.name)
+                return event.body(in: eventContext(namespace), name: delivery.name)
             }
         }
         return nil
@@ -23,14 +23,14 @@ extension RunExecutor {
 
 extension CaseExecution {
     mutating func body(of delivery: Delivery) -> [UInt8] {
-        let eventRun = run.eventRun(namespace)
+        let eventContext = run.eventContext(namespace)
         switch delivery.subject {
         case .repeats(let name):
             return bodyWithEdits(deliveries.bodies[name] ?? [], delivery)
         case .event(let event):
-            let body = event.body(in: eventRun, name: delivery.name)
+            let body = event.body(in: eventContext, name: delivery.name)
             while let next = deliveries.futureEvents.first, next.time <= event.time {
-                if let nextBody = next.event?.body(in: eventRun, name: next.name) {
+                if let nextBody = next.event?.body(in: eventContext, name: next.name) {
                     fakes.apply(nextBody, of: next.provider, namespace: namespace.name)
                 }
                 deliveries.futureEvents.removeFirst()
@@ -40,7 +40,10 @@ extension CaseExecution {
             values.namespace = namespace
             let body = jsonWithEdits(values.fill(value), delivery)
             // The REST API of the fake has to return the state that this event reports.
-            fakes.apply(body, of: delivery.provider, namespace: namespace.name)
+            let fake = fakes.providers[delivery.provider]?.eventDrivenFake
+            if let fake, fake.reportsUserState(body) {
+                fakes.apply(body, of: delivery.provider, namespace: namespace.name)
+            }
             return Self.bytes(body, delivery)
         case .storeEvent(let type):
             return bodyWithEdits(told(type), delivery)
@@ -48,7 +51,7 @@ extension CaseExecution {
             values.namespace = namespace
             return Array(values.fill(text).utf8)
         case .raw(.truncated(let event, let percent)):
-            let bytes = event.body(in: eventRun, name: delivery.name).bytes
+            let bytes = event.body(in: eventContext, name: delivery.name).bytes
             return Array(bytes.prefix(bytes.count * percent / 100))
         }
     }

@@ -94,39 +94,42 @@ struct CaseRequests: Sendable {
     /// Plans responses of a fake in this run.
     func schedule(_ plan: ProviderPlan) {
         run.fakes.schedule(plan, namespace: namespace.name)
-        // Requests for Firebase's signing keys name no user, so the fake cannot assign them to a
-        // namespace. The plan therefore also applies to the empty namespace.
-        if plan.provider == .firebase { run.fakes.schedule(plan, namespace: "") }
+        // Requests for signing keys name no user, so the fake cannot assign them to a namespace.
+        // The plan therefore also applies to the empty namespace.
+        if run.fakes.providers[plan.provider]?.tokenIssuer != nil {
+            run.fakes.schedule(plan, namespace: "")
+        }
     }
 
     func rotateKeys() {
-        run.fakes.edit("") { services, now in services.firebase.keys.rotate(at: now) }
+        let issuer = run.fakes.providers.tokenIssuer
+        run.fakes.edit("") { services, now in issuer?.rotateKeys(&services, at: now) }
     }
 
-    // MARK: Users in the fake of Firebase
+    // MARK: Users in the fake that issues tokens
 
-    /// Creates the user in the fake of Firebase, for backends that look up the user of a session.
+    /// Creates the user in the fake that issues tokens, for backends that look up the user of a
+    /// session.
     func seed(_ user: String) { seed(uid: namespace.id(of: user)) }
 
     func seed(uid: String) {
+        let issuer = run.fakes.providers.tokenIssuer
         run.fakes.edit(namespace.name) { services, now in
-            services.firebase.seed(
-                FirebaseUser(localID: uid, created: now),
-                project: run.profile.firebaseProject
-            )
+            issuer?.addUser(uid, project: run.profile.tokenProject, &services, at: now)
         }
     }
 
     func change(_ user: String, _ change: AccountChange) {
         seed(user)
         let id = namespace.id(of: user)
+        let issuer = run.fakes.providers.tokenIssuer
         run.fakes.edit(namespace.name) { services, now in
-            services.firebase.change(id, change, project: run.profile.firebaseProject, at: now)
+            issuer?.change(id, change, project: run.profile.tokenProject, &services, at: now)
         }
     }
 
-    /// Returns an ID token for the app of a signed-in user, after creating the user in the fake of
-    /// Firebase.
+    /// Returns an ID token for the app of a signed-in user, after creating the user in the fake
+    /// that issues tokens.
     func token(of user: String) -> String? {
         seed(user)
         return run.tokenForge.text(TokenSpec(), user: namespace.id(of: user), at: run.backendNow)

@@ -174,13 +174,7 @@ extension RunExecutor {
 
     /// A correctly signed request without an event, which has no effect on the backend.
     private var requestWithoutEvent: HTTPMessage.Request {
-        sender.request(
-            method: webhookMethod,
-            body: Array("{\"event\": null}".utf8),
-            at: backendNow,
-            authorization: .configured,
-            signature: .configured
-        )
+        purchaseWebhook.request(Array("{\"event\": null}".utf8), at: backendNow)
     }
 
     /// Returns whether the webhook route responds within 10 s.

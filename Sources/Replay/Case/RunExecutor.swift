@@ -14,8 +14,7 @@ package final class RunExecutor: Sendable {
     package let profile: Profile
     package let clock: any RunClock
     package let heartbeat: Heartbeat
-    let sender: RevenueCatSender
-    let webhookMethod: String
+    let purchaseWebhook: PurchaseWebhook
     /// The signing key for forged tokens, which no service publishes; created when it is first
     /// needed.
     private let unpublishedKey = Locked<SigningKey?>(nil)
@@ -69,13 +68,7 @@ package final class RunExecutor: Sendable {
         originClients = OriginClients(authority: profile.certificateAuthorityPath)
         self.clock = clock
         dateState = Locked(DateState(base: base, offset: Self.dateOffset(clock)))
-        let endpoint = profile.endpoints["revenuecat-webhook"]
-        webhookMethod = endpoint?.method ?? "POST"
-        sender = RevenueCatSender(
-            path: endpoint?.path ?? "/",
-            authorization: profile.secrets[.revenueCatAuthorization],
-            signingKey: profile.secrets[.revenueCatSigning]
-        )
+        purchaseWebhook = PurchaseWebhook(profile, fakes.providers)
     }
 
     /// Creates the keys that sign tokens, before the first case.
@@ -84,22 +77,31 @@ package final class RunExecutor: Sendable {
     /// machine in the first case that needs a key.
     func prepareKeys() { _ = tokenForge }
 
-    /// A creator of ID tokens with the current signing keys of the fake of Firebase.
+    /// A creator of ID tokens with the current signing keys of the fake that issues tokens.
     var tokenForge: TokenForge {
-        let keys = fakes.edit("") { services, now in services.firebase.currentKeys(at: now) }
-        let unpublishedKey = unpublishedKey.withLock { key in
+        let project = profile.tokenProject
+        let forgeOfIssuer = fakes.providers.tokenIssuer.flatMap { issuer in
+            fakes.edit("") { services, now in
+                issuer.tokenForge(project: project, &services, at: now)
+            }
+        }
+        var tokenForge =
+            forgeOfIssuer
+            ?? TokenForge(
+                project: project,
+                key: nil,
+                cookieKey: nil,
+                unpublishedKey: nil,
+                withdrawnKey: nil
+            )
+        let isSigned = tokenForge.key != nil
+        tokenForge.unpublishedKey = unpublishedKey.withLock { key in
             // Without the key, the forge sends an unsigned token, which is invalid too. The next
             // access tries again.
-            if key == nil, keys?.token != nil { key = try? SigningKey(at: fakes.now) }
+            if key == nil, isSigned { key = try? SigningKey(at: fakes.now) }
             return key
         }
-        return TokenForge(
-            project: profile.firebaseProject,
-            key: keys?.token,
-            cookieKey: keys?.cookie,
-            unpublishedKey: unpublishedKey,
-            withdrawnKey: keys?.withdrawnKey
-        )
+        return tokenForge
     }
 
     // MARK: Time
@@ -260,7 +262,7 @@ package final class RunExecutor: Sendable {
             exchanges += fakes.journal.read { $0.exchanges(in: "", from: first, by: .backend) }
             exchanges.sort { $0.sequence < $1.sequence }
         }
-        return exchanges.map(Services.recognizingCall)
+        return exchanges.map(fakes.providers.recognizingCall)
     }
 
     /// Returns an earlier record with all exchanges that the journal contains by now.
@@ -295,8 +297,9 @@ package final class RunExecutor: Sendable {
         return updatedRecord
     }
 
-    func eventRun(_ namespace: Namespace) -> EventRun {
-        EventRun(
+    /// Returns the values from which the events of a run are derived.
+    func eventContext(_ namespace: Namespace) -> EventContext {
+        EventContext(
             namespace: namespace,
             base: base,
             products: profile.products,

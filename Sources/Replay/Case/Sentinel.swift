@@ -52,7 +52,7 @@ struct Sentinel {
         let start = run.clock.now
         guard await sendPurchase(execution) else { return nil }
         observability.readsSubscribersOverREST = exchanges(execution, by: .backend).contains {
-            $0.to == .revenueCat
+            $0.to == run.purchaseWebhook.party
         }
         let settleTimeout = run.settleTimeout(wait)
         var pause: Duration = .milliseconds(1)
@@ -127,18 +127,16 @@ struct Sentinel {
 
     /// Sends the purchase, and returns whether the backend accepted it.
     private func sendPurchase(_ execution: CaseExecution) async -> Bool {
-        let event = EventFactory(run.eventRun(execution.namespace)).body(
-            EventSpec(type: .documented(.initialPurchase), user: Self.user),
-            name: "sentinel"
+        let webhook = run.purchaseWebhook
+        let event = webhook.sender.purchaseEvent(
+            of: Self.user,
+            name: "sentinel",
+            in: run.eventContext(execution.namespace)
         )
-        fakes.apply(event, of: .revenueCat, namespace: execution.namespace.name)
-        let request = run.sender.request(
-            method: run.webhookMethod,
-            body: event.bytes,
-            at: run.backendNow
-        )
+        fakes.apply(event, of: webhook.party, namespace: execution.namespace.name)
+        let request = webhook.request(event.bytes, at: run.backendNow)
         let sequence = fakes.journal.begin(
-            execution.requests.exchange(.revenueCat, .sentinel, request)
+            execution.requests.exchange(webhook.party, .sentinel, request)
         )
         let outcome = await run.backend.client.send(request, within: .seconds(60))
         fakes.journal.complete(sequence, outcome)

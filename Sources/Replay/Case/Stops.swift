@@ -76,7 +76,9 @@ extension CaseRequests {
     /// the settle timeout at the latest.
     func awaitProviderError(of plan: RunPlan) async {
         for case .provider(let providerPlan) in plan.steps
-        where providerPlan.provider == .oneSignal && providerPlan.responses.first != .asUsual {
+        where run.fakes.providers[providerPlan.provider]?.pushService != nil
+            && providerPlan.responses.first != .asUsual
+        {
             let calls = BackendCalls(
                 party: providerPlan.provider,
                 namespace: namespace.name,

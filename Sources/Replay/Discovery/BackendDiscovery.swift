@@ -139,14 +139,17 @@ package struct BackendDiscovery: Sendable {
             if let variable = guess.authorization {
                 profile.start?.environment[variable] = sharedSecretOption.variable
             }
-            profile.secrets[Self.sharedSecretName] = Secret(sharedSecretOption.header)
+            if let sharedSecretName {
+                profile.secrets[sharedSecretName] = Secret(sharedSecretOption.header)
+            }
             let session = try await openWithGuessedVariables(open, standardNames)
             let isTokenAccepted = await findWebhook(session)
             if isTokenAccepted || index == sharedSecretOptions.count - 1 {
                 await findReadiness(session)
                 return session
             }
-            notes.removeAll { $0.key == Self.webhookNoteKey }
+            let webhookNoteKey = webhookNoteKey
+            notes.removeAll { $0.key == webhookNoteKey }
             await session.close()
         }
         return try await open(profile)
@@ -214,7 +217,7 @@ package struct BackendDiscovery: Sendable {
                     variables: variables
                 )
                 let sharedSecretEntry = guess.authorization.map {
-                    ($0, profile.secrets[Self.sharedSecretName]?.exposed ?? Self.token)
+                    ($0, sharedSecretName.flatMap { profile.secrets[$0] }?.exposed ?? Self.token)
                 }
                 guard
                     let (name, value) = sharedSecretEntry
@@ -235,12 +238,15 @@ package struct BackendDiscovery: Sendable {
     /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
     private mutating func noteMissingEffects() {
         if !doctorChecks.observability.arePushesObservable, acceptsEvents, survey.hasCode,
-            !survey.mentionedProviders.contains(.oneSignal)
+            survey.mentionedProviders.isDisjoint(
+                with: ProviderTable.all.pushServices.map { $0.party }
+            )
         {
             profile.unsupportedFeatures.insert(.push)
+            let titles = ProviderTable.all.pushServices.map { $0.title }.joined(separator: " or ")
             note(
                 "features",
-                "the backend sends no push: a purchase led to none, and no file mentions OneSignal"
+                "the backend sends no push: a purchase led to none, and no file mentions \(titles)"
             )
         } else if !doctorChecks.observability.arePushesObservable {
             note(

@@ -26,14 +26,7 @@ package struct DoctorChecks: Sendable {
         latency: .zero
     )
 
-    /// Common paths for the webhook of RevenueCat, tried when the path in the profile returns 404.
-    package static let commonWebhookPaths = [
-        "/api/webhooks/revenuecat", "/webhooks/revenuecat", "/webhook/revenuecat",
-        "/revenuecat/webhook", "/revenuecat-webhook", "/api/revenuecat/webhook",
-        "/billing/revenuecat-webhook", "/webhooks/rc", "/webhook", "/",
-    ]
-
-    /// Checks the backend with requests that RevenueCat or an app could send.
+    /// Checks the backend with requests that a sender of webhooks or an app could send.
     package static func checkBackend(_ executor: RunExecutor, name: String) async -> DoctorChecks {
         var result = DoctorChecks()
         await result.runChecks(executor, name)
@@ -54,7 +47,7 @@ package struct DoctorChecks: Sendable {
         await checkPurchase(executor, name)
         let profile = executor.profile
         if profile.clock != nil { await clock(executor, name) }
-        for feature in [Feature.purchasely, .firebase, .login, .register, .reconcile, .restart] {
+        for feature in Feature.ofContractGroups {
             if let text = profile.skipReason(to: feature) {
                 add(.doubtful, feature.rawValue, "not checked: \(text)")
             }
@@ -130,7 +123,8 @@ package struct DoctorChecks: Sendable {
 
     /// Checks the responses of the webhook route to a TEST event, with and without authorization.
     private mutating func checkWebhook(_ executor: RunExecutor, _ name: String) async {
-        let path = executor.sender.path
+        let webhook = executor.purchaseWebhook
+        let path = webhook.path
         let outcome = await executor.sendTestEvent(
             name + "-t",
             path: path,
@@ -141,7 +135,7 @@ package struct DoctorChecks: Sendable {
             add(
                 .good,
                 "webhook",
-                "\(executor.webhookMethod) \(path) responds to a TEST event with 200"
+                "\(webhook.method) \(path) responds to a TEST event with 200"
             )
         case .answered(let response) where RouteStatuses.unserved.contains(response.status):
             let respondingPath = await Self.servedPath(executor, name + "-t")
@@ -150,24 +144,25 @@ package struct DoctorChecks: Sendable {
                 "webhook",
                 "\(path) returns \(response.status)",
                 respondingPath.map {
-                    "\($0) responds; write 'endpoints: {revenuecat-webhook: POST \($0)}'."
+                    "\($0) responds; write 'endpoints: {\(webhook.sender.webhookEndpoint): POST \($0)}'."
                 }
-                    ?? "Set its path: 'endpoints: {revenuecat-webhook: POST /…}'."
+                    ?? "Set its path: 'endpoints: {\(webhook.sender.webhookEndpoint): POST /…}'."
             )
         case .answered(let response) where [401, 403].contains(response.status):
             add(
                 .bad,
                 "webhook",
                 "\(path) rejects Assay's request with \(response.status)",
-                "Set the same 'revenuecat-authorization' in the backend and in the profile "
-                    + "(a backend started by Assay gets it as REVENUECAT_WEBHOOK_AUTH)."
+                "Set the same '\(webhook.authorizationSecretName)' in the backend and in the "
+                    + "profile (a backend started by Assay gets it as "
+                    + "\(webhook.authorizationVariable))."
             )
         case .answered(let response):
             add(
                 .bad,
                 "webhook",
                 "\(path) responds to a TEST event with \(response.status)",
-                "RevenueCat accepts only status 200; cases of clause S-18 will fail."
+                "\(webhook.sender.title) accepts only status 200; cases of clause S-18 will fail."
             )
         case .failed(_, let text): add(.bad, "webhook", "\(path): \(text)")
         case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no response")
@@ -193,7 +188,8 @@ package struct DoctorChecks: Sendable {
     /// Returns a common webhook path, other than the profile's, that responds to a TEST event; nil
     /// if none does.
     static func servedPath(_ executor: RunExecutor, _ name: String) async -> String? {
-        for candidate in commonWebhookPaths where candidate != executor.sender.path {
+        let webhook = executor.purchaseWebhook
+        for candidate in webhook.sender.commonWebhookPaths where candidate != webhook.path {
             let outcome = await executor.sendTestEvent(
                 name,
                 path: candidate,
@@ -248,7 +244,8 @@ package struct DoctorChecks: Sendable {
             measuredObservability,
             expectedObservability,
             readsSubscriberOnEvent: !executor.profile.unsupportedFeatures
-                .contains(.readsSubscriberOnEvent)
+                .contains(.readsSubscriberOnEvent),
+            executor.purchaseWebhook.sender
         )
     }
 
@@ -256,7 +253,8 @@ package struct DoctorChecks: Sendable {
     private mutating func reportObservability(
         _ measuredObservability: RunRecord.Observability,
         _ expectedObservability: RunRecord.Observability,
-        readsSubscriberOnEvent: Bool
+        readsSubscriberOnEvent: Bool,
+        _ sender: any PurchaseSender.Type
     ) {
         add(
             measuredObservability.arePushesObservable || !expectedObservability.arePushesObservable
@@ -278,15 +276,17 @@ package struct DoctorChecks: Sendable {
                     ? nil : "Check the paths and IDs of the probes."
             )
         }
-        if measuredObservability.readsSubscribersOverREST {
-            add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
-        } else if readsSubscriberOnEvent {
-            add(
-                .doubtful,
-                "style",
-                "an event does not make the backend read RevenueCat's GET /v1/subscribers",
-                "If this is by design, write 'features: {except: [subscriber-reads]}'."
-            )
+        if let operation = sender.stateReadOperation.map({ "\(sender.title)'s \($0)" }) {
+            if measuredObservability.readsSubscribersOverREST {
+                add(.good, "style", "an event makes the backend read \(operation)")
+            } else if readsSubscriberOnEvent {
+                add(
+                    .doubtful,
+                    "style",
+                    "an event does not make the backend read \(operation)",
+                    "If this is by design, write 'features: {except: [subscriber-reads]}'."
+                )
+            }
         }
         add(
             .good,
@@ -297,26 +297,22 @@ package struct DoctorChecks: Sendable {
 }
 
 extension RunExecutor {
-    /// Sends the TEST event of the RevenueCat dashboard to a path of the backend.
+    /// Sends the test event of the service that reports purchases to a path of the backend.
     func sendTestEvent(
         _ name: String,
         path: String,
         authorization: SenderProof.Authorization
     ) async -> Exchange.Outcome {
-        let body = EventFactory(eventRun(runWithoutSteps(name).namespace)).body(
-            EventSpec(type: .documented(.test), user: "tester"),
-            name: "test"
+        let body = purchaseWebhook.sender.testEvent(
+            of: "tester",
+            name: "test",
+            in: eventContext(runWithoutSteps(name).namespace)
         )
-        let sender = RevenueCatSender(
-            path: path,
-            authorization: sender.authorization,
-            signingKey: sender.signingKey
-        )
-        let request = sender.request(
-            method: webhookMethod,
-            body: body.bytes,
-            at: fakes.now,
-            authorization: authorization
+        let request = purchaseWebhook.request(
+            body.bytes,
+            to: path,
+            authorization: authorization,
+            at: fakes.now
         )
         return await backend.client.send(request, within: .seconds(10))
     }

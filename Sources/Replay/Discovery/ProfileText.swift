@@ -60,12 +60,11 @@ extension BackendDiscovery {
             )
         }
         if !lines.isEmpty { lines.insert("endpoints:", at: 0) }
-        if let secret = profile.secrets[Self.sharedSecretName], !secret.isEmpty {
+        if let sharedSecretName, let secret = profile.secrets[sharedSecretName], !secret.isEmpty {
             let header =
                 Self.token == secret.exposed || secret.exposed == "Bearer " + Self.token
-                ? secret.exposed : "${\(Self.sharedSecretVariable)}"
-            let name = Self.sharedSecretName.rawValue
-            lines += ["secrets:", "  \(name): \(header)"]
+                ? secret.exposed : "${\(sharedSecretVariable)}"
+            lines += ["secrets:", "  \(sharedSecretName.rawValue): \(header)"]
         }
         return lines
     }

@@ -149,12 +149,12 @@ package struct SourceSurvey: Sendable {
     /// Whether an environment variable sets the address from which the backend gets the keys of ID
     /// tokens.
     package var readsKeyAddresses: Bool {
-        let names = tokenIssuers.flatMap(\.hints.keyURLVariables)
+        let names = tokenIssuers.compactMap(\.tokenIssuer).flatMap { $0.keyURLVariables }
         return variables.contains { names.contains($0.name) }
     }
 
     private var tokenIssuers: [ProviderEntry] {
-        Services.providers.filter { !$0.hints.keyURLVariables.isEmpty }
+        Services.providers.filter { $0.tokenIssuer != nil }
     }
 
     // MARK: Files

@@ -5,37 +5,51 @@ internal import Values
 /// Searches for the route that receives webhooks, and for the route that shows whether the backend
 /// is ready.
 extension BackendDiscovery {
-    static let sharedSecretName = SecretName.revenueCatAuthorization
+    /// The webhook that is searched for.
+    private var webhook: PurchaseWebhook { PurchaseWebhook(profile, .all) }
+
+    /// The secret with which the sender of webhooks authenticates; nil if a profile has none for
+    /// the sender.
+    var sharedSecretName: SecretName? { webhook.party.secret("authorization") }
+
     /// The environment variable from which a profile takes the Authorization value of webhooks, if
     /// the backend is already running and therefore has its own value.
-    package static let sharedSecretVariable = "REVENUECAT_WEBHOOK_AUTH"
+    package var sharedSecretVariable: String { webhook.authorizationVariable }
 
-    /// Whether any file of the backend contains the host or the package of RevenueCat's API.
-    var readsPurchaseState: Bool { survey.calledProviders.contains(.revenueCat) }
+    /// Whether any file of the backend contains the host or the package of the API that returns
+    /// the state of purchases.
+    var readsPurchaseState: Bool { survey.calledProviders.contains(webhook.party) }
 
-    static let webhookNoteKey = "endpoints: revenuecat-webhook"
-    static let webhookWords = [
-        "revenuecat", "webhook", "hook", "rc", "purchases", "billing", "event", "subscription",
-    ]
-    static let otherSenderPathWords =
+    var webhookNoteKey: String { "endpoints: \(webhook.sender.webhookEndpoint)" }
+
+    /// Words in the paths of routes for the webhooks of other senders.
+    private var otherSenderPathWords: [String] {
         ["stripe", "apple", "google", "paypal", "github", "slack"]
-        + Services.providers.map(\.party.description).filter { $0 != webhookWords[0] }
+            + ProviderTable.all.names.filter { $0 != webhook.party.name }
+    }
 
-    /// Finds the route that accepts RevenueCat's webhooks, and stores it in the profile.
+    /// Finds the route that accepts the webhooks of the sender, and stores it in the profile.
     ///
     /// Returns false when the route rejects the token of the sender.
     @discardableResult
     mutating func findWebhook(_ session: ReplaySession) async -> Bool {
+        let sender = webhook.sender
+        let endpoint = sender.webhookEndpoint
+        let otherSenderPathWords = otherSenderPathWords
+        func pathRank(_ path: String) -> Int {
+            sender.webhookPathWords.firstIndex { path.lowercased().contains($0) }
+                ?? sender.webhookPathWords.count
+        }
         let candidates = survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
-                && Self.webhookWords.contains { path.contains($0) }
-                && !Self.otherSenderPathWords.contains { path.contains($0) }
-        }.sorted { Self.pathRank($0.path) < Self.pathRank($1.path) }
-        let commonPaths = DoctorChecks.commonWebhookPaths.filter { $0 != "/" }
+                && sender.webhookPathWords.contains { path.contains($0) }
+                && !otherSenderPathWords.contains { path.contains($0) }
+        }.sorted { pathRank($0.path) < pathRank($1.path) }
+        let commonPaths = sender.commonWebhookPaths.filter { $0 != "/" }
         let configuredPaths =
-            profile.namesOfDefaultEndpoints.contains("revenuecat-webhook")
-            ? [] : [profile.endpoints["revenuecat-webhook"]?.path].compactMap(\.self)
+            profile.namesOfDefaultEndpoints.contains(endpoint)
+            ? [] : [profile.endpoints[endpoint]?.path].compactMap(\.self)
         let executor = executor(session)
         var bestCandidate: (path: String, status: Int)?
         var timeoutCount = 0
@@ -60,29 +74,26 @@ extension BackendDiscovery {
         }
         guard let bestCandidate else {
             note(
-                Self.webhookNoteKey,
-                "no route in the backend's files and no common route accepts RevenueCat's events",
+                webhookNoteKey,
+                "no route in the backend's files and no common route accepts "
+                    + "\(sender.title)'s events",
                 isUnresolved: true
             )
             return true
         }
-        profile.endpoints["revenuecat-webhook"] = Profile.Endpoint(
+        profile.endpoints[endpoint] = Profile.Endpoint(
             method: "POST",
             path: bestCandidate.path
         )
-        profile.namesOfDefaultEndpoints.remove("revenuecat-webhook")
+        profile.namesOfDefaultEndpoints.remove(endpoint)
         let isTokenAccepted = !RouteStatuses.refused.contains(bestCandidate.status)
         acceptsEvents = (200..<300).contains(bestCandidate.status)
         note(
-            Self.webhookNoteKey,
+            webhookNoteKey,
             "POST \(bestCandidate.path) responds to an event with \(bestCandidate.status)",
             isUnresolved: !acceptsEvents
         )
         return isTokenAccepted
-    }
-
-    static func pathRank(_ path: String) -> Int {
-        webhookWords.firstIndex { path.lowercased().contains($0) } ?? webhookWords.count
     }
 
     static func statusRank(_ status: Int) -> Int {

@@ -45,7 +45,9 @@ package struct BackendTarget: SuiteTarget {
         if plans.contains(where: { $0.subject.observesFinalState }) {
             observability = await calibration.observability()
             report(.calibrated(observability))
-            if options.checksBackendFirst, plans.contains(where: \.sendsWebhook) {
+            if options.checksBackendFirst,
+                plans.contains(where: { $0.sendsWebhook(of: executor.purchaseWebhook.party) })
+            {
                 let preflight = Preflight(
                     executor: executor,
                     namespaceNames: calibration.namespaceNames
@@ -77,12 +79,12 @@ package struct BackendTarget: SuiteTarget {
 extension CasePlan {
     /// Whether a user signs in with an ID token during the case.
     fileprivate var usesIDTokens: Bool {
-        !Set(contract.allRequiredFeatures).isDisjoint(with: [.firebase, .accountApp])
+        contract.allRequiredFeatures.contains(where: { $0.roles.contains(.idTokens) })
     }
 
-    /// Whether the case sends a webhook of RevenueCat to the backend.
-    fileprivate var sendsWebhook: Bool {
-        subject.deliveries.contains { $0.provider == .revenueCat }
+    /// Returns whether the case sends a webhook of a provider to the backend.
+    fileprivate func sendsWebhook(of provider: Exchange.Party) -> Bool {
+        subject.deliveries.contains { $0.provider == provider }
     }
 }
 

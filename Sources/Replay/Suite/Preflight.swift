@@ -55,20 +55,22 @@ struct Preflight {
 
     private func webhookProblem(_ exchanges: [Exchange]) async -> String? {
         let purchases = exchanges.filter { $0.purpose == .sentinel }
-        let webhookRoute = "\(executor.webhookMethod) \(executor.sender.path)"
+        let webhook = executor.purchaseWebhook
+        let webhookRoute = "\(webhook.method) \(webhook.path)"
         if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.unserved) {
             let servedPath = await DoctorChecks.servedPath(executor, namespaceNames[0] + "-t")
             return "\(webhookRoute) returns \(responseText); "
                 + (servedPath.map { "POST \($0) responds to events: write" } ?? "set its path:")
-                + " 'endpoints: {revenuecat-webhook: POST \(servedPath ?? "/…")}' in assay.yaml"
+                + " 'endpoints: {\(webhook.sender.webhookEndpoint): POST \(servedPath ?? "/…")}' "
+                + "in assay.yaml"
         }
         if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.refused) {
-            let hasAuthorization = executor.sender.authorization != nil
             return "\(webhookRoute) returns \(responseText) for a purchase "
-                + (hasAuthorization
+                + (webhook.hasAuthorization
                     ? "with the profile's own Authorization value" : "without Authorization")
-                + "; set the same value in the backend and under 'secrets: revenuecat-authorization' "
-                + "in the profile (a backend started by Assay gets it as REVENUECAT_WEBHOOK_AUTH)"
+                + "; set the same value in the backend and under "
+                + "'secrets: \(webhook.authorizationSecretName)' in the profile (a backend started "
+                + "by Assay gets it as \(webhook.authorizationVariable))"
         }
         return nil
     }
@@ -76,8 +78,12 @@ struct Preflight {
     /// Returns a message for each fake that rejected the API key in every call of the backend.
     private func keyProblems(_ exchanges: [Exchange]) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
-        return calls.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { party, calls in
-            guard let (_, responseText) = Self.firstRefusedCall(of: calls, RouteStatuses.refused)
+        return executor.fakes.providers.sortedEntries.map(\.party).compactMap { party in
+            guard
+                let (_, responseText) = Self.firstRefusedCall(
+                    of: calls[party] ?? [],
+                    RouteStatuses.refused
+                )
             else {
                 return nil
             }

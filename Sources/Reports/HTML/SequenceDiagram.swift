@@ -32,6 +32,8 @@ struct SequenceDiagram {
 
     /// Returns the parties of the exchanges from left to right: callers of the backend, the
     /// backend, and the services that the backend calls.
+    ///
+    /// Parties of one kind have the order of their first exchange.
     private static func parties(_ exchanges: [Exchange]) -> [Exchange.Party] {
         let senders = Set(exchanges.map(\.from))
         func lanePosition(_ party: Exchange.Party) -> Int {
@@ -43,8 +45,13 @@ struct SequenceDiagram {
             default: 4
             }
         }
-        return senders.union(exchanges.map(\.to))
-            .sorted { (lanePosition($0), $0.rawValue) < (lanePosition($1), $1.rawValue) }
+        var parties: [Exchange.Party] = []
+        for party in exchanges.flatMap({ [$0.from, $0.to] }) where !parties.contains(party) {
+            parties.append(party)
+        }
+        return parties.enumerated()
+            .sorted { (lanePosition($0.1), $0.0) < (lanePosition($1.1), $1.0) }
+            .map(\.element)
     }
 
     /// The HTML of the diagram; empty when the case has no exchanges.

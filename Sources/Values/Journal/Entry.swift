@@ -100,7 +100,7 @@ extension Exchange {
     ) -> Exchange {
         let purpose = Purpose.probe(name: "phone", user: phone)
         return directObservation(
-            at: .despia,
+            at: .bridge,
             purpose,
             "/device",
             content,
@@ -192,7 +192,7 @@ extension Exchange {
         ]
         return Exchange(
             from: .app,
-            to: .despia,
+            to: .bridge,
             namespace: namespace,
             purpose: .call,
             at: now,

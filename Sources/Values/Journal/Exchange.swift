@@ -1,53 +1,6 @@
 /// One request and its response or failure, with the two parties, the times, and the effects at the
 /// called provider.
 package struct Exchange: Hashable, Codable, Sendable {
-    /// A participant of a run that sends or receives requests, such as the backend or a provider.
-    package enum Party: UInt8, Hashable, Codable, Sendable, CaseIterable, CustomStringConvertible {
-        case backend, app, assay, revenueCat, oneSignal, firebase, purchasely, despia
-
-        package var description: String {
-            switch self {
-            case .backend: "backend"
-            case .app: "app"
-            case .assay: "assay"
-            case .revenueCat: "revenuecat"
-            case .oneSignal: "onesignal"
-            case .firebase: "firebase"
-            case .purchasely: "purchasely"
-            case .despia: "despia"
-            }
-        }
-
-        /// Finds the party of that name, such as `onesignal`; nil when there is none.
-        package init?(named name: String) {
-            guard let matchingParty = Self.allCases.first(where: { $0.description == name }) else {
-                return nil
-            }
-            self = matchingParty
-        }
-
-        /// Decodes the party's number or its name.
-        ///
-        /// Older saved runs contain names in some places.
-        package init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            // A value that is not a string is a number.
-            let matchingParty =
-                if let name = try? container.decode(String.self) {
-                    Self(named: name)
-                } else {
-                    Self(rawValue: try container.decode(UInt8.self))
-                }
-            guard let matchingParty else {
-                throw DecodingError.dataCorruptedError(
-                    in: container,
-                    debugDescription: "no party has that name or number"
-                )
-            }
-            self = matchingParty
-        }
-    }
-
     /// The reason why a request was sent or an event was recorded.
     package enum Purpose: Hashable, Codable, Sendable {
         /// One attempt to send a contract's delivery of that name to the backend; attempts count
@@ -217,19 +170,4 @@ extension Exchange {
         }
         return copy
     }
-}
-
-extension Exchange.Party: CodingKeyRepresentable {
-    private struct TextCodingKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    /// The name of the party, which becomes the key when a dictionary keyed by party is encoded.
-    package var codingKey: any CodingKey { TextCodingKey(stringValue: description) }
-
-    package init?(codingKey: some CodingKey) { self.init(named: codingKey.stringValue) }
 }

@@ -105,7 +105,7 @@ package struct Journal: Sendable {
         guard firstEntryIndex < entries.count else { return [] }
         return entries[firstEntryIndex...].compactMap {
             let isWanted =
-                $0.namespace == namespace && (party.map(\.rawValue) ?? $0.from) == $0.from
+                $0.namespace == namespace && (party ?? $0.from) == $0.from
             return isWanted ? $0.exchange : nil
         }
     }
@@ -155,7 +155,7 @@ package struct Journal: Sendable {
     /// Times are in microseconds since the journal began.
     package func lastBackendCallTimes() -> [String: Int64] {
         var last: [String: Int64] = [:]
-        for entry in entries where entry.from == Exchange.Party.backend.rawValue {
+        for entry in entries where entry.from == .backend {
             last[entry.namespace] = max(last[entry.namespace] ?? 0, entry.invoked, entry.completed)
         }
         return last
@@ -168,7 +168,7 @@ package struct Journal: Sendable {
     package func totalResponseWaitTime(of party: Exchange.Party) -> Duration? {
         guard droppedEntryCount == 0 else { return nil }
         var (totalWaitInMicroseconds, latestWaitEnd): (Int64, Int64) = (0, 0)
-        for entry in entries where entry.to == party.rawValue && entry.isRequest {
+        for entry in entries where entry.to == party && entry.isRequest {
             let waitStart = max(entry.invoked, latestWaitEnd)
             totalWaitInMicroseconds += max(0, entry.completed - waitStart)
             latestWaitEnd = max(latestWaitEnd, entry.completed)

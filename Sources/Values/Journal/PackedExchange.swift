@@ -2,8 +2,8 @@
 /// array (the blob) for all strings and bodies.
 struct PackedExchange: Sendable {
     var sequence: Int32
-    var from: UInt8
-    var to: UInt8
+    var from: Exchange.Party
+    var to: Exchange.Party
     var purposeKind: UInt8
     var outcomeKind: UInt8
     var deliveryAttempt: Int32
@@ -35,8 +35,8 @@ struct PackedExchange: Sendable {
 
     init(_ exchange: Exchange) {
         sequence = Int32(clamping: exchange.sequence)
-        from = exchange.from.rawValue
-        to = exchange.to.rawValue
+        from = exchange.from
+        to = exchange.to
         at = exchange.at.milliseconds
         invoked = exchange.invoked
         completed = exchange.completed ?? -1
@@ -150,8 +150,8 @@ struct PackedExchange: Sendable {
             }
         let effects = (0..<reader.count()).map { _ in Self.effect(&reader) }
         return Exchange(
-            from: Exchange.Party(rawValue: from) ?? .assay,
-            to: Exchange.Party(rawValue: to) ?? .assay,
+            from: from,
+            to: to,
             namespace: namespace,
             purpose: purpose,
             at: Instant(milliseconds: at),

@@ -276,8 +276,10 @@ struct SimulatedSuite: Sendable {
         change(&profile)
         let fakes = FakeRegistry(
             journalBytesMax: 64 << 20,
-            revenueCatKey: profile.secrets[.revenueCatKey],
-            oneSignalKey: profile.secrets[.oneSignalKey],
+            keys: [
+                .revenueCat: profile.secrets[.revenueCatKey],
+                .oneSignal: profile.secrets[.oneSignalKey],
+            ].compactMapValues(\.self),
             seed: seed,
             time: { machine.now },
             wallClock: { clock.wallTime }

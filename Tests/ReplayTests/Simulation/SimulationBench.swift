@@ -42,8 +42,10 @@ struct SimulationBench: Sendable {
         self.clock = clock
         fakes = FakeRegistry(
             journalBytesMax: journalBytesMax,
-            revenueCatKey: profile.secrets[.revenueCatKey],
-            oneSignalKey: profile.secrets[.oneSignalKey],
+            keys: [
+                .revenueCat: profile.secrets[.revenueCatKey],
+                .oneSignal: profile.secrets[.oneSignalKey],
+            ].compactMapValues(\.self),
             seed: seed,
             time: { machine.now },
             wallClock: { clock.wallTime }

@@ -168,7 +168,7 @@ extension EffectExpectation {
 
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
-        (ProviderTable.current.effect(kind)?.isExpectedByDefault ?? true)
+        (ProviderTable.all.effect(kind)?.isExpectedByDefault ?? true)
             && userWithOtherContent == nil
             && countMaxAboveBaseline == nil
             && userWithSameAddedCount == nil ? 1 : 0

@@ -91,7 +91,7 @@ extension Profile.Endpoint {
 extension Field where Owner == Profile {
     /// The names of the endpoints that a profile may define, with a description of each endpoint.
     private static var endpointDocs: [(name: String, doc: String)] {
-        ProviderTable.current.entries.compactMap { provider in
+        ProviderTable.all.entries.compactMap { provider in
             provider.sender.map { ($0.webhookEndpoint, "Receives \(provider.title)'s events.") }
         } + [("delete-account", "Deletes an account.")]
             + Call.Route.allCases.map { route in

@@ -122,7 +122,7 @@ extension Profile {
         )
         Field.value(
             "firebase-project",
-            \.firebaseProject,
+            \.tokenProject,
             .text("a project ID"),
             default: "assay-project",
             "The Firebase project whose tokens the protected route accepts."
@@ -184,7 +184,7 @@ extension Field where Owner == Profile {
             owner: "secrets",
             doc: "The secrets of senders and callers. `${NAME}` and `${NAME:-default}` insert "
                 + "environment variables.",
-            keys: ProviderTable.current.profileSecrets.map {
+            keys: ProviderTable.all.profileSecrets.map {
                 KeyShape($0.name.rawValue, .secret, $0.doc)
             }
         )
@@ -194,7 +194,7 @@ extension Field where Owner == Profile {
             "The secrets that webhook senders and API callers send. Without a secret here, the backend requires none."
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
-            for name in ProviderTable.current.profileSecrets.map(\.name) {
+            for name in ProviderTable.all.profileSecrets.map(\.name) {
                 guard let value = nodes[name.rawValue], let text = reader.possiblyEmptyText(value)
                 else {
                     continue

@@ -84,7 +84,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var isNeverDelivered = false
 
     package init(name: String, subject: Subject) {
-        self.init(name: name, subject: subject, provider: ProviderTable.current.defaultSender)
+        self.init(name: name, subject: subject, provider: ProviderTable.all.defaultSender)
     }
 
     package init(name: String, subject: Subject, provider: Exchange.Party) {
@@ -137,7 +137,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     }
 
     /// The sender of the event; nil when the table of the current task lacks the provider.
-    package var sender: WebhookSenderEntry? { ProviderTable.current[provider]?.sender }
+    package var sender: WebhookSenderEntry? { ProviderTable.all[provider]?.sender }
 
     /// The event that the delivery describes, whether its body is complete or cut off; nil when the
     /// contract contains the body itself or refers to another event.
@@ -225,7 +225,7 @@ extension Construct where Owner == Delivery {
         keys.reduce(self) { construct, key in
             construct.companionKeys(
                 key,
-                ProviderTable.current.eventNotations.map(\.key) + [
+                ProviderTable.all.eventNotations.map(\.key) + [
                     "body", "store-event", "repeats",
                 ]
             )

@@ -66,7 +66,7 @@ extension Delivery.RawBody: Codable {
     private static let event = EventCodingKey("event")
 
     private static var defaultEventKey: String {
-        ProviderTable.current.eventNotations.first?.key ?? ""
+        ProviderTable.all.eventNotations.first?.key ?? ""
     }
 
     package init(from decoder: any Decoder) throws {

@@ -55,12 +55,12 @@ extension Delivery {
     // MARK: Content
 
     @FieldBuilder<Delivery> private static var subjectFields: [Field<Delivery>] {
-        ProviderTable.current.eventNotations.map { Field<Delivery>.event($0) }
+        ProviderTable.all.eventNotations.map { Field<Delivery>.event($0) }
         Field<Delivery>.bodyTruncationPercent
         Field.choice(
             "store-event",
             \.subject,
-            .word("event type", among: ProviderTable.current.storeEventTypes),
+            .word("event type", among: ProviderTable.all.storeEventTypes),
             embed: { .storeEvent($0) },
             extract: { if case .storeEvent(let type) = $0 { type } else { nil } },
             "Sends the next event of this type that the fake store reports because of an action in "
@@ -248,7 +248,7 @@ extension Field where Owner == Delivery {
                 guard let event = notation.read(node, &reader) else { return }
                 delivery.subject = .event(event)
                 // A contract may send an event of the default sender to another webhook.
-                if notation.provider != ProviderTable.current.defaultSender {
+                if notation.provider != ProviderTable.all.defaultSender {
                     delivery.provider = notation.provider
                 }
             },
@@ -284,7 +284,7 @@ extension Field where Owner == Delivery {
     /// The key is needed only when neither the event nor the repeated delivery determines the
     /// provider.
     fileprivate static var webhookProvider: Field {
-        let table = ProviderTable.current
+        let table = ProviderTable.all
         let word = Syntax.word("webhook", among: table.senders.map(\.party.description))
         var shape = KeyShape("to", word.shape, "The provider whose webhook is called.")
         shape.fallback = table.defaultSender.description

@@ -5,7 +5,7 @@ package import Values
 extension ProviderPlan {
     /// The providers for whose fakes a contract can plan responses.
     package static var providers: [Exchange.Party] {
-        ProviderTable.current.sortedEntries.filter { $0.plannedCalls != nil }.map(\.party)
+        ProviderTable.all.sortedEntries.filter { $0.plannedCalls != nil }.map(\.party)
     }
 
     /// The syntax of one of the `providers`, written as its name.
@@ -14,7 +14,7 @@ extension ProviderPlan {
             .words(providers.map(\.description)),
             read: { node, reader in
                 reader.word(node, "provider", among: providers.map(\.description))
-                    .flatMap { ProviderTable.current.named($0)?.party }
+                    .flatMap { ProviderTable.all.named($0)?.party }
             },
             write: { .plain($0.description) }
         )
@@ -174,7 +174,7 @@ extension StepForm {
 extension ProviderPlan {
     var traits: StepTraits {
         var traits = StepTraits(.provider)
-        let calls = ProviderTable.current[provider]?.plannedCalls
+        let calls = ProviderTable.all[provider]?.plannedCalls
         traits.needs = calls?.requiredFeatures ?? []
         traits.affectsConcurrentRuns = calls?.affectsConcurrentRuns ?? false
         traits.endDependsOnBackendTimers = true

@@ -89,8 +89,8 @@ extension TemplateScope {
                 switch self {
                 case .start:
                     ["port", "data"]
-                        + ProviderTable.current.backendProviders.map { "fake.\($0.party)" }
-                        + ProviderTable.current.profileSecrets.map {
+                        + ProviderTable.all.backendProviders.map { "fake.\($0.party)" }
+                        + ProviderTable.all.profileSecrets.map {
                             "secret.\($0.name.rawValue)"
                         }
                 case .endpoint: Call.valueNames + ["account"]

@@ -15,7 +15,7 @@ package struct TokenForge: Sendable {
     /// A key for forged signatures.
     ///
     /// It was never published.
-    package let unpublishedKey: SigningKey?
+    package var unpublishedKey: SigningKey?
     /// A key that was published in the past and is now withdrawn.
     package let withdrawnKey: SigningKey?
 

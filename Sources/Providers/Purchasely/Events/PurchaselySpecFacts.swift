@@ -23,7 +23,10 @@ extension PurchaselySpec {
 
     package func withUsualUserID() -> PurchaselySpec { self }
 
-    package func body(in run: EventRun, name: String) -> JSONValue {
-        PurchaselyEventFactory(namespace: run.namespace, base: run.base).body(self, name: name)
+    package func body(in context: EventContext, name: String) -> JSONValue {
+        PurchaselyEventFactory(namespace: context.namespace, base: context.base).body(
+            self,
+            name: name
+        )
     }
 }

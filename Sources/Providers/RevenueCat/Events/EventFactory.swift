@@ -11,9 +11,9 @@ package struct EventFactory: Sendable {
     /// No contract may depend on this price.
     private static let price = 9.99
 
-    package let context: EventRun
+    package let context: EventContext
 
-    package init(_ context: EventRun) {
+    package init(_ context: EventContext) {
         self.context = context
     }
 

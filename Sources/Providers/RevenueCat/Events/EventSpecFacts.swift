@@ -32,8 +32,8 @@ extension EventSpec {
         return copy
     }
 
-    package func body(in run: EventRun, name: String) -> JSONValue {
-        EventFactory(run).body(self, name: name)
+    package func body(in context: EventContext, name: String) -> JSONValue {
+        EventFactory(context).body(self, name: name)
     }
 }
 
