@@ -1,8 +1,8 @@
 internal import Browser
 package import Contracts
-internal import FakeServers
 package import Judging
 package import Phone
+internal import Providers
 package import Values
 
 /// Executes the phone steps of a contract on real pages; each simulated phone is a browser context.
