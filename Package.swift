@@ -53,6 +53,7 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
+            resources: [.embedInCode("Despia/Shim/shim.js")],
             swiftSettings: strict
         ),
         .target(
@@ -97,7 +98,7 @@ let package = Package(
             resources: [
                 .embedInCode("Intercept/egress.cjs"), .embedInCode("Intercept/sitecustomize.py"),
                 .embedInCode("Live/live.css"), .embedInCode("Live/live.html"),
-                .embedInCode("Live/live.js"), .embedInCode("Shim/shim.js"),
+                .embedInCode("Live/live.js"),
             ],
             swiftSettings: strict
         ),
@@ -252,8 +253,8 @@ let package = Package(
         .testTarget(
             name: "PhoneTests",
             dependencies: [
-                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Phone",
-                "Providers", "Replay", "Values",
+                "ContractFiles", "Contracts", "Grammar", "Judging", "Phone", "Providers", "Replay",
+                "Values",
             ],
             swiftSettings: strict
         ),

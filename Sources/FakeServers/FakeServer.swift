@@ -120,8 +120,13 @@ package final class FakeServer: Sendable {
         _ fakes: FakeRegistry
     ) -> HTTPHost.HostResponse {
         if let response = SelfCheck.response(to: request) { return .completeResponse(response) }
-        if party == .despia, let script = DespiaShim.response(to: request, fakes) {
-            return .completeResponse(script)
+        if let server = fakes.providers[party]?.scriptServer,
+            let namespace = server.scriptNamespace(of: request)
+        {
+            let response = fakes.edit(namespace, notifies: false) { services, now in
+                server.scriptResponse(to: request, &services, at: now)
+            }
+            return .completeResponse(response ?? HTTPMessage.Response(404))
         }
         let reply = Self.reply(to: request, party, fakes)
         switch reply.sendMode {

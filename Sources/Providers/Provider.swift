@@ -8,6 +8,9 @@ package import Values
 ///
 /// A provider is a value that responds to requests, so that a test needs no socket. To add a
 /// provider, add a folder with its type, a field in `Services`, and a line in `ProviderTable.all`.
+///
+/// This protocol contains the requirements of every fake. The abilities that only some services
+/// have are protocols of their own, such as `BackendService`, `WebhookSender` and `TokenIssuer`.
 package protocol Provider: Hashable, Codable, Sendable {
     /// The switches of the fake.
     ///
@@ -22,21 +25,8 @@ package protocol Provider: Hashable, Codable, Sendable {
     static var defaultPort: Int { get }
     /// The names of the headers and JSON members in the service's messages that contain secrets.
     static var secrets: SecretFieldNames { get }
-    /// The hosts of the real service.
-    static var hosts: [ServiceHost] { get }
-    /// Hints that reveal, in the files of a backend, that the backend uses this service.
-    static var hints: ProviderHints { get }
     /// Whether a call to this fake can cause a change or a call at the fake of another provider.
     static var affectsOtherFakes: Bool { get }
-    /// The provider's secrets that a profile may define.
-    static var profileSecrets: [ProfileSecret] { get }
-    /// The optional features of backends that concern this service alone.
-    static var features: [Feature] { get }
-    /// The kinds of effects that the backend's calls can cause at the service.
-    static var effects: [EffectKind] { get }
-    /// The properties of the backend's calls for which a contract can plan responses; nil when
-    /// contracts cannot plan them.
-    static var plannedCalls: PlannedCalls? { get }
     /// The operations that users and tests can perform on the fake through the control API.
     static var controls: [ProviderControl] { get }
     /// Groups of switches in addition to `settings`, each with its own name.
@@ -88,13 +78,6 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// Returns the sender of a request that reached the fake's port: the backend or an app.
     static func caller(of request: HTTPMessage.Request) -> Exchange.Party
-
-    /// Returns whether a backend with these traits may call the service, so that it needs the fake.
-    static func isCalled(by backend: BackendTraits) -> Bool
-
-    /// Returns the environment variables that make a backend use the fake instead of the real
-    /// service.
-    static func environment(_ setup: BackendSetup) -> [String: String]
 
     /// Recognizes a call that the rules of Assay examine, and describes it in terms that all
     /// providers share.
@@ -151,9 +134,6 @@ package struct SecretFieldNames: Hashable, Sendable {
 }
 
 extension Provider {
-    package static var secrets: SecretFieldNames { SecretFieldNames() }
-    package static var hosts: [ServiceHost] { [] }
-    package static var hints: ProviderHints { ProviderHints() }
     package static var affectsOtherFakes: Bool { false }
     package static var controls: [ProviderControl] { [] }
     package static var additionalSwitches: [SwitchGroup] { [] }
@@ -163,8 +143,6 @@ extension Provider {
     package func subscribers(at _: Instant) -> [SubscriberSummary] { [] }
 
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }
-
-    package static func environment(_: BackendSetup) -> [String: String] { [:] }
 
     /// Returns the service's usual response to a request, without a planned fault.
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {

@@ -31,6 +31,8 @@ package final class ProviderEntry: Sendable {
     package let tokenIssuer: (any TokenIssuer.Type)?
     /// The provider as a service that sends messages; nil for other providers.
     package let pushService: (any PushService.Type)?
+    /// The provider as a fake that serves a script to web pages; nil for other providers.
+    package let scriptServer: (any ScriptServer.Type)?
     /// Creates the list of the service's operations on demand, so that the program's start does not
     /// wait for it.
     package let operations: @Sendable () -> [ServiceOperation]
@@ -88,17 +90,21 @@ package final class ProviderEntry: Sendable {
         eventDrivenFake = Kind.self as? any EventDrivenFake.Type
         tokenIssuer = Kind.self as? any TokenIssuer.Type
         pushService = Kind.self as? any PushService.Type
+        scriptServer = Kind.self as? any ScriptServer.Type
+        let service = Kind.self as? any BackendService.Type
         party = Kind.party
         title = Kind.title
         defaultPort = Kind.defaultPort
         secrets = Kind.secrets
-        hosts = Kind.hosts
-        hints = Kind.hints
+        hosts = service?.hosts ?? []
+        hints = service?.hints ?? ProviderHints()
+        isCalled = { service?.isCalled(by: $0) ?? false }
+        environment = { service?.environment($0) ?? [:] }
         affectsOtherFakes = Kind.affectsOtherFakes
-        profileSecrets = Kind.profileSecrets
-        features = Kind.features
-        effects = Kind.effects
-        plannedCalls = Kind.plannedCalls
+        profileSecrets = service?.profileSecrets ?? []
+        features = service?.features ?? []
+        effects = service?.effects ?? []
+        plannedCalls = service?.plannedCalls
         controls = Kind.controls
         let settingsGroup = SwitchGroup(Kind.party.description) {
             $0[keyPath: stateKeyPath].settings
@@ -109,8 +115,6 @@ package final class ProviderEntry: Sendable {
         operations = { Kind.operations }
         liveReadPlan = { Kind.liveReadPlan }
         caller = { Kind.caller(of: $0) }
-        isCalled = { Kind.isCalled(by: $0) }
-        environment = { Kind.environment($0) }
         enteredSecrets = { $0[keyPath: stateKeyPath].enteredSecrets }
         subscribers = { $0[keyPath: stateKeyPath].subscribers(at: $1) }
         respond = { $0[keyPath: stateKeyPath].respond(to: $1, at: $2, plannedResponse: $3) }

@@ -4,7 +4,7 @@ package import Values
 ///
 /// The fake's users and signing keys are part of the state of all fakes, which each requirement
 /// reads or changes.
-package protocol TokenIssuer: Provider {
+package protocol TokenIssuer: BackendService {
     /// The environment variables for the address of the keys that verify the service's tokens.
     static var keyURLVariables: [String] { get }
 
@@ -45,10 +45,4 @@ package protocol TokenIssuer: Provider {
     /// Returns the ID token that the service issued in an exchange, and the ID of its user; nil
     /// when it issued none.
     static func issuedToken(in exchange: Exchange) -> (token: String, userID: String)?
-}
-
-/// A provider through which a backend sends messages to the devices of its users.
-package protocol PushService: Provider {
-    /// The kind of the effect of a sent message, as contracts and recordings name it.
-    static var messageKind: String { get }
 }

@@ -56,6 +56,8 @@ struct MadeUpState: WebhookSender {
     var alarm: Instant?
     var address: String?
     var hasSecret = false
+    /// The users whose events were applied.
+    var applied: [String] = []
     var hasKey = false
 
     init(seed _: UInt64, key: Secret?) { hasKey = key != nil }
@@ -92,6 +94,9 @@ struct MadeUpState: WebhookSender {
     static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
         request.path.hasPrefix("/app") ? .app : .backend
     }
+
+    static let hosts: [ServiceHost] = []
+    static let hints = ProviderHints()
 
     static func isCalled(by _: BackendTraits) -> Bool { true }
 
@@ -183,6 +188,40 @@ struct MadeUpState: WebhookSender {
 
     /// It gives up at once.
     func retrySchedule(of _: WebhookDelivery) -> RetrySchedule { .revenueCatTestEvent }
+}
+
+extension MadeUpState: PurchaseSender {
+    static func purchaseEvent(
+        of user: String,
+        name: String,
+        in context: EventContext
+    ) -> JSONValue {
+        ["made-up": .string(context.namespace.id(of: user)), "event": ["type": .string(name)]]
+    }
+
+    static func testEvent(of _: String, name: String, in _: EventContext) -> JSONValue {
+        ["made-up": "test", "event": ["type": .string(name)]]
+    }
+
+    static let commonWebhookPaths = ["/hooks/made-up"]
+    static let webhookPathWords = ["made-up"]
+    static let stateReadOperation: String? = nil
+}
+
+extension MadeUpState: EventDrivenFake {
+    static func reportsUserState(_ body: JSONValue) -> Bool { body["made-up"] != nil }
+
+    static func userIDs(in body: JSONValue) -> [String] {
+        [body["made-up"]?.string].compactMap(\.self)
+    }
+
+    static func apply(_ body: JSONValue, _ services: inout Services) {
+        services.madeUp.applied += userIDs(in: body)
+    }
+}
+
+extension MadeUpState: PushService {
+    static let messageKind = "assay.message"
 }
 
 extension Services {

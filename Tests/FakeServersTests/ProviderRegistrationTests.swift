@@ -52,6 +52,40 @@ struct ProviderRegistrationTests {
         #expect(providerTable.entries.last?.party == .assay, "it settles where its line stands")
     }
 
+    @Test func `code finds the provider by its abilities`() throws {
+        let providerTable = ProviderTable.withMadeUpProvider
+        let entry = try #require(providerTable[.assay])
+        #expect(entry.pushService?.messageKind == "assay.message")
+        #expect(entry.tokenIssuer == nil)
+        #expect(entry.scriptServer == nil)
+        #expect(providerTable.pushServices.map { $0.party } == [.oneSignal, .assay])
+        #expect(providerTable.tokenIssuer?.party == .firebase)
+        // A profile that has only an endpoint for the provider makes it the sender of purchases.
+        let sender = providerTable.purchaseSender { $0 == MadeUpState.webhookEndpoint }
+        #expect(sender?.party == .assay)
+        #expect(providerTable.purchaseSender { _ in true }?.party == .revenueCat)
+        #expect(providerTable.purchaseSender { _ in false }?.party == .revenueCat)
+        #expect(ProviderTable([ProviderEntry(\.oneSignal)]).purchaseSender { _ in true } == nil)
+    }
+
+    @Test func `an event of a contract reaches the fake of its sender`() throws {
+        let fixture = fixture()
+        fixture.fakes.open("run", ids: [], at: Self.now)
+        fixture.fakes.apply(["made-up": "ada"], of: .assay, namespace: "run")
+        fixture.fakes.apply(["made-up": "eve"], of: .oneSignal, namespace: "run")
+        let applied = fixture.fakes.edit("run") { services, _ in services.madeUp.applied }
+        #expect(applied == ["ada"])
+    }
+
+    @Test func `a table replaces the table of all providers for a task`() async {
+        await ProviderTable.$all.withValue(.withMadeUpProvider) {
+            #expect(Services.provider(named: "assay")?.title == "Made Up")
+            async let titleInChildTask = Services.provider(.assay)?.title
+            #expect(await titleInChildTask == "Made Up")
+        }
+        #expect(Services.provider(.assay) == nil)
+    }
+
     @Test func `the first of two entries for one provider counts`() {
         let providerTable = ProviderTable(
             [ProviderEntry(\.madeUp)] + ProviderTable.all.entries + [ProviderEntry(\.madeUp)]

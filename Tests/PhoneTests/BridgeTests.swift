@@ -1,5 +1,4 @@
 import Contracts
-import FakeServers
 import Providers
 import Testing
 import Values

@@ -14,7 +14,7 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Imports a file of another tool as a recording: HAR, curl, Postman, Pact, …",
         discussion: """
             Formats: har (1.2), curl (command lines), ndjson (one request on each line), events \
-            (JSON of RevenueCat's or Purchasely's events, from a dashboard or an export), pact (3 \
+            (JSON of \(senders) events, from a dashboard or an export), pact (3 \
             and 4), postman (a collection of format 2.1, with its saved responses), mitmproxy \
             (flows saved by 'mitmdump -w'), openapi (the examples of an API description, version \
             3). Secrets are replaced by placeholders.
@@ -27,6 +27,11 @@ struct ImportCommand: AsyncParsableCommand {
                       assay import events.json recordings/revenuecat/from-the-log
             """
     )
+
+    private static var senders: String {
+        ProviderTable.all.sortedEntries.filter { $0.sender != nil }.map { "\($0.title)'s" }
+            .joined(separator: " or ")
+    }
 
     @Argument(help: "The file to import.")
     var file: String

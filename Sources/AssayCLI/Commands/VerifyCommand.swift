@@ -5,6 +5,7 @@ internal import FakeServers
 internal import Foundation
 internal import Judging
 internal import Programs
+internal import Providers
 internal import Recording
 internal import Replay
 internal import Reports
@@ -17,13 +18,20 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             With --start (or 'start' in the profile), Assay starts the backend, gives it the \
             addresses of the fakes in environment variables, and can restart it. With --target, \
-            the backend is already running, and calls the fakes on fixed ports (RevenueCat 9310, \
-            OneSignal 9320).
+            the backend is already running, and calls the fakes on fixed ports \
+            (\(fixedPorts)).
 
             Example:  assay verify --start 'node server.js' --report junit=out/junit.xml
                       assay verify --target http://127.0.0.1:8080 --only S-03 --seed 7
             """
     )
+
+    /// The names and ports of the fakes that every backend calls.
+    private static var fixedPorts: String {
+        ProviderTable.all.sortedEntries
+            .filter { $0.isCalled(BackendTraits(receivesIDTokens: false)) }
+            .map { "\($0.title) \($0.defaultPort)" }.joined(separator: ", ")
+    }
 
     @OptionGroup var target: TargetOptions
     @OptionGroup var selection: SelectionOptions

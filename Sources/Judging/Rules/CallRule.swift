@@ -104,7 +104,7 @@ package struct CallRule: Rule {
     private static func fetches(in evidence: CaseEvidence) -> [Finding] {
         guard let max = evidence.expectation.signingKeyFetchCountMax else { return [] }
         let fetches = evidence.subject.exchanges.filter {
-            $0.from == .backend && $0.to == .firebase && $0.request.method == "GET"
+            $0.from == .backend && $0.call?.fetchesSigningKeys == true
         }
         guard fetches.count > max else { return [] }
         return [

@@ -22,9 +22,6 @@ extension DespiaState: Provider {
     /// Returns the app, because only the page of an app calls the bridge.
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .app }
 
-    /// Returns false, because only the page of an app calls the bridge.
-    package static func isCalled(by _: BackendTraits) -> Bool { false }
-
     /// Creates the fake and ignores the API key, because a page on a device sends no key.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)

@@ -51,6 +51,12 @@ extension FirebaseState: TokenIssuer {
         )
     }
 
+    /// Recognizes a request for the published keys, which are all that a backend reads with GET.
+    package static func call(in exchange: Exchange) -> ProviderCall? {
+        exchange.request.method == "GET"
+            ? ProviderCall(kind: "firebase.keys", fetchesSigningKeys: true) : nil
+    }
+
     /// Returns the token in the response to a sign-in or to the creation of an account.
     package static func issuedToken(in exchange: Exchange) -> (token: String, userID: String)? {
         guard let body = JSONValue(ifValid: exchange.response?.body ?? []),

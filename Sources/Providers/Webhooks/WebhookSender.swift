@@ -3,7 +3,7 @@ package import Values
 /// A provider that sends events to a webhook of the backend.
 ///
 /// A provider without this protocol sends no events, and no code can ask it for one.
-package protocol WebhookSender: Provider {
+package protocol WebhookSender: BackendService {
     /// The event as a contract describes it.
     associatedtype Event: WebhookEvent
 

@@ -1,6 +1,5 @@
 internal import Browser
 package import Contracts
-internal import FakeServers
 package import Judging
 package import Phone
 package import Providers

@@ -21,16 +21,20 @@ package struct ProviderCall: Hashable, Codable, Sendable {
     /// such as RevenueCat.
     package var reservedNames: [String]
     package var refusal: Refusal?
+    /// Whether the backend fetches the keys with which it verifies ID tokens.
+    package var fetchesSigningKeys: Bool
 
     package init(
         kind: String,
         idempotencyKey: String? = nil,
         reservedNames: [String] = [],
-        refusal: Refusal? = nil
+        refusal: Refusal? = nil,
+        fetchesSigningKeys: Bool = false
     ) {
         self.kind = kind
         self.idempotencyKey = idempotencyKey
         self.reservedNames = reservedNames
         self.refusal = refusal
+        self.fetchesSigningKeys = fetchesSigningKeys
     }
 }

@@ -1,4 +1,3 @@
-internal import Providers
 package import Values
 
 /// The script that simulates the Despia runtime for a web page in a browser (Despia fact sheet,
@@ -53,35 +52,33 @@ package enum DespiaShim {
         )
         return scriptParts.joined(separator: "(\(configurationJSON))")
     }
+}
 
-    /// Returns the script for a web page that loads the script from a running fake: `GET
-    /// /despia/shim.js?device=main&panel=true`.
-    static func response(
-        to request: HTTPMessage.Request,
-        _ fakes: FakeRegistry
-    ) -> HTTPMessage.Response? {
+extension DespiaState: ScriptServer {
+    /// Recognizes `GET /despia/shim.js?device=main&panel=true`, with which a web page loads the
+    /// script from a running fake.
+    package static func scriptNamespace(of request: HTTPMessage.Request) -> String? {
         guard request.method == "GET", request.path == "/despia/shim.js" else { return nil }
-        let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        let device = FormText.pairs(query).first { $0.name == "device" }?.value ?? "main"
-        let namespace = FormText.pairs(query).first { $0.name == "namespace" }?.value ?? ""
-        let isPanelHidden = FormText.pairs(query).contains {
-            $0.name == "panel" && $0.value == "false"
-        }
-        let deviceState = fakes.edit(namespace, notifies: false) {
-            services,
-            now -> (JSONValue, JSONValue) in
-            let request = HTTPMessage.Request("GET", "/device?device=" + device.percentEncoded)
-            let reply = services.despia.respond(to: request, at: now)
-            let faults: JSONValue = [
-                "early": .array(services.despia.faults.early.map(JSONValue.integer)),
-                "setterThrows": .array(services.despia.faults.setterThrows.map(JSONValue.integer)),
-            ]
-            return (reply.response.bodyJSON ?? .null, faults)
-        }
-        guard let (deviceState, faults) = deviceState else { return HTTPMessage.Response(404) }
-        let host = request[field: "host"] ?? "127.0.0.1:9350"
-        let text = script(
-            device: deviceState,
+        return queryPairs(request).first { $0.name == "namespace" }?.value ?? ""
+    }
+
+    package static func scriptResponse(
+        to request: HTTPMessage.Request,
+        _ services: inout Services,
+        at now: Instant
+    ) -> HTTPMessage.Response {
+        let query = queryPairs(request)
+        let device = query.first { $0.name == "device" }?.value ?? "main"
+        let isPanelHidden = query.contains { $0.name == "panel" && $0.value == "false" }
+        let deviceRequest = HTTPMessage.Request("GET", "/device?device=" + device.percentEncoded)
+        let deviceReply = services.despia.respond(to: deviceRequest, at: now)
+        let faults: JSONValue = [
+            "early": .array(services.despia.faults.early.map(JSONValue.integer)),
+            "setterThrows": .array(services.despia.faults.setterThrows.map(JSONValue.integer)),
+        ]
+        let host = request[field: "host"] ?? "127.0.0.1:\(defaultPort)"
+        let text = DespiaShim.script(
+            device: deviceReply.response.bodyJSON ?? .null,
             load: "1",
             channel: .http(bridge: "http://" + host),
             faults: faults,
@@ -95,5 +92,11 @@ package enum DespiaShim {
             ],
             body: Array(text.utf8)
         )
+    }
+
+    private static func queryPairs(
+        _ request: HTTPMessage.Request
+    ) -> [(name: String, value: String)] {
+        FormText.pairs(request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? "")
     }
 }
