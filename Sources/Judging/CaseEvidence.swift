@@ -27,4 +27,17 @@ package struct CaseEvidence: Hashable, Sendable {
     }
 
     package var expectation: Expectation { plan.contract.expectation }
+
+    /// Returns the evidence of the same case with other records.
+    package func replacing(subject: RunRecord? = nil, baselines: [RunRecord]? = nil)
+        -> CaseEvidence
+    {
+        CaseEvidence(
+            plan: plan,
+            subject: subject ?? self.subject,
+            baselines: baselines ?? self.baselines,
+            profile: profile,
+            observability: observability
+        )
+    }
 }

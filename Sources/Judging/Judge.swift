@@ -1,4 +1,4 @@
-internal import Contracts
+package import Contracts
 
 /// Applies every rule of judgment to the evidence of one case, and decides the verdict.
 package enum Judge {
@@ -71,7 +71,12 @@ package enum Judge {
 
     /// Returns the inconclusive finding for a problem of a run that prevents a verdict about the
     /// backend.
-    private static func finding(for runProblem: RunRecord.RunProblem, in run: String) -> Finding {
+    ///
+    /// - Parameters:
+    ///   - runProblem: The problem of the run.
+    ///   - run: The run in the words of the finding, such as "the case".
+    /// - Returns: The finding.
+    package static func finding(for runProblem: RunRecord.RunProblem, in run: String) -> Finding {
         let (code, expected, actual): (FindingCode, String, String) =
             switch runProblem {
             case .registrationFailed(let user, let text):

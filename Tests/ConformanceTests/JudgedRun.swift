@@ -4,9 +4,13 @@ import Judging
 extension CaseResult {
     /// What is judged from the evidence, which it keeps.
     init(judging evidence: CaseEvidence) {
-        let (verdict, findings) = Judge.judge(evidence)
-        self.init(contract: evidence.plan.contract, verdict: verdict, findings: findings)
-        self.evidence = evidence
+        let judgment = CaseJudgment(evidence)
+        self.init(
+            contract: evidence.plan.contract,
+            verdict: judgment.verdict,
+            findings: judgment.findings
+        )
+        self.judgment = judgment
     }
 }
 

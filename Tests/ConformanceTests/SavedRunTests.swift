@@ -195,11 +195,11 @@ struct SavedRunTests {
         #expect(again.cases.map(\.verdict) == [result.verdict])
         #expect(again.cases.first?.findings.map(\.code) == result.findings.map(\.code))
         // What is read and written once more stays as it is.
-        let read = try #require(entry.evidence(builder.profile))
-        #expect(read.plan == evidence.plan)
-        #expect(read.subject.exchanges.count == evidence.subject.exchanges.count)
+        let read = try #require(entry.judgment(builder.profile))
+        #expect(read.evidence.plan == evidence.plan)
+        #expect(read.evidence.subject.exchanges.count == evidence.subject.exchanges.count)
         var second = report
-        second.cases[0].evidence = read
+        second.cases[0].judgment = read
         let rewritten = try SavedRun.lines(second, profile: builder.profile, key: seed)
             .joined(separator: "\n")
         #expect(rewritten == text, "secrets are marked once")

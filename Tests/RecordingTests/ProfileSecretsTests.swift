@@ -162,20 +162,22 @@ struct ProfileSecretsTests {
             backendOutput: words
         )
         result.hints = [words]
-        result.evidence = CaseEvidence(
-            plan: plan,
-            subject: RunRecord(
-                plan: plan.subject,
-                namespace: Namespace(name: "n", idForm: .string),
-                base: base,
-                began: base,
-                ended: base,
-                exchanges: [exchange(secret)],
-                settleEvidence: .notNeeded
-            ),
-            baselines: [],
-            profile: profile,
-            observability: observability
+        result.judgment = CaseJudgment(
+            CaseEvidence(
+                plan: plan,
+                subject: RunRecord(
+                    plan: plan.subject,
+                    namespace: Namespace(name: "n", idForm: .string),
+                    base: base,
+                    began: base,
+                    ended: base,
+                    exchanges: [exchange(secret)],
+                    settleEvidence: .notNeeded
+                ),
+                baselines: [],
+                profile: profile,
+                observability: observability
+            )
         )
         var report = RunReport(
             version: "1",

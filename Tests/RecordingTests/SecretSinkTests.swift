@@ -175,7 +175,7 @@ struct SecretSinkTests {
 
     @Test func `a saved run`() throws {
         var report = report()
-        report.cases[0].evidence = evidence()
+        report.cases[0].judgment = CaseJudgment(evidence())
         let lines = try SavedRun.lines(report, profile: PlantedSecret.declared, key: 7)
         let text = lines.joined(separator: "\n")
         expectClean(text, "the saved run")

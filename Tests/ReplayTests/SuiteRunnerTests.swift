@@ -13,7 +13,7 @@ struct SuiteRunnerTests {
     // MARK: More backends
 
     private static let exclusiveCases = (0..<8).map {
-        SimulatedCase.case("alone-\($0)", takes: 10, phase: .exclusive)
+        SimulatedCase.case("alone-\($0)", takes: 10, rule: .exclusive)
     }
 
     @Test("exclusive cases run on extra backend instances while there are any", arguments: 0...3)
@@ -42,8 +42,9 @@ struct SuiteRunnerTests {
         let cases =
             Self.exclusiveCases
             + [
-                .case("first-1", takes: 3, phase: .first), .case("c", takes: 100),
-                .case("first-2", takes: 3, phase: .first), .case("last", phase: .last),
+                .case("first-1", takes: 3, rule: .beforeEverything), .case("c", takes: 100),
+                .case("first-2", takes: 3, rule: .beforeEverything),
+                .case("last", rule: .degradesInstance),
             ]
         let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 3)
         #expect(try #require(run.run()).allSatisfy { $0.verdict == .passed })
@@ -61,14 +62,14 @@ struct SuiteRunnerTests {
             SimulatedCase.case(
                 "c\(number)",
                 takes: 5,
-                phase: number % 2 == 0 ? .withClockAhead : .exclusive
+                rule: number % 2 == 0 ? .movesClock : .exclusive
             )
         }
         let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 2)
         #expect(try #require(run.run()).allSatisfy { $0.verdict == .passed })
         for stage in [run.stage] + run.additionalInstances {
-            let phases = stage.began.map { id in cases.first { $0.id == id }?.phase }
-            #expect(phases.drop { $0 == .exclusive }.allSatisfy { $0 == .withClockAhead })
+            let rules = stage.began.map { id in cases.first { $0.id == id }?.rule }
+            #expect(rules.drop { $0 == .exclusive }.allSatisfy { $0 == .movesClock })
         }
     }
 
@@ -86,7 +87,8 @@ struct SuiteRunnerTests {
     }
 
     @Test func `cases of a lost extra instance run on the first instance`() throws {
-        let cases = Self.exclusiveCases + [.case("first", phase: .first), .case("c", takes: 100)]
+        let cases =
+            Self.exclusiveCases + [.case("first", rule: .beforeEverything), .case("c", takes: 100)]
         let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 2)
         run.additionalInstances[0].goneAfter = 0
         run.additionalInstances[1].goneAfter = 2
@@ -164,11 +166,11 @@ struct SuiteRunnerTests {
     func runsExclusiveCaseAlone(jobs: Int) throws {
         let run = SuiteRunnerFixture(
             [
-                .case("alone-1", takes: 7, phase: .exclusive), .case("a", takes: 30),
-                .case("first-1", takes: 3, phase: .first), .case("b", takes: 4),
-                .case("alone-2", takes: 7, phase: .exclusive),
-                .case("first-2", takes: 3, phase: .first),
-                .case("last", takes: 3, phase: .last),
+                .case("alone-1", takes: 7, rule: .exclusive), .case("a", takes: 30),
+                .case("first-1", takes: 3, rule: .beforeEverything), .case("b", takes: 4),
+                .case("alone-2", takes: 7, rule: .exclusive),
+                .case("first-2", takes: 3, rule: .beforeEverything),
+                .case("last", takes: 3, rule: .degradesInstance),
                 .case("c", takes: 12),
             ],
             jobs: jobs
@@ -192,7 +194,7 @@ struct SuiteRunnerTests {
         let run = SuiteRunnerFixture(
             [
                 .case("a", takes: 5), .case("disturbed", takes: 5, disturbedTimes: 1),
-                .case("alone", takes: 5, phase: .exclusive), .case("b", takes: 5),
+                .case("alone", takes: 5, rule: .exclusive), .case("b", takes: 5),
             ],
             jobs: 3
         )
@@ -220,7 +222,7 @@ struct SuiteRunnerTests {
         }
         for (index, times) in [(1, 1), (2, 2), (3, 9)] { cases[index].heldUpTimes = times }
         cases[4].findings = [.idempotencyKeyChanged, .machineBusy]
-        cases.append(.case("alone", takes: 5, phase: .exclusive))
+        cases.append(.case("alone", takes: 5, rule: .exclusive))
         cases[5].heldUpTimes = 1
         let run = SuiteRunnerFixture(cases, jobs: jobs)
         let results = try #require(run.run())
@@ -237,7 +239,7 @@ struct SuiteRunnerTests {
     }
 
     @Test func `a rerun that was cut short stays inconclusive`() throws {
-        var test = SimulatedCase.case("a", takes: 10, phase: .exclusive)
+        var test = SimulatedCase.case("a", takes: 10, rule: .exclusive)
         test.heldUpTimes = 9
         let run = SuiteRunnerFixture([test])
         let results = try #require(run.run(cancelledAfter: .milliseconds(15)))
@@ -263,7 +265,7 @@ struct SuiteRunnerTests {
         for jobs in [1, 5] {
             for seed in UInt64(0)..<4 {
                 let run = SuiteRunnerFixture(
-                    (0..<9).map { .case("c\($0)", phase: $0 == 4 ? .exclusive : .concurrent) },
+                    (0..<9).map { .case("c\($0)", rule: $0 == 4 ? .exclusive : .concurrent) },
                     jobs: jobs,
                     seed: seed
                 )
@@ -334,7 +336,7 @@ struct SuiteRunnerTests {
         let run = SuiteRunnerFixture(
             [
                 .case("a"), .case("blocked", skipReason: "no such feature"),
-                .case("b", phase: .exclusive),
+                .case("b", rule: .exclusive),
             ]
         )
         let results = try #require(run.run())
@@ -393,7 +395,9 @@ struct SuiteRunnerTests {
     @Test("the progress count rises by one with every case", arguments: [1, 4])
     func counts(jobs: Int) throws {
         let run = SuiteRunnerFixture(
-            (0..<10).map { .case("c\($0)", takes: $0 % 3, phase: $0 == 5 ? .first : .concurrent) },
+            (0..<10).map {
+                .case("c\($0)", takes: $0 % 3, rule: $0 == 5 ? .beforeEverything : .concurrent)
+            },
             jobs: jobs
         )
         _ = run.run()
@@ -407,7 +411,7 @@ struct SuiteRunnerTests {
     }
 
     @Test func `a revision replaces its own result only`() throws {
-        let run = SuiteRunnerFixture([.case("a"), .case("b"), .case("z", phase: .first)])
+        let run = SuiteRunnerFixture([.case("a"), .case("b"), .case("z", rule: .beforeEverything)])
         run.stage.revision = { results in
             #expect(results.map { $0?.verdict } == [.passed, .passed, .passed])
             if results.count == 3 { results[1]?.verdict = .failed }
@@ -452,7 +456,7 @@ struct SuiteRunnerTests {
 
     @Test func `the accompanying task ends with the cases`() throws {
         let run = SuiteRunnerFixture([
-            .case("a", takes: 20), .case("b", takes: 30, phase: .exclusive),
+            .case("a", takes: 20), .case("b", takes: 30, rule: .exclusive),
         ])
         _ = run.run()
         #expect(run.stage.accompaniment == ["began 0", "ended 50"])
@@ -492,8 +496,9 @@ struct SuiteRunnerTests {
 
     @Test func `a cancellation during an exclusive case keeps earlier results`() throws {
         let run = SuiteRunnerFixture([
-            .case("a", takes: 5), .case("alone-1", takes: 10, phase: .exclusive),
-            .case("alone-2", takes: 10, phase: .exclusive), .case("z", takes: 5, phase: .first),
+            .case("a", takes: 5), .case("alone-1", takes: 10, rule: .exclusive),
+            .case("alone-2", takes: 10, rule: .exclusive),
+            .case("z", takes: 5, rule: .beforeEverything),
         ])
         let results = try #require(run.run(cancelledAfter: .milliseconds(25)))
         #expect(results.map(\.verdict) == [.passed, .passed, .notRun, .passed])
@@ -554,7 +559,7 @@ struct SimulatedCase: Sendable {
     var id: String
     /// In milliseconds.
     var takes = 0
-    var phase = SuitePhase.concurrent
+    var rule = SchedulingRule.concurrent
     var skipReason: String?
     /// The cases that it stands for; nil: itself.
     var parts: [String]?
@@ -572,7 +577,7 @@ struct SimulatedCase: Sendable {
     static func `case`(
         _ id: String,
         takes: Int = 0,
-        phase: SuitePhase = .concurrent,
+        rule: SchedulingRule = .concurrent,
         parts: [String]? = nil,
         skipReason: String? = nil,
         disturbedTimes: Int = 0,
@@ -582,7 +587,7 @@ struct SimulatedCase: Sendable {
         SimulatedCase(
             id: id,
             takes: takes,
-            phase: phase,
+            rule: rule,
             skipReason: skipReason,
             parts: parts,
             disturbedTimes: disturbedTimes,
@@ -596,8 +601,11 @@ struct SimulatedCase: Sendable {
         return (0..<Int.random(in: 0...14, using: &random)).map { number in
             let id = "c\(number)"
             var test = SimulatedCase(id: id, takes: Int.random(in: 0...9, using: &random))
-            test.phase =
-                [.concurrent, .concurrent, .concurrent, .exclusive, .first, .last].randomElement(
+            test.rule =
+                [
+                    .concurrent, .concurrent, .concurrent, .exclusive, .beforeEverything,
+                    .degradesInstance, .movesClock,
+                ].randomElement(
                     using: &random
                 )
                 ?? .concurrent
@@ -763,9 +771,9 @@ final class SimulatedTarget: SuiteTarget, OpenTarget, @unchecked Sendable {
         return parts.map { CasePlan(SimulatedContracts.contract($0, [])) }
     }
 
-    func phases(of plans: [CasePlan]) async -> [SuitePhase] {
+    func schedulingRules(of plans: [CasePlan]) async -> [SchedulingRule] {
         asked += plans.map(\.contract.id)
-        return plans.map { cases[$0.contract.id]?.phase ?? .concurrent }
+        return plans.map { cases[$0.contract.id]?.rule ?? .concurrent }
     }
 
     func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult? {
@@ -813,7 +821,9 @@ final class SimulatedTarget: SuiteTarget, OpenTarget, @unchecked Sendable {
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         #expect(playing.isEmpty)
-        if caseIDs.contains(where: { [.first, .last].contains(cases[$0]?.phase) }) {
+        if caseIDs.contains(where: {
+            [.beforeEverything, .degradesInstance].contains(cases[$0]?.rule)
+        }) {
             #expect(caseIDs == Set(began.suffix(1)), "nobody else's journal is its own any more")
             revisedAlone += caseIDs
             return

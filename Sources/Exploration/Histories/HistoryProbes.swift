@@ -38,6 +38,6 @@ extension HistoryScript {
             profile: evidence.profile,
             observability: evidence.observability
         )
-        return Judge.judge(evidenceBeforeNextDelivery).verdict == .failed
+        return CaseJudgment(evidenceBeforeNextDelivery).verdict == .failed
     }
 }

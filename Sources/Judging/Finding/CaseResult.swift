@@ -39,8 +39,9 @@ package struct CaseResult: Hashable, Sendable {
     package var backendOutput: String?
     /// The number of runs that a search made, for a contract with a search; otherwise nil.
     package var runCount: Int?
-    /// The complete evidence for the verdict; nil when the run is not saved to a file.
-    @IndirectlyStored package var evidence: CaseEvidence? = nil
+    /// The judgment that the result comes from, with its complete evidence; nil when the run is not
+    /// saved to a file.
+    @IndirectlyStored package var judgment: CaseJudgment? = nil
     /// The IDs of the cases that reproduce the result when they are run again; nil when this case
     /// alone reproduces it.
     package var replayedCaseIDs: [String]?
@@ -75,4 +76,7 @@ package struct CaseResult: Hashable, Sendable {
         self.base = base
         self.backendOutput = backendOutput
     }
+
+    /// The complete evidence for the verdict; nil when the run is not saved to a file.
+    package var evidence: CaseEvidence? { judgment?.evidence }
 }

@@ -84,15 +84,17 @@ package struct SavedRun: Sendable {
             findings = result.evidence == nil ? result.findings : nil
         }
 
-        /// Returns the evidence for the verdict of the case, or nil when the entry contains none.
-        package func evidence(_ profile: Profile) -> CaseEvidence? {
+        /// Judges the evidence of the case; returns nil when the entry contains none.
+        package func judgment(_ profile: Profile) -> CaseJudgment? {
             guard let plan, let subject, let observability else { return nil }
-            return CaseEvidence(
-                plan: plan,
-                subject: subject,
-                baselines: baselines ?? [],
-                profile: profile,
-                observability: observability
+            return CaseJudgment(
+                CaseEvidence(
+                    plan: plan,
+                    subject: subject,
+                    baselines: baselines ?? [],
+                    profile: profile,
+                    observability: observability
+                )
             )
         }
     }
@@ -285,9 +287,10 @@ extension SavedRun.Entry {
             overlap: overlap
         )
         result.runCount = runCount
-        guard let evidence = evidence(profile) else { return result }
+        guard let judgment = judgment(profile) else { return result }
+        let evidence = judgment.evidence
         let subject = evidence.subject
-        (result.verdict, result.findings) = Judge.judge(evidence)
+        (result.verdict, result.findings) = (judgment.verdict, judgment.findings)
         result.volatilePaths = StateComparison(evidence).volatilePaths
         if result.verdict == .passed { result.unobservedChecks = evidence.unobservedChecks }
         result.didKillInterruptDelivery = evidence.didKillInterruptDelivery

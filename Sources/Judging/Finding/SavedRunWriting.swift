@@ -144,9 +144,10 @@ package struct SavedRunWriter: Sendable {
 
     /// Returns the line of one case in the file of a saved run.
     package func line(_ result: CaseResult) throws -> String {
-        guard let evidence = result.evidence else {
+        guard let judgment = result.judgment else {
             return try text(entryWithoutEvidence(result, redaction()), redaction())
         }
+        let evidence = judgment.evidence
         let generatedValues = try GeneratedValues(evidence)
         let namedSecrets = NamedSecretValues()
         let firstRedaction = redaction(isHarmless: generatedValues.contains) {
@@ -163,7 +164,7 @@ package struct SavedRunWriter: Sendable {
         }
         let secondRedaction = redaction(known: secretsOfCase, isHarmless: generatedValues.contains)
         let line = try text(entry, secondRedaction)
-        return hasSameVerdict(line, evidence)
+        return givesSameOutcome(line, as: judgment)
             ? line : try text(entryWithoutEvidence(result, secondRedaction), secondRedaction)
     }
 
@@ -173,19 +174,19 @@ package struct SavedRunWriter: Sendable {
         -> SavedRun.Entry
     {
         var result = result.redacted(by: redaction)
-        result.evidence = nil
+        result.judgment = nil
         return SavedRun.Entry(result)
     }
 
-    private func hasSameVerdict(_ line: String, _ evidence: CaseEvidence) -> Bool {
+    /// Returns whether the masked evidence in a line gives the verdict of the original evidence.
+    private func givesSameOutcome(_ line: String, as judgment: CaseJudgment) -> Bool {
         // A line that cannot be read back counts as a line with another verdict. It is then saved
         // without its evidence.
         let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
-        guard let maskedEvidence = entry?.evidence(maskedProfile) else { return false }
-        let (verdict, findings) = Judge.judge(evidence)
-        let (verdictOfMasked, findingsOfMasked) = Judge.judge(maskedEvidence)
-        return verdict == verdictOfMasked && findings.map(\.code) == findingsOfMasked.map(\.code)
+        guard let maskedJudgment = entry?.judgment(maskedProfile) else { return false }
+        return judgment.verdict == maskedJudgment.verdict
+            && judgment.findings.map(\.code) == maskedJudgment.findings.map(\.code)
     }
 }
 

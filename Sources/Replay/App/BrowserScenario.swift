@@ -148,7 +148,7 @@ package final class BrowserScenario: Sendable {
         _ plan: RunPlan,
         name: String,
         configuration: Configuration,
-        judging: DeviceTarget.RecordJudge,
+        judging: DeviceTarget.ScenarioJudge,
         onScreenshot: (@Sendable ([UInt8]) -> Void)? = nil
     ) async -> RunRecord {
         let number = await configuration.admission.waitForAdmission()

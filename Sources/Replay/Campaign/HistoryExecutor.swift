@@ -150,7 +150,7 @@ extension HistoryExecutor: InputReplaying {
 extension CaseResult {
     fileprivate var withoutEvidence: CaseResult {
         var result = self
-        result.evidence = nil
+        result.judgment = nil
         return result
     }
 }

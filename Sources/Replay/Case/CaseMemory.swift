@@ -8,9 +8,9 @@ struct PassedCase: Sendable {
     var evidence: CaseEvidence
 }
 
-/// The evidence of a case that did not pass after a shortened wait.
-struct ShortenedWaitEvidence: Sendable {
-    let evidence: CaseEvidence
+/// The judgment of a case that did not pass after a shortened wait.
+struct ShortenedWaitJudgment: Sendable {
+    let judgment: CaseJudgment
     /// The time at which a wait of full length would have ended, as a value of
     /// `Heartbeat.usableTime`.
     let fullWaitEnd: Duration
@@ -29,7 +29,7 @@ struct CaseMemory {
     ///
     /// The wait for a missing effect is shortened when another case has waited for the same effect
     /// in vain.
-    private(set) var shortenedWaits: [String: ShortenedWaitEvidence] = [:]
+    private(set) var shortenedWaits: [String: ShortenedWaitJudgment] = [:]
 
     /// The number of cases without any response of the backend after which the remaining cases are
     /// not run.
@@ -69,7 +69,7 @@ struct CaseMemory {
     }
 
     /// Removes and returns all cases that did not pass after a shortened wait.
-    mutating func takeShortenedWaits() -> [String: ShortenedWaitEvidence] {
+    mutating func takeShortenedWaits() -> [String: ShortenedWaitJudgment] {
         defer { shortenedWaits = [:] }
         return shortenedWaits
     }
@@ -77,23 +77,22 @@ struct CaseMemory {
     /// Stores the result of a case.
     ///
     /// - Parameters:
-    ///   - evidence: The evidence of the case.
-    ///   - verdict: The verdict of the case.
+    ///   - judgment: The judgment of the case.
     ///   - usableTime: The current value of `Heartbeat.usableTime`.
     ///   - keepsPassedRecords: Whether records of passed cases are kept for the final recheck.
     mutating func note(
-        _ evidence: CaseEvidence,
-        _ verdict: Verdict,
+        _ judgment: CaseJudgment,
         at usableTime: Duration,
         keepsPassedRecords: Bool
     ) {
+        let evidence = judgment.evidence
         let caseID = evidence.plan.contract.caseID
         if evidence.subject.isSilent { unansweredCaseCount += 1 }
-        guard verdict == .passed else {
+        guard judgment.verdict == .passed else {
             if let shortened = evidence.subject.shortened {
                 let remainingWait = shortened.fullTimeout - shortened.shortenedTimeout
-                shortenedWaits[caseID] = ShortenedWaitEvidence(
-                    evidence: evidence,
+                shortenedWaits[caseID] = ShortenedWaitJudgment(
+                    judgment: judgment,
                     fullWaitEnd: usableTime + remainingWait
                 )
             }

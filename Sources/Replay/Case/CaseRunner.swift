@@ -183,13 +183,9 @@ final class CaseRunner: Sendable {
         if let result = resultIfBackendIsSilent(plan) { return result }
         let outputStart = executor.backend.process?.outputSize ?? 0
         let shortageCount = executor.fakes.shortages.count
-        var evidence = await evidence(plan)
-        var (verdict, findings) = Judge.judge(evidence)
-        if verdict == .failed {
-            evidence = await evidenceAfterRechecks(evidence, findings)
-            (verdict, findings) = Judge.judge(evidence)
-        }
-        if verdict == .inconclusive, let reason = await reasonForMissingCall(evidence, findings) {
+        var judgment = await judgmentAfterRun(plan)
+        if judgment.verdict == .failed { judgment = await judgmentAfterRechecks(judgment) }
+        if judgment.verdict == .inconclusive, let reason = await reasonForMissingCall(judgment) {
             return CaseResult(
                 contract: plan.contract,
                 verdict: .notRun,
@@ -198,8 +194,9 @@ final class CaseRunner: Sendable {
                 isDeclaredUnsupported: true
             )
         }
-        if verdict != .passed,
-            let reason = evidence.shortage ?? executor.fakes.shortages.first(after: shortageCount)
+        if judgment.verdict != .passed,
+            let reason = judgment.evidence.shortage
+                ?? executor.fakes.shortages.first(after: shortageCount)
         {
             baselineRuns.forget(baselineOf: plan)
             return CaseResult(
@@ -211,63 +208,54 @@ final class CaseRunner: Sendable {
         }
         memory.withLock {
             $0.note(
-                evidence,
-                verdict,
+                judgment,
                 at: executor.heartbeat.usableTime,
                 keepsPassedRecords: options.keepsPassedRecords
             )
         }
-        if findings.contains(where: { $0.code == .machineBusy }) {
+        if judgment.findings.contains(where: { $0.code == .machineBusy }) {
             baselineRuns.forget(baselineOf: plan)
         }
-        return result(evidence, verdict, findings, since: start, outputStart: outputStart)
+        return result(judgment, since: start, outputStart: outputStart)
     }
 
     /// Returns the result of a judged case.
     private func result(
-        _ evidence: CaseEvidence,
-        _ verdict: Verdict,
-        _ findings: [Finding],
+        _ judgment: CaseJudgment,
         since start: Duration,
         outputStart: UInt64
     ) -> CaseResult {
-        let subject = evidence.subject
+        let evidence = judgment.evidence
         var result = CaseResult(
-            contract: evidence.plan.contract,
-            verdict: verdict,
-            findings: findings,
-            seconds: Double((executor.clock.now - start).milliseconds) / 1000,
-            note: verdict == .inconclusive ? findings.first?.actual : nil,
-            overlap: ConcurrentRequestsRule.overlappingRequestCount(in: subject),
-            volatilePaths: StateComparison(evidence).volatilePaths,
-            settleEvidence: subject.settleEvidence,
-            timeline: verdict == .passed ? [] : subject.exchanges.map(\.shortened),
-            base: subject.base,
-            backendOutput: Self.isOutputRelevant(subject, verdict)
-                ? executor.backend.process?.output(since: outputStart) : nil
+            judgment,
+            seconds: Double((executor.clock.now - start).milliseconds) / 1000
         )
-        if verdict == .passed {
+        if Self.isOutputRelevant(evidence.subject, judgment.verdict) {
+            result.backendOutput = executor.backend.process?.output(since: outputStart)
+        }
+        if judgment.verdict == .passed {
             result.unobservedChecks = evidence.unobservedChecks
         } else {
             result.hints = evidence.hints
-            if let shortened = subject.shortened { result.hints.append(shortened.description) }
+            if let shortened = evidence.subject.shortened {
+                result.hints.append(shortened.description)
+            }
         }
         result.didKillInterruptDelivery = evidence.didKillInterruptDelivery
-        if options.keepsEvidence { result.evidence = evidence }
+        if options.keepsEvidence { result.judgment = judgment }
         return result
     }
 
-    /// Runs the baseline of a case and then the case itself, and returns the evidence of these
-    /// runs.
-    private func evidence(_ plan: CasePlan) async -> CaseEvidence {
-        let profile = executor.profile
+    /// Runs the baseline of a case and then the case itself, and judges these runs.
+    private func judgmentAfterRun(_ plan: CasePlan) async -> CaseJudgment {
+        let (executor, observability) = (executor, observability)
         let baselines = await baselineRuns.records(of: plan)
-        @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
+        let judge = RecordJudge { record in
             CaseEvidence(
                 plan: plan,
                 subject: record,
                 baselines: baselines,
-                profile: profile,
+                profile: executor.profile,
                 observability: executor.updatedObservability(observability)
             )
         }
@@ -277,10 +265,9 @@ final class CaseRunner: Sendable {
             plan.subject.degradesBackend
             ? nil
             : RunExecutor.MissingEffect(caseID: plan.contract.caseID) { record in
-                let findings = Judge.judge(evidence(record)).findings
-                return SharedSettleTimeout.MissingEffectKey(
+                SharedSettleTimeout.MissingEffectKey(
                     clause: plan.contract.clause,
-                    codes: Set(findings.map(\.code))
+                    codes: Set(judge.judgment(of: record).findings.map(\.code))
                 )
             }
         var run = plan.subject
@@ -293,8 +280,7 @@ final class CaseRunner: Sendable {
                 within: plan.contract.expectation.within ?? .seconds(60),
                 missingEffect: missingEffect
             ) { record in
-                let findings = Judge.judge(evidence(record)).findings
-                return Judge.mayResolveWithLongerWait(findings)
+                Judge.mayResolveWithLongerWait(judge.judgment(of: record).findings)
                     ? .mayResolveWithLongerWait : .settled
             }
             // If the run takes longer than the short period of its purchase, the run is repeated
@@ -315,44 +301,40 @@ final class CaseRunner: Sendable {
                 subject.backendExitReason = exit
             }
         }
-        return evidence(subject)
+        return judge.judgment(of: subject)
     }
 
-    /// Returns the evidence of a failed case after further checks, each of which could show that
+    /// Returns the judgment of a failed case after further checks, each of which could show that
     /// the backend is not at fault.
-    private func evidenceAfterRechecks(_ first: CaseEvidence, _ findings: [Finding]) async
-        -> CaseEvidence
-    {
-        var evidence = first
-        if Judge.dependsOnBaseline(findings) {
+    private func judgmentAfterRechecks(_ first: CaseJudgment) async -> CaseJudgment {
+        var judgment = first
+        let plan = first.evidence.plan
+        if Judge.dependsOnBaseline(first.findings) {
             // The baseline run may lack an effect only because the wait for it was too short.
-            if !evidence.plan.subject.affectsAllUsers {
+            if !plan.subject.affectsAllUsers {
                 let baselines = await baselineRuns.refreshedRecords(
-                    of: evidence.plan,
-                    known: evidence.baselines
+                    of: plan,
+                    known: first.evidence.baselines
                 )
-                evidence = evidence.replacing(baselines: baselines)
+                judgment = judgment.replacing(baselines: baselines)
             }
-            let judgmentAfterRecheck = Judge.judge(evidence)
-            if judgmentAfterRecheck.verdict == .failed,
-                Judge.dependsOnVolatility(judgmentAfterRecheck.findings)
-            {
+            if judgment.verdict == .failed, Judge.dependsOnVolatility(judgment.findings) {
                 // One more baseline run shows whether the same field varies without a fault.
                 let baselinesWithExtraRun = await baselineRuns.recordsWithExtraRun(
-                    of: evidence.plan,
-                    alongside: evidence.baselines
+                    of: plan,
+                    alongside: judgment.evidence.baselines
                 )
-                evidence = evidence.replacing(baselines: baselinesWithExtraRun)
+                judgment = judgment.replacing(baselines: baselinesWithExtraRun)
             }
         }
-        guard executor.backend.process == nil, Judge.judge(evidence).verdict == .failed,
+        guard executor.backend.process == nil, judgment.verdict == .failed,
             !(await executor.backend.isReachable())
-        else { return evidence }
+        else { return judgment }
         // The backend became unreachable while the case ran, so missing effects are not a failure
         // of the backend.
-        var subject = evidence.subject
+        var subject = judgment.evidence.subject
         subject.runProblem = .backendGone("the backend was no longer reachable after the case")
-        return evidence.replacing(subject: subject)
+        return judgment.replacing(subject: subject)
     }
 
     /// Returns a reason if the backend, by design, never makes the call that the fault of the case
@@ -361,11 +343,11 @@ final class CaseRunner: Sendable {
     /// The proof is a run of the same steps without faults: in that run too, the backend does not
     /// call the provider. Returns nil when it calls the provider, or when the case has other
     /// findings.
-    private func reasonForMissingCall(_ evidence: CaseEvidence, _ findings: [Finding]) async
-        -> String?
-    {
+    private func reasonForMissingCall(_ judgment: CaseJudgment) async -> String? {
+        let evidence = judgment.evidence
         let plan = evidence.plan
-        guard !findings.isEmpty, findings.allSatisfy({ $0.code == .faultNotApplied }),
+        guard !judgment.findings.isEmpty,
+            judgment.findings.allSatisfy({ $0.code == .faultNotApplied }),
             plan.contract.search == nil, !plan.subject.affectsAllUsers,
             let missedCall = PlannedFaultRule.missedCall(in: evidence)
         else { return nil }
@@ -427,15 +409,16 @@ final class CaseRunner: Sendable {
         var changedCaseIDs: Set<String> = []
         for (caseID, shortenedWait) in shortened.sorted(by: { $0.key < $1.key }) {
             if Task.isCancelled { break }
-            let evidence = shortenedWait.evidence
-            var subject = await executor.refreshedRecord(evidence.subject, probes: true)
+            let earlierJudgment = shortenedWait.judgment
+            var subject = await executor.refreshedRecord(
+                earlierJudgment.evidence.subject,
+                probes: true
+            )
             if subject.openRetryPause != nil { subject.openRetryPause = subject.pauseOfFailedRetry }
-            let earlierJudgment = Judge.judge(evidence)
-            let now = Judge.judge(evidence.replacing(subject: subject))
-            let hasSameVerdict =
-                earlierJudgment.verdict == now.verdict
-                && Set(earlierJudgment.findings.map(\.code)) == Set(now.findings.map(\.code))
-            if !hasSameVerdict { changedCaseIDs.insert(caseID) }
+            let currentJudgment = earlierJudgment.replacing(subject: subject)
+            if !currentJudgment.hasSameOutcome(as: earlierJudgment) {
+                changedCaseIDs.insert(caseID)
+            }
         }
         return changedCaseIDs
     }
@@ -451,18 +434,6 @@ final class CaseRunner: Sendable {
                 if case .failed = exchange.outcome { return true }
                 return exchange.response.map { $0.status >= 500 } ?? false
             }
-    }
-}
-
-extension CaseEvidence {
-    func replacing(subject: RunRecord? = nil, baselines: [RunRecord]? = nil) -> CaseEvidence {
-        CaseEvidence(
-            plan: plan,
-            subject: subject ?? self.subject,
-            baselines: baselines ?? self.baselines,
-            profile: profile,
-            observability: observability
-        )
     }
 }
 

@@ -76,6 +76,31 @@ package struct BackendTarget: SuiteTarget {
     package func monitorLoad() async { await executor.heartbeat.beat() }
 }
 
+extension SchedulingRule {
+    /// Creates the rule of a case that runs against a backend.
+    ///
+    /// - Parameters:
+    ///   - plan: The run of the case.
+    ///   - servesOneRequestAtATime: Whether the backend serves one request at a time, so that
+    ///     concurrent copies of a request block all other cases.
+    fileprivate init(_ plan: RunPlan, servesOneRequestAtATime: Bool) {
+        self =
+            if plan.affectsAllUsers {
+                .beforeEverything
+            } else if plan.degradesBackend {
+                .degradesInstance
+            } else if plan.clock != nil {
+                .movesClock
+            } else if plan.mustRunExclusively || plan.sendsRequestBurst
+                || servesOneRequestAtATime && plan.sendsConcurrentCopies
+            {
+                .exclusive
+            } else {
+                .concurrent
+            }
+    }
+}
+
 extension CasePlan {
     /// Whether a user signs in with an ID token during the case.
     fileprivate var usesIDTokens: Bool {
@@ -118,19 +143,12 @@ struct CalibratedTarget: OpenTarget {
         return points.isEmpty ? [plan] : points.map { plan.injectingFault(at: $0) }
     }
 
-    func phases(of plans: [CasePlan]) async -> [SuitePhase] {
+    func schedulingRules(of plans: [CasePlan]) async -> [SchedulingRule] {
         let servesOneRequestAtATime =
             plans.contains { $0.subject.sendsConcurrentCopies }
             ? await executor.servesOneRequestAtATime() : false
-        return plans.map { plan in
-            if plan.subject.affectsAllUsers { return .first }
-            if plan.subject.degradesBackend { return .last }
-            let blocksOtherCases = servesOneRequestAtATime && plan.subject.sendsConcurrentCopies
-            let isExclusive =
-                plan.subject.mustRunExclusively || plan.subject.sendsRequestBurst
-                || blocksOtherCases
-            if plan.subject.clock != nil { return .withClockAhead }
-            return isExclusive ? .exclusive : .concurrent
+        return plans.map {
+            SchedulingRule($0.subject, servesOneRequestAtATime: servesOneRequestAtATime)
         }
     }
 

@@ -26,17 +26,8 @@ struct CaseSearch {
     /// The reason is that the golden run (the run without a fault) failed or made no call.
     private func resultWithoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
         let goldenRun = await caseRunner.baselines(plan).first
-        if let goldenRun, goldenRun.runProblem != nil {
-            let evidence = CaseEvidence(
-                plan: plan,
-                subject: goldenRun,
-                baselines: [],
-                profile: caseRunner.executor.profile,
-                observability: caseRunner.observability
-            )
-            if let finding = Judge.judge(evidence).findings.first {
-                return CaseRunner.inconclusive(plan, finding)
-            }
+        if let runProblem = goldenRun?.runProblem {
+            return CaseRunner.inconclusive(plan, Judge.finding(for: runProblem, in: "the case"))
         }
         return CaseRunner.inconclusive(
             plan,

@@ -9,22 +9,43 @@ internal import Values
 package struct DeviceTarget: SuiteTarget, OpenTarget {
     /// Runs one scenario of an app in the namespace with the given name, and returns its record.
     package typealias ScenarioExecution =
-        @Sendable (_ plan: CasePlan, _ name: String, _ judging: RecordJudge) async -> RunRecord
+        @Sendable (_ plan: CasePlan, _ name: String, _ judging: ScenarioJudge) async -> RunRecord
 
-    /// Judges one scenario while it runs.
+    /// Judges one scenario while it runs, by one contract or by several with the same steps.
     ///
     /// The code that runs the scenario asks for the verdict, and passes on a screenshot of the
     /// page.
-    package struct RecordJudge: Sendable {
-        fileprivate let judge: @Sendable (RunRecord) -> (verdict: Verdict, findings: [Finding])
+    package struct ScenarioJudge: Sendable {
+        /// The judges of the contracts, one for each.
+        private let judges: [RecordJudge]
+        /// Whether contracts without a certain verdict count as passed.
+        private let ignoresInconclusive: Bool
         fileprivate let screenshot = Locked<String?>(nil)
+
+        fileprivate init(_ plans: [CasePlan], _ profile: Profile, ignoresInconclusive: Bool) {
+            judges = plans.map { plan in
+                RecordJudge { .forApp($0.withPlan(by: plan), plan, profile) }
+            }
+            self.ignoresInconclusive = ignoresInconclusive
+        }
+
+        /// Returns the judgments of this record by all contracts, in their order.
+        fileprivate func judgments(of record: RunRecord) -> [CaseJudgment] {
+            judges.map { $0.judgment(of: record) }
+        }
+
+        private func countedJudgments(of record: RunRecord) -> [CaseJudgment] {
+            judgments(of: record).filter { !ignoresInconclusive || $0.verdict != .inconclusive }
+        }
 
         /// Returns whether a longer wait for the app could change the verdict about this record.
         package func mayResolveWithLongerWait(_ record: RunRecord) -> Bool {
-            Judge.mayResolveWithLongerWait(judge(record).findings)
+            Judge.mayResolveWithLongerWait(countedJudgments(of: record).flatMap(\.findings))
         }
 
-        package func isPassed(_ record: RunRecord) -> Bool { judge(record).verdict == .passed }
+        package func isPassed(_ record: RunRecord) -> Bool {
+            countedJudgments(of: record).allSatisfy { $0.verdict == .passed }
+        }
 
         /// Stores a screenshot that shows the page at the time of the verdict, as a Base64-encoded
         /// PNG.
@@ -73,16 +94,16 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
     package func expanded(_ plan: CasePlan) async -> [CasePlan] { [plan] }
 
     /// Lets all scenarios run concurrently, because each scenario has its own simulated phones.
-    package func phases(of plans: [CasePlan]) async -> [SuitePhase] {
+    package func schedulingRules(of plans: [CasePlan]) async -> [SchedulingRule] {
         plans.map { _ in .concurrent }
     }
 
     package func result(of plan: CasePlan, number: Int, isExclusive: Bool) async -> CaseResult? {
         let start = clock.now
-        let profile = profile
-        let judging = RecordJudge { Judge.judge(.forApp($0, plan, profile)) }
+        let judging = ScenarioJudge([plan], profile, ignoresInconclusive: false)
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
-        let (verdict, findings) = Judge.judge(.forApp(record, plan, profile))
+        let judgment = judging.judgments(of: record)[0]
+        let (verdict, findings) = (judgment.verdict, judgment.findings)
         // An effect may be missing only because other scenarios used the processor.
         let isDoubtful =
             record.lackedProcessorTime || findings.contains { $0.code == .faultNotApplied }
@@ -91,9 +112,9 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         {
             return nil
         }
-        var result = CaseResult(plan, verdict, findings, record, seconds: seconds(since: start))
+        var result = CaseResult(judgment, seconds: seconds(since: start))
         result.screenshot = judging.screenshot.withLock { $0 }
-        if options.keepsEvidence { result.evidence = .forApp(record, plan, profile) }
+        if options.keepsEvidence { result.judgment = judgment }
         return result
     }
 
@@ -111,28 +132,12 @@ package struct DeviceTarget: SuiteTarget, OpenTarget {
         number: Int
     ) async -> ScenarioResults {
         let start = clock.now
-        let profile = profile
         // A contract about a condition that does not occur requires nothing, so the run does not
         // wait for it.
-        let judging = RecordJudge { record -> (verdict: Verdict, findings: [Finding]) in
-            let missingExpectations = expectationPlans.map {
-                Judge.judge(.forApp(record.withPlan(by: $0), $0, profile))
-            }
-            .filter { $0.verdict == .failed }
-            .flatMap { $0.findings }
-            return (missingExpectations.isEmpty ? .passed : .failed, missingExpectations)
-        }
+        let judging = ScenarioJudge(expectationPlans, profile, ignoresInconclusive: true)
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
-        let results = expectationPlans.map { expectationPlan in
-            let partRecord = record.withPlan(by: expectationPlan)
-            let (verdict, findings) = Judge.judge(.forApp(partRecord, expectationPlan, profile))
-            return CaseResult(
-                expectationPlan,
-                verdict,
-                findings,
-                partRecord,
-                seconds: seconds(since: start)
-            )
+        let results = judging.judgments(of: record).map {
+            CaseResult($0, seconds: seconds(since: start))
         }
         guard record.runProblem != nil || record.starvation != nil else {
             return ScenarioResults(results: results, inconclusiveCode: nil)
@@ -195,27 +200,6 @@ extension CaseEvidence {
                 areProbeChangesObservable: false,
                 latency: .zero
             )
-        )
-    }
-}
-
-extension CaseResult {
-    fileprivate init(
-        _ plan: CasePlan,
-        _ verdict: Verdict,
-        _ findings: [Finding],
-        _ record: RunRecord,
-        seconds: Double
-    ) {
-        self.init(
-            contract: plan.contract,
-            verdict: verdict,
-            findings: findings,
-            seconds: seconds,
-            note: verdict == .inconclusive ? findings.first?.actual : nil,
-            settleEvidence: record.settleEvidence,
-            timeline: verdict == .passed ? [] : record.exchanges.map(\.shortened),
-            base: record.base
         )
     }
 }

@@ -76,17 +76,19 @@ struct FinalRecheck {
             for baseline in passedCase.evidence.baselines {
                 baselines.append(await executor.refreshedRecord(baseline, probes: false))
             }
-            let evidence = passedCase.evidence.replacing(subject: subject, baselines: baselines)
-            let (verdict, findings) = Judge.judge(evidence)
-            if verdict != .passed {
-                return result(evidence, verdict, findings, "an effect came after the case ended")
-            }
+            let judgment = CaseJudgment(
+                passedCase.evidence.replacing(subject: subject, baselines: baselines)
+            )
+            if judgment.verdict != .passed { return resultAfterLateEffect(judgment) }
         }
         return resultAfterLatePush(passedCase.evidence)
     }
 
     /// Returns an inconclusive result if the calibration before the first case saw no push, but a
     /// push came later.
+    ///
+    /// The finding does not follow from the evidence of the case, so the result has no evidence that
+    /// could be judged again.
     private func resultAfterLatePush(_ evidence: CaseEvidence) -> CaseResult? {
         guard !evidence.observability.arePushesObservable, let late = calibration.effectDelay(),
             evidence.expectation.dependsOnEffects
@@ -97,27 +99,23 @@ struct FinalRecheck {
             actual: "a push came \(late.milliseconds) ms after its event; no case waits that long",
             location: evidence.plan.contract.location
         )
-        return result(evidence, .inconclusive, [finding], finding.actual)
-    }
-
-    private func result(
-        _ evidence: CaseEvidence,
-        _ verdict: Verdict,
-        _ findings: [Finding],
-        _ note: String
-    ) -> CaseResult {
-        var result = CaseResult(
+        return CaseResult(
             contract: evidence.plan.contract,
-            verdict: verdict,
-            findings: findings,
-            note: note,
+            verdict: .inconclusive,
+            findings: [finding],
+            note: finding.actual,
             overlap: ConcurrentRequestsRule.overlappingRequestCount(in: evidence.subject),
             volatilePaths: StateComparison(evidence).volatilePaths,
             settleEvidence: evidence.subject.settleEvidence,
             timeline: evidence.subject.exchanges.map(\.shortened),
             base: evidence.subject.base
         )
-        if caseRunner.options.keepsEvidence { result.evidence = evidence }
+    }
+
+    private func resultAfterLateEffect(_ judgment: CaseJudgment) -> CaseResult {
+        var result = CaseResult(judgment)
+        result.note = "an effect came after the case ended"
+        if caseRunner.options.keepsEvidence { result.judgment = judgment }
         return result
     }
 }

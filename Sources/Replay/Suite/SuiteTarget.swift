@@ -3,8 +3,8 @@ package import Judging
 
 /// The target of a suite: a backend under test, or an app on simulated phones.
 ///
-/// A target runs and judges single cases. `SuiteRunner` decides which cases run concurrently, and
-/// reports their results.
+/// A target runs and judges single cases, and declares a scheduling rule for each. `CaseScheduler`
+/// decides when and on which instance a case runs.
 package protocol SuiteTarget: Sendable {
     /// Returns the result "not run" for a case that cannot run against this target; nil for a case
     /// that can run.
@@ -27,10 +27,10 @@ package protocol OpenTarget: Sendable {
     /// killed) becomes one case for each point. The given case must be able to run against this
     /// target.
     func expanded(_ plan: CasePlan) async -> [CasePlan]
-    /// Returns for each of these cases the phase of the suite in which it runs.
+    /// Returns for each of these cases the rule by which it is scheduled.
     ///
     /// All given cases must be able to run against this target.
-    func phases(of plans: [CasePlan]) async -> [SuitePhase]
+    func schedulingRules(of plans: [CasePlan]) async -> [SchedulingRule]
     /// Runs a case and judges it.
     ///
     /// - Parameters:
@@ -67,27 +67,4 @@ extension OpenTarget {
     package func casesWithChangedVerdict() async -> Set<String> { [] }
 
     package func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] { [] }
-}
-
-/// The phase of a suite in which a case runs.
-///
-/// The phases follow each other in the order of these values.
-package enum SuitePhase: Hashable, Sendable {
-    /// The case runs exclusively, before all other cases, because it affects every user that the
-    /// backend knows.
-    ///
-    /// If the case ran later, it would change the users of earlier cases, and the large number of
-    /// users would slow it down.
-    case first
-    /// The case runs concurrently with other cases.
-    case concurrent
-    /// The case runs while no other case runs.
-    case exclusive
-    /// The case runs exclusively, after the cases of the earlier phases.
-    ///
-    /// It sets the backend's clock ahead, which the backend may remember.
-    case withClockAhead
-    /// The case runs exclusively, after all other results are final, because it may leave the
-    /// backend unusable.
-    case last
 }

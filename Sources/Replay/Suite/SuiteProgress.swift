@@ -2,50 +2,6 @@ internal import Contracts
 internal import Judging
 internal import Values
 
-/// One instance of the backend, with the cases that have run against it.
-final class BackendInstance: Sendable {
-    let open: any OpenTarget
-    private let indices = Locked<Set<Int>>([])
-
-    init(_ open: any OpenTarget) { self.open = open }
-
-    var executedCaseIndices: Set<Int> { indices.withLock { $0 } }
-
-    func note(_ index: Int) { indices.withLock { _ = $0.insert(index) } }
-}
-
-/// A queue of cases that run exclusively.
-///
-/// All instances of the backend take cases from it.
-final class ExclusiveCaseQueue: Sendable {
-    /// The number of variants of one contract that one instance takes together, because they share
-    /// baseline runs.
-    ///
-    /// With larger groups, one instance could still have work at the end of the suite while other
-    /// instances are idle.
-    private static let groupSizeMax = 4
-
-    private let groups: Locked<ArraySlice<[Int]>>
-
-    init(_ indices: [Int], contract: (Int) -> String) {
-        var groups: [[Int]] = []
-        for index in indices {
-            if let last = groups.last, last.count < Self.groupSizeMax,
-                contract(last[0]) == contract(index)
-            {
-                groups[groups.count - 1].append(index)
-            } else {
-                groups.append([index])
-            }
-        }
-        self.groups = Locked(groups[...])
-    }
-
-    func takeGroup() -> [Int]? { groups.withLock { $0.popFirst() } }
-
-    func returnGroup(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
-}
-
 /// The results of a suite that are known so far, and the number of finished cases.
 final class SuiteProgress: Sendable {
     private struct State {

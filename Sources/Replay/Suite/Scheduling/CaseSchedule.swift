@@ -1,0 +1,233 @@
+internal import Contracts
+
+/// Decides which case starts next on which instance of the backend.
+///
+/// The schedule does no I/O. `CaseScheduler` asks for decisions, carries them out and reports the
+/// end of each case. The schedule keeps these invariants, whatever the order of the reports:
+///
+/// - Each case starts once. A case that was disturbed, or whose instance was lost, starts once more.
+/// - While a case runs exclusively, no other case runs on the same instance.
+/// - At most as many cases run concurrently as there are jobs.
+/// - The seed decides the order of concurrent cases. Slow cases come before fast ones.
+struct CaseSchedule: Sendable {
+    /// The number of the first instance of the backend.
+    ///
+    /// Additional instances have the numbers from 1.
+    static let mainInstance = 0
+
+    /// The next action on one instance.
+    enum Decision: Hashable, Sendable {
+        case startConcurrently(ScheduledCase)
+        case startExclusively(ScheduledCase)
+        /// The first of the waiting cases that want to continue gets a job.
+        case resumeWaitingCase
+        /// Nothing can start until a running case ends or releases its job.
+        case wait
+        /// The instance has no case left.
+        case stop
+    }
+
+    /// The end of an attempt to run a case.
+    enum CaseEnd: Hashable, Sendable {
+        case judged
+        /// Other cases or the load of the machine disturbed the case.
+        case disturbed
+        /// A cancellation interrupted the case, or it could not be judged even exclusively.
+        case notJudged
+        /// The instance of the backend was gone, so the case may only have suffered from that.
+        case instanceLost
+    }
+
+    /// A queue of cases that instances take in turn.
+    private enum Queue: Hashable {
+        case rule(SchedulingRule)
+        /// Disturbed cases, which run again exclusively on the main instance.
+        case disturbed
+    }
+
+    private struct Instance {
+        /// The queues from which the instance takes cases, in order.
+        ///
+        /// The instance leaves an empty queue.
+        var queues: ArraySlice<Queue>
+        /// The next cases of this instance, which other instances can no longer take.
+        var takenCases: ArraySlice<ScheduledCase> = []
+        var runningIndices: Set<Int> = []
+    }
+
+    /// The number of variants of one contract that one instance takes together, because they share
+    /// baseline runs.
+    ///
+    /// With larger groups, one instance could still have work at the end of the suite while other
+    /// instances are idle.
+    private static let groupSizeMax = 4
+    /// The number of exclusive cases that justify one more instance of the backend.
+    ///
+    /// An instance takes time to start and to calibrate.
+    private static let exclusiveCasesPerInstance = 4
+
+    private var groups: [Queue: ArraySlice<[ScheduledCase]>] = [:]
+    private var instances: [Instance]
+    private var areAdditionalInstancesRunning = true
+    var jobs: CaseJobs
+
+    /// Plans the order of the cases and the number of instances.
+    ///
+    /// - Parameters:
+    ///   - cases: The cases, in the order of the suite.
+    ///   - jobs: The number of cases that may run concurrently.
+    ///   - seed: The seed of the order of concurrent cases.
+    ///   - additionalInstanceMax: The largest number of additional instances of the backend.
+    init(_ cases: [ScheduledCase], jobs: Int, seed: UInt64, additionalInstanceMax: Int) {
+        self.jobs = CaseJobs(count: jobs)
+        for rule in SchedulingRule.allCases {
+            groups[.rule(rule)] = Self.groups(cases.filter { $0.rule == rule }, of: rule, seed)
+        }
+        let hasDegradingCases = cases.contains { $0.rule == .degradesInstance }
+        let degradedInstanceCount = hasDegradingCases ? min(additionalInstanceMax, 1) : 0
+        let undegradedInstanceCount = min(
+            additionalInstanceMax - degradedInstanceCount,
+            cases.count { $0.rule.runsOnAnyInstance } / Self.exclusiveCasesPerInstance
+        )
+        // The first additional instance is as fresh as the main one: no other case has run on it.
+        let freshInstance = undegradedInstanceCount > 0 ? 1 : Self.mainInstance
+        instances = (0...undegradedInstanceCount).map { number in
+            var queues: ArraySlice<Queue> =
+                number == Self.mainInstance
+                ? [.rule(.concurrent), .rule(.exclusive), .disturbed, .rule(.movesClock)]
+                : [.rule(.exclusive), .rule(.movesClock)]
+            if number == freshInstance { queues.insert(.rule(.beforeEverything), at: 0) }
+            return Instance(queues: queues)
+        }
+        if degradedInstanceCount > 0 {
+            instances.append(Instance(queues: [.rule(.degradesInstance)]))
+        }
+    }
+
+    /// Returns the cases of one rule in the order in which they start, in the groups that one
+    /// instance takes together.
+    private static func groups(
+        _ cases: [ScheduledCase],
+        of rule: SchedulingRule,
+        _ seed: UInt64
+    ) -> ArraySlice<[ScheduledCase]> {
+        var ordered = cases
+        if rule.sharesInstance {
+            var generator = SeededGenerator(seed: seed)
+            ordered.shuffle(using: &generator)
+        }
+        if rule.startsSlowCasesFirst {
+            // Cases of the same duration keep their order.
+            ordered = ScheduledCase.ExpectedDuration.allCases.flatMap { duration in
+                ordered.filter { $0.expectedDuration == duration }
+            }
+        }
+        guard rule.runsOnAnyInstance else { return ordered.map { [$0] }[...] }
+        var groups: [[ScheduledCase]] = []
+        for scheduledCase in ordered {
+            if let last = groups.last, last.count < groupSizeMax,
+                last[0].contractID == scheduledCase.contractID
+            {
+                groups[groups.count - 1].append(scheduledCase)
+            } else {
+                groups.append([scheduledCase])
+            }
+        }
+        return groups[...]
+    }
+
+    /// The numbers of the additional instances that the cases need.
+    var additionalInstances: Range<Int> { 1..<instances.count }
+
+    // MARK: Decisions
+
+    /// Returns the next action on an instance.
+    ///
+    /// A case that the decision starts counts as running.
+    mutating func nextDecision(for instance: Int) -> Decision {
+        while let queue = instances[instance].queues.first {
+            let decision =
+                queue == .rule(.concurrent)
+                ? concurrentDecision(for: instance) : exclusiveDecision(for: instance, from: queue)
+            if let decision { return decision }
+            instances[instance].queues.removeFirst()
+        }
+        return .stop
+    }
+
+    /// Returns the next action while cases run concurrently; nil when all of them have ended.
+    private mutating func concurrentDecision(for instance: Int) -> Decision? {
+        if jobs.resume() { return .resumeWaitingCase }
+        if groups[.rule(.concurrent)]?.isEmpty == false, jobs.take(),
+            let scheduledCase = groups[.rule(.concurrent)]?.popFirst()?.first
+        {
+            instances[instance].runningIndices.insert(scheduledCase.index)
+            return .startConcurrently(scheduledCase)
+        }
+        return instances[instance].runningIndices.isEmpty ? nil : .wait
+    }
+
+    /// Returns the next action with a queue of exclusive cases; nil when the queue is empty.
+    private mutating func exclusiveDecision(for instance: Int, from queue: Queue) -> Decision? {
+        guard instances[instance].runningIndices.isEmpty else { return .wait }
+        if instances[instance].takenCases.isEmpty, let group = groups[queue]?.popFirst() {
+            instances[instance].takenCases = group[...]
+        }
+        guard let scheduledCase = instances[instance].takenCases.popFirst() else { return nil }
+        instances[instance].runningIndices.insert(scheduledCase.index)
+        return .startExclusively(scheduledCase)
+    }
+
+    // MARK: Reports
+
+    /// Records the end of a case.
+    ///
+    /// - Returns: Whether the result of the case counts. Otherwise the case has no result, or runs
+    ///   again.
+    mutating func endCase(_ scheduledCase: ScheduledCase, on instance: Int, _ end: CaseEnd) -> Bool
+    {
+        instances[instance].runningIndices.remove(scheduledCase.index)
+        let queue = instances[instance].queues.first
+        let isConcurrent = queue == .rule(.concurrent)
+        if isConcurrent { jobs.giveBack() }
+        switch end {
+        case .judged: return true
+        case .notJudged: return false
+        case .disturbed:
+            if isConcurrent { groups[.disturbed, default: []].append([scheduledCase]) }
+            return false
+        case .instanceLost:
+            // If only this instance is gone, the main instance can run its cases. If the main
+            // instance is gone too, its own results report the failure.
+            guard areAdditionalInstancesRunning, instance != Self.mainInstance, let queue else {
+                return true
+            }
+            let returnedCases = [scheduledCase] + instances[instance].takenCases
+            groups[queue] = ([returnedCases] + groups[queue, default: []])[...]
+            instances[instance].takenCases = []
+            instances[instance].queues = []
+            return false
+        }
+    }
+
+    /// Lets the main instance run the cases that the additional instances have left, because they
+    /// could not start or were lost.
+    ///
+    /// Degrading cases have to wait until all results are final.
+    mutating func endAdditionalInstances() {
+        areAdditionalInstancesRunning = false
+        instances[Self.mainInstance].queues = [
+            .rule(.beforeEverything), .rule(.exclusive), .rule(.movesClock),
+        ]
+    }
+
+    /// Lets the main instance run the degrading cases, because all other results are final.
+    mutating func startDegrading() {
+        instances[Self.mainInstance].queues = [.rule(.degradesInstance)]
+    }
+
+    /// Starts a finished case again, exclusively.
+    mutating func startAgain(_ scheduledCase: ScheduledCase, on instance: Int) {
+        instances[instance].runningIndices.insert(scheduledCase.index)
+    }
+}
