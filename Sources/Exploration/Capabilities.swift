@@ -19,7 +19,7 @@ package struct Capabilities: Hashable, Sendable {
         )
     }
 
-    func has(_ feature: Feature) -> Bool { features.contains(feature) }
+    package func has(_ feature: Feature) -> Bool { features.contains(feature) }
 
     func allows(_ fault: HistoryFault) -> Bool {
         fault.kind.needs.allSatisfy(features.contains)

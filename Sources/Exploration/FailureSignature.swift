@@ -1,4 +1,3 @@
-internal import Contracts
 package import Judging
 internal import Providers
 
@@ -81,15 +80,17 @@ extension CustomerHistory {
         return "\(slug)-\(CampaignInput.hexHash(of: text))"
     }
 
-    /// The operations of the history without users, times and default values such as the App Store.
+    /// The operations of the history without users, times and default values such as the usual store.
     private var operationSignatures: [OperationSignature] {
-        steps.map(\.operation).filter { $0.kind != .wait }.map(OperationSignature.init)
+        steps.map(\.operation).filter { $0.kind != .wait }.map {
+            OperationSignature($0, sellers[$0.store])
+        }
     }
 
     private struct OperationSignature: Hashable {
         let kind: HistoryOperation.Kind
-        let isPurchaselyPurchase: Bool
-        let isOneTimeProduct: Bool
+        /// The words of the seller (`SellerModel.signatureWords`).
+        let sellerWords: [String]
         let isSandbox: Bool
         let isDeferred: Bool
         let hasAdditionalID: Bool
@@ -97,20 +98,17 @@ extension CustomerHistory {
         var store: String?
         var period: String?
         var reason: String?
-        var userIDLocation: EventSpec.UserIDLocation?
+        var userIDLocation: String?
         let type: String?
 
-        init(_ operation: HistoryOperation) {
+        init(_ operation: HistoryOperation, _ seller: any SellerModel.Type) {
             kind = operation.kind
-            isPurchaselyPurchase = operation.isPurchaselyPurchase
-            isOneTimeProduct = HistoryGenerator.oneTimeProducts.contains(operation.product ?? "")
+            sellerWords = seller.signatureWords(of: operation)
             isSandbox = operation.environment == "SANDBOX"
             isDeferred = operation.isDeferred
             hasAdditionalID = operation.additionalID != nil
             hasEffectDuration = operation.effectDuration != nil
-            store =
-                operation.isPurchaselyPurchase || operation.store == "APP_STORE"
-                ? nil : operation.store
+            store = operation.store == seller.defaultStore ? nil : operation.store
             period = operation.period == "NORMAL" ? nil : operation.period
             reason = operation.reason
             userIDLocation = operation.userIDLocation
@@ -132,14 +130,12 @@ extension CustomerHistory {
         }
 
         var text: String {
-            var words = [kind.rawValue]
-            if isPurchaselyPurchase { words.append("plan") }
-            if isOneTimeProduct { words.append("kept") }
+            var words = [kind.rawValue] + sellerWords
             if isSandbox { words.append("sandbox") }
             if isDeferred { words.append("deferred") }
             if hasAdditionalID { words.append("several") }
             if hasEffectDuration { words.append("span") }
-            for text in [store, period, reason, userIDLocation?.rawValue, type] {
+            for text in [store, period, reason, userIDLocation, type] {
                 if let text { words.append(text) }
             }
             return words.joined(separator: " ")

@@ -108,7 +108,7 @@ struct HistoryGeneratorTests {
                 if let type = operation.type { told.insert(type) }
             }
         }
-        #expect(told.isSuperset(of: HistoryModel.irrelevantEventTypes))
+        #expect(told.isSuperset(of: SellerTable.all.storeSeller.irrelevantEventTypes))
     }
 
     @Test(arguments: [("RC_BILLING", true), ("APP_STORE", false)])

@@ -176,8 +176,8 @@ struct HistoryNamesTests {
         var (joinedCount, alsoCount) = (0, 0)
         for _ in 0..<400 {
             let acts = generator.next().script.history.steps.map(\.operation)
-            let first = acts.firstIndex { $0.userIDLocation == .anonymous }
-            if let first, acts[first...].contains(where: { $0.userIDLocation == .aliases }) {
+            let first = acts.firstIndex { $0.userIDLocation == "anonymous" }
+            if let first, acts[first...].contains(where: { $0.userIDLocation == "aliases" }) {
                 joinedCount += 1
             }
             alsoCount += acts.count { $0.additionalID != nil }

@@ -87,9 +87,9 @@ struct ProviderNamesTests {
             ["revenuecat": 0, "onesignal": 0, "firebase": 1, "purchasely": 0, "despia": 0]
         ),
         NamingArea(
-            "Sources/Exploration/",
-            "histories follow the store model and the plans; calls that fail are planned by name",
-            ["revenuecat": 4, "onesignal": 2, "firebase": 0, "purchasely": 10, "despia": 0]
+            "Sources/Exploration/Services/ServiceList.swift",
+            "the one line of each service in generated histories",
+            ["revenuecat": 1, "onesignal": 1, "firebase": 0, "purchasely": 1, "despia": 0]
         ),
         NamingArea(
             "Sources/Phone/",
@@ -131,11 +131,14 @@ struct ProviderNamesTests {
         return (path: file.path, text: lines.joined(separator: "\n").lowercased())
     }
 
-    /// Files outside its folder that name a provider.
+    /// Files outside its folders that name a provider.
     private static func naming(_ provider: String) -> [String] {
-        files.filter {
-            $0.text.contains(provider)
-                && !$0.path.lowercased().hasPrefix("sources/providers/\(provider)/")
+        let folders = ["sources/providers/", "sources/exploration/services/"]
+        return files.filter { file in
+            file.text.contains(provider)
+                && !folders.contains {
+                    file.path.lowercased().hasPrefix("\($0)\(provider)/")
+                }
         }.map(\.path)
     }
 

@@ -60,21 +60,37 @@ package struct CustomerHistory: Hashable, Sendable {
     ///
     /// The comparison covers effects, such as pushes, and complete responses.
     package var hasBaseline: Bool
+    /// The sellers of the operations.
+    package var sellers: SellerTable
 
     package init(
         users: [HistoryUser],
         steps: [Step],
         placedFaults: [PlacedFault] = [],
-        hasBaseline: Bool = false
+        hasBaseline: Bool = false,
+        sellers: SellerTable = .all
     ) {
         self.users = users
         self.steps = steps
         self.placedFaults = placedFaults
         self.hasBaseline = hasBaseline
+        self.sellers = sellers
     }
 
-    /// The history without the faults that need a call to OneSignal or RevenueCat, which a backend
-    /// may never make.
+    /// A history of one purchase by a registered user, ten minutes before the run's base time.
+    package static func singlePurchase(_ sellers: SellerTable) -> CustomerHistory {
+        var operation = HistoryOperation(.purchase, "ada", at: .seconds(-600))
+        operation.product = sellers.storeSeller.standardProduct
+        return CustomerHistory(
+            users: [HistoryUser("ada", .registered)],
+            steps: [Step(id: 0, operation: operation, readsStateAfterStep: false)],
+            hasBaseline: true,
+            sellers: sellers
+        )
+    }
+
+    /// The history without the faults that need a call to a provider, which a backend may never
+    /// make.
     package var withoutProviderErrors: CustomerHistory {
         var history = self
         history.placedFaults.removeAll { $0.fault.needsProviderCall }

@@ -2,7 +2,7 @@
 /// another user's account.
 ///
 /// Source: identity rules S-25 to S-28.
-struct HistoryAccounts: Sendable {
+package struct HistoryAccounts: Sendable {
     /// The names of the users who signed up for an account.
     private(set) var accountOwners: Set<String> = []
     /// The owner of the account to which a user's device signed in, by the name of that user.
@@ -17,7 +17,7 @@ struct HistoryAccounts: Sendable {
     var hasLoginToOtherAccount: Bool { !joinedUsers.isEmpty }
 
     /// Returns whether a login left the owner of the purchases in the user's events undetermined.
-    func hasUndeterminedOwner(_ person: String) -> Bool {
+    package func hasUndeterminedOwner(_ person: String) -> Bool {
         joinedUsers[person] != nil || joinedUsers.values.contains(person)
     }
 

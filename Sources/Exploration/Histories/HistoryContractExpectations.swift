@@ -71,19 +71,20 @@ extension HistoryContractWriter {
             let last = history.steps.last, last.operation.kind == .irrelevantEvent,
             !model.isKnownOnlyAnonymously(last.operation.user)
         else { return false }
+        let testEventType = history.sellers[last.operation.store].testEventType
+        let isTestEvent = testEventType != nil && last.operation.type == testEventType
         return model.known.contains(last.operation.user)
-            || last.operation.type == HistoryModel.testEventType
-                && !model.isNamedByEvent(last.operation.user)
+            || isTestEvent && !model.isNamedByEvent(last.operation.user)
     }
 
     /// Whether only the users' access is compared before and after the last event.
     ///
-    /// Purchasely events other than ACTIVATE and DEACTIVATE do not change access, but may give
-    /// a backend further information (P-05). An event with an unknown name gives no
-    /// information.
+    /// Some sellers' events do not change access, but may give a backend further information
+    /// (P-05). An event of an unknown type gives no information.
     private var changesOnlyAccess: Bool {
         history.steps.last.map {
-            $0.operation.isPurchaselyPurchase && $0.operation.type != ProviderEvent.unknownType
+            history.sellers[$0.operation.store].irrelevantEventsAddInformation
+                && $0.operation.type != HistoryModel.unknownEventType
         } ?? false
     }
 
@@ -113,7 +114,7 @@ extension HistoryContractWriter {
         guard capabilities.has(.push), !model.accounts.hasLoginToOtherAccount else { return [] }
         return history.users.map { person in
             EffectExpectation(
-                kind: "onesignal.notification",
+                kind: EffectExpectation.notificationKind,
                 user: person.name,
                 countMin: 0,
                 countMax: pushableEventCount(of: person.name),
@@ -138,12 +139,9 @@ extension HistoryContractWriter {
     ) -> [StateExpectation.Field] {
         guard capabilities.canReadState else { return [] }
         var fields = expectedState.fields { time in
-            let expiringEvent = namedSpecs.last {
-                $0.spec.expires == time
-                    && !HistoryModel.irrelevantEventTypes.contains($0.spec.type.rawValue)
-            }
+            let reportingEvent = reportedEnds.last { $0.end.time == time }
             return .string(
-                expiringEvent.map { "{{\($0.name).expiration_at_ms}}" }
+                reportingEvent.map { "{{\($0.deliveryName).\($0.end.field)}}" }
                     ?? "{{now\(time.contractText)}}"
             )
         }

@@ -15,13 +15,14 @@ struct HistoryContractWriter {
     /// Whether the delivery that was added last is sent at the same time as the next delivery
     /// to add.
     private var isOverlapPending = false
-    private(set) var namedSpecs: [(name: String, spec: EventSpec)] = []
+    /// The ends of access that the events report, with the names of the deliveries.
+    private(set) var reportedEnds: [(deliveryName: String, end: ReportedEnd)] = []
     private(set) var needs: Set<Providers.Feature> = []
 
     init(_ history: CustomerHistory, _ capabilities: Capabilities) {
         self.history = history
         self.capabilities = capabilities
-        model = HistoryModel(history.users)
+        model = HistoryModel(history.users, history.sellers)
     }
 
     // MARK: Events
@@ -47,14 +48,7 @@ struct HistoryContractWriter {
                 scriptItems.append(.stateReadPoint(step))
             }
         }
-        guard !model.hasUnsafePeriodEnd else {
-            throw HistoryModel.ImpossibleOperation(
-                reason: "a period ends too close to the present"
-            )
-        }
-        guard !model.hasSimultaneousPeriodEnds else {
-            throw HistoryModel.ImpossibleOperation(reason: "two purchases end at the same time")
-        }
+        try model.checkEnd()
         guard hasAnyEvent else {
             throw HistoryModel.ImpossibleOperation(reason: "the history has no event")
         }
@@ -87,14 +81,8 @@ struct HistoryContractWriter {
             needs.insert(.createsUnknownUsers)
         }
         if message.isSandbox { needs.insert(.separatesSandbox) }
-        if let spec = message.event {
-            namedSpecs.append((name, spec))
-            if spec.userIDLocation != .appUserID { needs.insert(.aliases) }
-            // Promotional grants come from the developer, not from a store.
-            if !(HistoryGenerator.commonStores + ["PROMOTIONAL"]).contains(spec.store) {
-                needs.insert(.acceptsEveryStore)
-            }
-        }
+        if let end = message.reportedEnd { reportedEnds.append((name, end)) }
+        needs.formUnion(message.needs)
         for placedFault in placedFaults { needs.formUnion(placedFault.kind.needs) }
     }
 
@@ -122,7 +110,7 @@ struct HistoryContractWriter {
                 name: original.redeliveryName,
                 subject: .repeats(original.name)
             )
-            delivery.provider = original.stepEvent.message.provider
+            delivery.provider = original.stepEvent.message.delivery(original.name).provider
             delivery.delay = .seconds(300)
             // With reordered keys, only the event ID shows that the second delivery contains
             // the same event (S-03).
@@ -186,10 +174,12 @@ struct HistoryContractWriter {
                 var call = Call(name: name("register"), route: .register)
                 call.user = user
                 after.append(.call([call]))
-            case .pushServiceError, .purchaseServiceError:
+            case .serviceError:
                 before += placedFault.providerPlan.map { [.provider($0)] } ?? []
             case .unknownType:
-                before.append(.deliver(message.unknown("unknown-before-" + arrival.name)))
+                before.append(
+                    .deliver(message.deliveryOfUnknownType("unknown-before-" + arrival.name))
+                )
             // The order of the deliveries already includes these two faults.
             case .redelivery, .delayed: break
             }

@@ -186,13 +186,7 @@ package struct HistoryCoverage: Hashable, Sendable {
                 }
                 lastEventLabelByUser[user] = coverageLabel
                 let arrival = users[user]?.rawValue ?? ""
-                let userIDLocation = message.event?.userIDLocation ?? .appUserID
-                features.append(
-                    .userIDKind(
-                        userIDLocation == .appUserID ? arrival : userIDLocation.rawValue,
-                        coverageLabel
-                    )
-                )
+                features.append(.userIDKind(message.userIDLocation ?? arrival, coverageLabel))
             }
             if coverageLabel == Self.irrelevant { features.append(.userIDKind("", message.type)) }
             return features

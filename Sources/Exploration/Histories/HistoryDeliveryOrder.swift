@@ -46,7 +46,7 @@ struct HistoryDeliveryOrder {
             case .delayed(let by): delay = by
             case .redelivery(let after): redeliveryDelay = after
             case .duplicate, .concurrentDuplicate, .lostResponses, .truncatedRequests, .disconnects,
-                .pushServiceError, .purchaseServiceError, .unknownType, .unknownFields,
+                .serviceError, .unknownType, .unknownFields,
                 .reorderedKeys, .restart, .crash, .register, .overlap, .registrationOverlap:
                 break
             }
@@ -97,8 +97,7 @@ struct HistoryDeliveryOrder {
             case .concurrentDuplicate:
                 arrival.placedFaults.contains(where: \.interruptsDeliveryAttempt)
             case .duplicate, .redelivery, .lostResponses, .truncatedRequests, .disconnects,
-                .pushServiceError,
-                .purchaseServiceError, .unknownType, .unknownFields, .reorderedKeys, .restart,
+                .serviceError, .unknownType, .unknownFields, .reorderedKeys, .restart,
                 .crash,
                 .register:
                 false

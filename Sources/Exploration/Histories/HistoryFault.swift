@@ -18,7 +18,7 @@ package enum HistoryFault: Hashable, Sendable {
     case redelivery(after: Int)
     /// The event arrives after this many deliveries of events that happened later.
     case delayed(by: Int)
-    /// The responses to the first attempts are lost, and RevenueCat's retry schedule delivers the
+    /// The responses to the first attempts are lost, and the provider's retry schedule delivers the
     /// event again.
     ///
     /// The value is the number of lost responses.
@@ -31,14 +31,11 @@ package enum HistoryFault: Hashable, Sendable {
     ///
     /// The value is the number of these attempts.
     case disconnects(Int)
-    /// OneSignal responds with this error to the backend's next call after the delivery.
-    case pushServiceError(ProviderPlan.PlannedResponse)
-    /// RevenueCat's REST API responds with this error to the backend's next call after the
-    /// delivery.
-    case purchaseServiceError(ProviderPlan.PlannedResponse)
+    /// A service responds with this error to the backend's next call after the delivery.
+    case serviceError(ServiceError, ProviderPlan.PlannedResponse)
     /// An event of an unknown type arrives before the delivery.
     case unknownType
-    /// The body of the event contains fields that RevenueCat and Purchasely do not document.
+    /// The body of the event contains fields that the provider does not document.
     case unknownFields
     /// The JSON keys of the event have a different order than usual.
     case reorderedKeys
@@ -61,8 +58,7 @@ package enum HistoryFault: Hashable, Sendable {
         case .lostResponses: "with a lost response"
         case .truncatedRequests: "with a truncated request"
         case .disconnects: "with a disconnect by the sender"
-        case .pushServiceError: "while OneSignal calls fail"
-        case .purchaseServiceError: "while RevenueCat reads fail"
+        case .serviceError(let error, _): error.words
         case .unknownType: "after an event of unknown type"
         case .unknownFields: "with unknown fields"
         case .reorderedKeys: "with reordered keys"
@@ -80,8 +76,8 @@ package enum HistoryFault: Hashable, Sendable {
         switch self {
         case .duplicate, .concurrentDuplicate, .redelivery: "S-03"
         case .delayed, .overlap: "S-09"
-        case .lostResponses, .truncatedRequests, .disconnects, .purchaseServiceError: "S-07"
-        case .pushServiceError: "S-30"
+        case .lostResponses, .truncatedRequests, .disconnects: "S-07"
+        case .serviceError(let error, _): error.clause
         case .unknownType, .unknownFields, .reorderedKeys: "S-08"
         case .restart, .crash: "S-04"
         case .register, .registrationOverlap: "S-22"
@@ -94,8 +90,7 @@ package enum HistoryFault: Hashable, Sendable {
         case .delayed, .overlap: true
         case .duplicate, .concurrentDuplicate, .redelivery, .lostResponses, .truncatedRequests,
             .disconnects,
-            .pushServiceError,
-            .purchaseServiceError, .unknownType, .unknownFields, .reorderedKeys, .restart, .crash,
+            .serviceError, .unknownType, .unknownFields, .reorderedKeys, .restart, .crash,
             .register,
             .registrationOverlap:
             false
@@ -107,8 +102,7 @@ package enum HistoryFault: Hashable, Sendable {
     var interruptsDeliveryAttempt: Bool {
         switch self {
         case .lostResponses, .truncatedRequests, .disconnects, .crash: true
-        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .pushServiceError,
-            .purchaseServiceError, .unknownType,
+        case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .serviceError, .unknownType,
             .unknownFields, .reorderedKeys, .restart, .register, .overlap, .registrationOverlap:
             false
         }
@@ -118,7 +112,7 @@ package enum HistoryFault: Hashable, Sendable {
     /// the previous request.
     var insertsPrecedingStep: Bool {
         switch self {
-        case .pushServiceError, .purchaseServiceError, .unknownType, .restart, .register: true
+        case .serviceError, .unknownType, .restart, .register: true
         case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
             .truncatedRequests,
             .disconnects, .crash,
@@ -130,14 +124,7 @@ package enum HistoryFault: Hashable, Sendable {
     /// The planned responses of a provider that this fault needs; nil for other faults.
     var providerPlan: ProviderPlan? {
         switch self {
-        case .pushServiceError(let answer):
-            ProviderPlan(provider: .oneSignal, responses: [answer, .asUsual])
-        case .purchaseServiceError(let answer):
-            ProviderPlan(
-                provider: .revenueCat,
-                responses: [answer, .asUsual],
-                includesReads: true
-            )
+        case .serviceError(let error, let response): error.plan(response)
         case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
             .truncatedRequests, .disconnects, .unknownType, .unknownFields, .reorderedKeys,
             .restart, .crash, .register, .overlap, .registrationOverlap:
@@ -148,8 +135,7 @@ package enum HistoryFault: Hashable, Sendable {
     /// Whether the event with this fault is retried until the backend accepts the event.
     var causesRetries: Bool {
         switch self {
-        case .lostResponses, .truncatedRequests, .disconnects, .crash, .pushServiceError,
-            .purchaseServiceError,
+        case .lostResponses, .truncatedRequests, .disconnects, .crash, .serviceError,
             .overlap,
             .registrationOverlap:
             true
@@ -160,55 +146,16 @@ package enum HistoryFault: Hashable, Sendable {
         }
     }
 
-    /// Whether the fault takes effect only if the backend calls OneSignal or RevenueCat.
+    /// Whether the fault takes effect only if the backend calls a service.
     var needsProviderCall: Bool {
         switch self {
-        case .pushServiceError, .purchaseServiceError: true
+        case .serviceError: true
         case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
             .truncatedRequests,
             .disconnects,
             .unknownType, .unknownFields, .reorderedKeys, .restart, .crash, .register, .overlap,
             .registrationOverlap:
             false
-        }
-    }
-
-    /// The kind of a fault.
-    ///
-    /// The raw value is the name of the fault in `.history` files and command-line options.
-    package enum Kind: String, CaseIterable, Comparable, Sendable {
-        case duplicate = "duplicate"
-        case concurrentDuplicate = "concurrent-duplicate"
-        case redelivery = "redelivery"
-        case delayed = "delayed"
-        case lostResponses = "lost-response"
-        case truncatedRequests = "truncated-request"
-        case disconnects = "disconnect"
-        case pushServiceError = "onesignal-error"
-        case purchaseServiceError = "revenuecat-error"
-        case unknownType = "unknown-type"
-        case unknownFields = "unknown-fields"
-        case reorderedKeys = "reordered-keys"
-        case restart
-        case crash
-        case register
-        case overlap
-        case registrationOverlap = "registration-overlap"
-
-        package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-
-        /// The features that the profile of a backend must list for faults of this kind.
-        package var needs: [Feature] {
-            switch self {
-            case .restart, .crash: [.restart]
-            case .pushServiceError: [.push]
-            case .purchaseServiceError: [.readsSubscriberOnEvent]
-            case .register, .registrationOverlap: [.register]
-            case .duplicate, .concurrentDuplicate, .redelivery, .delayed, .lostResponses,
-                .truncatedRequests, .disconnects,
-                .unknownType, .unknownFields, .reorderedKeys, .overlap:
-                []
-            }
         }
     }
 
@@ -224,8 +171,7 @@ package enum HistoryFault: Hashable, Sendable {
         case .lostResponses: .lostResponses
         case .truncatedRequests: .truncatedRequests
         case .disconnects: .disconnects
-        case .pushServiceError: .pushServiceError
-        case .purchaseServiceError: .purchaseServiceError
+        case .serviceError(let error, _): .serviceError(error)
         case .unknownType: .unknownType
         case .unknownFields: .unknownFields
         case .reorderedKeys: .reorderedKeys

@@ -11,23 +11,23 @@ extension HistoryGenerator {
     ) {
         let capabilities = options.capabilities
         for index in history.steps.indices
-        where capabilities.canReadState && occursOncePer(6, &random) {
+        where capabilities.canReadState && random.occursOncePer(6) {
             history.steps[index].readsStateAfterStep = true
         }
-        guard !occursOncePer(3, &random) else {
+        guard !random.occursOncePer(3) else {
             history.hasBaseline = !capabilities.canReadState
             return
         }
         let areRestartsRequested = options.faults.contains { $0 == .restart || $0 == .crash }
-        let areProviderErrorsRequested = options.faults.contains {
-            $0 == .pushServiceError || $0 == .purchaseServiceError
+        let areProviderErrorsRequested = options.faults.contains { requestedKind in
+            ServiceError.all.contains { requestedKind == .serviceError($0) }
         }
         let mayRestart =
-            capabilities.has(.restart) && occursOncePer(areRestartsRequested ? 2 : 24, &random)
-        let mayProviderFail = areProviderErrorsRequested || occursOncePer(8, &random)
+            capabilities.has(.restart) && random.occursOncePer(areRestartsRequested ? 2 : 24)
+        let mayProviderFail = areProviderErrorsRequested || random.occursOncePer(8)
         var hasRedelivery = false
-        for (index, stepEvent) in events.enumerated() where occursOncePer(5, &random) {
-            let mayProviderFail = mayProviderFail && stepEvent.usuallyCausesPush
+        for (index, stepEvent) in events.enumerated() where random.occursOncePer(5) {
+            let mayProviderFail = mayProviderFail && stepEvent.message.usuallyCausesPush
             guard
                 let fault = fault(
                     mayRestart: mayRestart,
@@ -45,7 +45,7 @@ extension HistoryGenerator {
                 history.placedFaults.append(redelivery)
             }
         }
-        let isBaselineWanted = occursOncePer(mayRestart ? 2 : 4, &random) || hasRedelivery
+        let isBaselineWanted = random.occursOncePer(mayRestart ? 2 : 4) || hasRedelivery
         history.hasBaseline =
             !capabilities.canReadState || !history.placedFaults.isEmpty && isBaselineWanted
     }
@@ -89,7 +89,7 @@ extension HistoryGenerator {
             }
             affectedUsers.formUnion(users)
         }
-        return earlierUnrelatedIndexes.first { events[$0].usuallyCausesPush }
+        return earlierUnrelatedIndexes.first { events[$0].message.usuallyCausesPush }
             ?? earlierUnrelatedIndexes.first
             ?? (index > 0 ? index - 1 : nil)
     }
@@ -126,22 +126,23 @@ extension HistoryGenerator {
     ) -> HistoryFault {
         let repeatCount = Int.random(in: 1...2, using: &random)
         let copyOrDelayCount = Int.random(in: 1...3, using: &random)
-        if mayRestart, occursOncePer(2, &random) {
+        if mayRestart, random.occursOncePer(2) {
             let phase = Crash.Phase.allCases.randomElement(using: &random) ?? .sent
             // A backend that stops gracefully waits for the missing half of the request until it is
             // killed.
-            let mayTerminate = phase != .halfSent && occursOncePer(2, &random)
+            let mayTerminate = phase != .halfSent && random.occursOncePer(2)
             let signal: Restart.Signal = mayTerminate ? .terminate : .kill
-            return occursOncePer(2, &random)
+            return random.occursOncePer(2)
                 ? .restart(signal) : .crash(Crash(signal: signal, phase: phase))
         }
-        if mayProviderFail, occursOncePer(2, &random) {
+        if mayProviderFail, random.occursOncePer(2) {
             let providerResponses: [ProviderPlan.PlannedResponse] = [
                 .status(500), .status(503), .reset, .lostResponse,
             ]
             let providerResponse = providerResponses.randomElement(using: &random) ?? .reset
-            return occursOncePer(2, &random)
-                ? .pushServiceError(providerResponse) : .purchaseServiceError(providerResponse)
+            if let error = ServiceError.all.randomElement(using: &random) {
+                return .serviceError(error, providerResponse)
+            }
         }
         return switch Int.random(in: 0..<18, using: &random) {
         case 0: .duplicate(repeatCount)
@@ -152,7 +153,7 @@ extension HistoryGenerator {
         case 9: .truncatedRequests(1)
         case 10: .disconnects(1)
         case 11: .unknownType
-        case 12: occursOncePer(2, &random) ? .unknownFields : .reorderedKeys
+        case 12: random.occursOncePer(2) ? .unknownFields : .reorderedKeys
         case 13...15: .overlap
         case 16: .registrationOverlap
         default: .register
@@ -164,10 +165,5 @@ extension HistoryModel.StepEvent {
     /// Returns a fault in the delivery of this event.
     fileprivate func placed(_ fault: HistoryFault) -> CustomerHistory.PlacedFault {
         CustomerHistory.PlacedFault(operation: step, event: index, fault)
-    }
-
-    /// Whether a backend that sends push notifications usually sends one for this event.
-    fileprivate var usuallyCausesPush: Bool {
-        message.event?.type.facts?.effect == .paysPeriod && !message.isSandbox
     }
 }

@@ -1,6 +1,6 @@
 internal import Contracts
 internal import Providers
-internal import Values
+package import Values
 
 /// Generates valid customer histories, with a preference for situations that few earlier histories
 /// covered.
@@ -10,6 +10,8 @@ package struct HistoryGenerator: Sendable {
     /// The options that restrict the generated customer histories.
     package struct Options: Hashable, Sendable {
         package var capabilities: Capabilities
+        /// The sellers whose purchases a history may contain, as far as the backend supports them.
+        package var sellers = SellerTable.all
         /// The kinds of operations that a history may contain, in addition to purchases and
         /// waiting; empty for all kinds.
         package var kinds: Set<HistoryOperation.Kind> = []
@@ -84,15 +86,15 @@ package struct HistoryGenerator: Sendable {
         for name in Self.userNames.prefix(min(count, options.userCountMax)) {
             let mayBeUnknown =
                 capabilities.has(.createsUnknownUsers) && !capabilities.backendChoosesIDs
-            let isUnknown = mayBeUnknown && occursOncePer(4, &random)
+            let isUnknown = mayBeUnknown && random.occursOncePer(4)
             users.append(CustomerHistory.HistoryUser(name, isUnknown ? .unknown : .registered))
         }
         if users.count > 1, capabilities.has(.createsUnknownUsers),
-            !capabilities.backendChoosesIDs, occursOncePer(3, &random)
+            !capabilities.backendChoosesIDs, random.occursOncePer(3)
         {
             users.append(CustomerHistory.HistoryUser(Self.aliasUserName, .unknown))
         }
-        var model = HistoryModel(users)
+        var model = HistoryModel(users, options.sellers)
         var tracker = HistoryCoverage.Tracker(users)
         var steps: [CustomerHistory.Step] = []
         var events: [HistoryModel.StepEvent] = []
@@ -123,14 +125,18 @@ package struct HistoryGenerator: Sendable {
             steps.append(step)
         }
         let last =
-            occursOncePer(20, &random) ? irrelevantFinalStep(users, model, time, &random) : nil
+            random.occursOncePer(20) ? irrelevantFinalStep(users, model, time, &random) : nil
         if let last { steps.append(last) }
         guard !events.isEmpty || last != nil else { return nil }
         let activeUsers = Set(steps.flatMap(\.operation.users))
         let includedUsers = users.filter {
             $0.name != Self.aliasUserName || activeUsers.contains($0.name)
         }
-        var history = CustomerHistory(users: includedUsers, steps: steps)
+        var history = CustomerHistory(
+            users: includedUsers,
+            steps: steps,
+            sellers: options.sellers
+        )
         if last == nil { addFaults(&history, events, &random) } else { history.hasBaseline = true }
         return shiftedScript(history, &random)
     }
@@ -152,7 +158,7 @@ package struct HistoryGenerator: Sendable {
         // present.
         let nearEndTimes = Array(endTimes.prefix(3)).shuffled(using: &random)
         let farEndTimes = Array(endTimes.dropFirst(3)).shuffled(using: &random)
-        for end in occursOncePer(6, &random)
+        for end in random.occursOncePer(6)
             ? farEndTimes + nearEndTimes : nearEndTimes + farEndTimes
         {
             var shiftedHistory = history
@@ -165,10 +171,6 @@ package struct HistoryGenerator: Sendable {
             }
         }
         return nil
-    }
-
-    func occursOncePer(_ trials: Int, _ random: inout SeededGenerator) -> Bool {
-        Int.random(in: 0..<trials, using: &random) == 0
     }
 
     // MARK: One operation
@@ -224,5 +226,12 @@ package struct HistoryGenerator: Sendable {
             }
         }
         return bestCandidate.map { ($0.step, $0.stepEvents, $0.model) }
+    }
+}
+
+extension SeededGenerator {
+    /// Returns true once in the given number of calls, on average.
+    package mutating func occursOncePer(_ trials: Int) -> Bool {
+        Int.random(in: 0..<trials, using: &self) == 0
     }
 }

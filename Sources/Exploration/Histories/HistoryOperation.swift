@@ -15,8 +15,7 @@ package struct HistoryOperation: Hashable, Sendable {
         /// A family member of the user who bought a purchase gets access to that purchase.
         case share = "family-share"
         case unshare = "stop-family-share"
-        /// RevenueCat or Purchasely sends an event of a type that changes no subscription, such as
-        /// TEST.
+        /// A seller sends an event of a type that changes no subscription, such as a test event.
         case irrelevantEvent = "irrelevant-event"
         /// The app registers the user at the backend, for the first time or again.
         case register
@@ -88,8 +87,8 @@ package struct HistoryOperation: Hashable, Sendable {
     package var additionalID: String?
     package var product: String?
     package var newProduct: String?
-    /// The store of the purchase, product change or transfer; `ProviderEvent.purchaselyStoreName` for a Purchasely
-    /// plan.
+    /// The store of the purchase, product change or transfer, or the store name of its seller
+    /// (`SellerModel.storeName`).
     package var store: String?
     package var environment: String?
     package var period: String?
@@ -101,14 +100,14 @@ package struct HistoryOperation: Hashable, Sendable {
     /// The event type of an irrelevant event, which changes no subscription; nil for other
     /// operations.
     package var type: String?
-    /// The kind of ID by which the events of this operation name the user; nil for the registered
-    /// ID.
-    package var userIDLocation: EventSpec.UserIDLocation?
+    /// The kind of ID by which the events of this operation name the user, from the seller's
+    /// `userIDLocations`; nil for the registered ID.
+    package var userIDLocation: String?
 
     /// The names of all users who take part in the operation.
     var users: [String] { [user] + [from, additionalID].compactMap(\.self) }
 
-    var isPurchaselyPurchase: Bool { store == ProviderEvent.purchaselyStoreName }
+    package var effectiveEnvironment: String { environment ?? "PRODUCTION" }
 
     package init(_ kind: Kind, _ user: String, at time: Duration) {
         (self.kind, self.user, self.time) = (kind, user, time)

@@ -2,42 +2,14 @@ internal import Contracts
 internal import Providers
 internal import Values
 
-/// The random choice of the next operation of a generated history: its user, kind, time and details,
-/// with the stores and products to choose from.
+/// The random choice of the next operation of a generated history: its user, kind, time and details.
 extension HistoryGenerator {
-    // MARK: Stores and products
-
-    /// The stores that every backend must support.
-    static let commonStores = ["APP_STORE", "PLAY_STORE"]
-    static let rareStores = [
-        "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
-    ]
     /// Returns the names of the stores that histories use for a backend with these capabilities.
-    package static func stores(_ capabilities: Capabilities) -> [String] {
-        var stores = commonStores
-        if capabilities.has(.acceptsEveryStore) {
-            for store in rareStores where !stores.contains(store) { stores.append(store) }
-        }
-        return capabilities.has(.purchasely) ? stores + [ProviderEvent.purchaselyStoreName] : stores
+    package static func stores(_ capabilities: Capabilities, _ sellers: SellerTable = .all)
+        -> [String]
+    {
+        sellers.entries.flatMap { $0.stores(capabilities) }
     }
-
-    /// Returns the product IDs of the subscriptions that a store sells.
-    static func subscriptionProducts(at store: String?) -> [String] {
-        guard store == ProviderEvent.purchaselyStoreName else {
-            return ["premium_monthly", "premium_yearly", "premium_weekly"]
-        }
-        return PurchaselyModel.plans.filter { $0.days != nil }.map(\.name)
-    }
-
-    /// Returns one product ID for each kind of product that a store sells: subscription, lifetime
-    /// purchase and consumable.
-    static func products(at store: String) -> [String] {
-        store == ProviderEvent.purchaselyStoreName
-            ? [PurchaselyModel.monthlyProduct, PurchaselyModel.lifetime]
-            : [HistoryModel.monthlyProduct] + oneTimeProducts
-    }
-
-    static let oneTimeProducts = ["premium_lifetime", "coins_100"]
 
     // MARK: Operations
 
@@ -53,31 +25,34 @@ extension HistoryGenerator {
         guard let person = actingUsers.randomElement(using: &random) else { return nil }
         let heldPurchases = model.heldPurchases(of: person.name, at: time)
         let heldPurchase =
-            occursOncePer(4, &random) ? nil : heldPurchases.randomElement(using: &random)
-        let startsPurchaselyPlan =
-            heldPurchase == nil && options.capabilities.has(.purchasely)
-            && occursOncePer(5, &random)
-        let isPurchaselyPurchase = heldPurchase?.isPurchaselyPurchase ?? startsPurchaselyPlan
+            random.occursOncePer(4) ? nil : heldPurchases.randomElement(using: &random)
+        let seller =
+            heldPurchase.map { options.sellers[$0.store] } ?? sellerOfNewPurchase(&random)
         var kinds = Self.kinds(at: heldPurchase?.state ?? .none, canShare: actingUsers.count > 1)
         if options.capabilities.has(.login), !options.capabilities.backendChoosesIDs,
             person.arrival == .registered
         {
-            kinds += [occursOncePer(2, &random) ? .signUp : .logIn]
+            kinds += [random.occursOncePer(2) ? .signUp : .logIn]
         }
         kinds = kinds.filter { kind in
             (options.kinds.isEmpty || Self.alwaysAllowedKinds.contains(kind)
                 || options.kinds.contains(kind))
-                && (!isPurchaselyPurchase || PurchaselyModel.kinds.contains(kind))
+                && seller.kinds.contains(kind)
         }
         guard let kind = kinds.randomElement(using: &random) else { return nil }
         var operation = HistoryOperation(kind, person.name, at: .zero)
-        if isPurchaselyPurchase { operation.store = ProviderEvent.purchaselyStoreName }
-        operation.product = heldPurchase?.product ?? newProduct(at: operation.store, &random)
+        operation.store = seller.storeName
+        operation.product = heldPurchase?.product ?? newProduct(at: seller, &random)
         operation.time = chooseTime(of: operation, after: time, model, &random)
         guard fillDetails(&operation, users, model, heldPurchase, &random) else { return nil }
-        let causesEvents =
-            ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchaselyPurchase
-        if causesEvents { operation.userIDLocation = userIDLocation(person, model, &random) }
+        let causesEvents = ![.register, .signUp, .logIn, .wait].contains(kind)
+        if causesEvents, let userIDs = model.seller(of: operation).userIDs {
+            operation.userIDLocation = userIDs.chooseLocation(
+                of: person,
+                options.capabilities,
+                &random
+            )
+        }
         return operation
     }
 
@@ -101,13 +76,11 @@ extension HistoryGenerator {
             using: &random
         )
         var operation = HistoryOperation(.irrelevantEvent, person.name, at: .zero)
-        (operation.product, operation.store) = (
-            heldPurchase?.product,
-            heldPurchase?.isPurchaselyPurchase == true ? heldPurchase?.store : nil
-        )
+        let seller = options.sellers[heldPurchase?.store]
+        (operation.product, operation.store) = (heldPurchase?.product, seller.storeName)
         operation.time = chooseTime(of: operation, after: time, model, &random)
         guard fillDetails(&operation, users, model, heldPurchase, &random) else { return nil }
-        if !model.known.contains(operation.user) { operation.type = HistoryModel.testEventType }
+        if !model.known.contains(operation.user) { operation.type = seller.testEventType }
         let step = CustomerHistory.Step(
             id: options.operationsMax,
             operation: operation,
@@ -121,27 +94,13 @@ extension HistoryGenerator {
         return step
     }
 
-    /// Chooses the kind of ID by which the events of an operation name the user; nil for the
-    /// registered ID.
-    private func userIDLocation(
-        _ person: CustomerHistory.HistoryUser,
-        _ model: HistoryModel,
-        _ random: inout SeededGenerator
-    ) -> EventSpec.UserIDLocation? {
-        let isRegistered = person.arrival == .registered
-        guard options.capabilities.has(.aliases), isRegistered else { return nil }
-        // Events name a user who bought before the registration by an anonymous ID until one event
-        // names both IDs (RevenueCat fact sheet, trap 9).
-        switch model.knownIDKind(of: person.name) {
-        case .unknownToBackend:
-            return occursOncePer(12, &random) && options.capabilities.canReadState
-                ? .anonymous : nil
-        case .anonymousID: return occursOncePer(3, &random) ? .aliases : nil
-        case .linkedIDs: if occursOncePer(4, &random) { return .anonymous }
-        case .registeredID: break
+    /// Chooses the seller for the first purchase of a user, or for a further purchase.
+    private func sellerOfNewPurchase(_ random: inout SeededGenerator) -> any SellerModel.Type {
+        for seller in options.sellers.others(options.capabilities)
+        where random.occursOncePer(5) {
+            return seller
         }
-        guard occursOncePer(16, &random) else { return nil }
-        return occursOncePer(2, &random) ? .aliases : .originalAppUserID
+        return options.sellers.storeSeller
     }
 
     /// Kinds of operations that the options cannot exclude.
@@ -181,11 +140,13 @@ extension HistoryGenerator {
         }
     }
 
-    private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
-        let oneTimeChoices = store == nil ? Self.oneTimeProducts : [PurchaselyModel.lifetime]
+    private func newProduct(
+        at seller: any SellerModel.Type,
+        _ random: inout SeededGenerator
+    ) -> String {
         let candidateProducts =
-            occursOncePer(4, &random) ? oneTimeChoices : Self.subscriptionProducts(at: store)
-        return candidateProducts.randomElement(using: &random) ?? HistoryModel.monthlyProduct
+            random.occursOncePer(4) ? seller.oneTimeProducts : seller.subscriptionProducts
+        return candidateProducts.randomElement(using: &random) ?? seller.standardProduct
     }
 
     /// Chooses the details of an operation, such as the product and the store, when its user, kind
@@ -197,8 +158,12 @@ extension HistoryGenerator {
         _ heldPurchase: HistoryModel.HeldPurchase?,
         _ random: inout SeededGenerator
     ) -> Bool {
+        let seller = options.sellers[operation.store]
         switch operation.kind {
-        case .purchase: fillPurchaseDetails(&operation, model, heldPurchase, &random)
+        case .purchase:
+            let usesSandbox =
+                options.capabilities.has(.separatesSandbox) && random.occursOncePer(7)
+            operation.environment = heldPurchase?.environment ?? (usesSandbox ? "SANDBOX" : nil)
         case .transfer, .share:
             return fillOtherUser(&operation, users, model, &random)
         case .logIn:
@@ -207,39 +172,29 @@ extension HistoryGenerator {
         case .billingIssue:
             // Google Play and the App Store support grace periods of 3 to 30 days.
             operation.effectDuration =
-                occursOncePer(3, &random)
+                random.occursOncePer(3)
                 ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
         case .extend:
             operation.effectDuration = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
         case .pause:
             operation.effectDuration = days([7, 30, 90].randomElement(using: &random) ?? 30)
-        case .temporaryGrant:
-            operation.effectDuration = .seconds(86_400)
-            operation.store = heldPurchase?.store
+        case .temporaryGrant: operation.effectDuration = .seconds(86_400)
         case .changeProduct:
-            let otherChoices = Self.subscriptionProducts(at: operation.store).filter {
-                $0 != operation.product
-            }
+            let otherChoices = seller.subscriptionProducts.filter { $0 != operation.product }
             operation.newProduct = otherChoices.randomElement(using: &random)
-            operation.isDeferred = !operation.isPurchaselyPurchase && occursOncePer(2, &random)
-        case .grant:
-            operation.product = nil
-            operation.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(
-                using: &random
-            )
-        case .revoke, .register, .signUp: operation.product = nil
-        case .cancel, .expire:
-            operation.reason =
-                operation.isPurchaselyPurchase || occursOncePer(2, &random)
-                ? nil : Self.reasons(of: operation.kind).randomElement(using: &random)
         case .irrelevantEvent:
-            let types =
-                operation.isPurchaselyPurchase
-                ? PurchaselyModel.irrelevantEventNames : HistoryModel.irrelevantEventTypes
-            operation.type = types.randomElement(using: &random)
-        case .wait: operation.product = nil
-        case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund, .unshare: break
+            operation.type = seller.irrelevantEventTypes.randomElement(using: &random)
+        case .grant, .revoke, .register, .signUp, .wait: operation.product = nil
+        case .renew, .cancel, .uncancel, .resume, .refund, .expire, .recover, .reverseRefund,
+            .unshare:
+            break
         }
+        model.seller(of: operation).chooseDetails(
+            of: &operation,
+            heldPurchase,
+            options.capabilities,
+            &random
+        )
         return true
     }
 
@@ -260,48 +215,12 @@ extension HistoryGenerator {
         guard operation.kind == .transfer else { return true }
         operation.product = nil
         if users.contains(where: { $0.name == Self.aliasUserName }),
-            !model.userNames.aliases.contains(Self.aliasUserName),
+            !model.isAlias(Self.aliasUserName),
             operation.from.map(model.registered.contains) ?? false
         {
             operation.additionalID = Self.aliasUserName
         }
         return true
-    }
-
-    /// Returns the reasons that a cancellation or expiration can have, except for the user's own
-    /// decision (RevenueCat fact sheet 2.7).
-    static func reasons(of kind: HistoryOperation.Kind) -> [String] {
-        kind == .cancel
-            ? ["DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN"] : ["PRICE_INCREASE", "UNKNOWN"]
-    }
-
-    private func fillPurchaseDetails(
-        _ operation: inout HistoryOperation,
-        _ model: HistoryModel,
-        _ heldPurchase: HistoryModel.HeldPurchase?,
-        _ random: inout SeededGenerator
-    ) {
-        let isOneTimeProduct = Self.oneTimeProducts.contains(operation.product ?? "")
-        let mayUseSandbox = options.capabilities.has(.separatesSandbox) && occursOncePer(7, &random)
-        if operation.isPurchaselyPurchase {
-            operation.environment = heldPurchase?.environment ?? (mayUseSandbox ? "SANDBOX" : nil)
-            return
-        }
-        if let heldPurchase {
-            (operation.store, operation.environment) = (
-                heldPurchase.store, heldPurchase.environment
-            )
-        } else {
-            let usesRareStore =
-                options.capabilities.has(.acceptsEveryStore) && occursOncePer(3, &random)
-            let stores = usesRareStore ? Self.rareStores : Self.commonStores
-            operation.store = stores.randomElement(using: &random)
-            if mayUseSandbox { operation.environment = "SANDBOX" }
-        }
-        let isFirstPurchase = model.stores.purchases(of: operation.user).isEmpty
-        guard !isOneTimeProduct, isFirstPurchase, occursOncePer(2, &random) else { return }
-        operation.period = ["TRIAL", "TRIAL", "INTRO", "PREPAID"].randomElement(using: &random)
-        if operation.period == "PREPAID" { operation.store = "PLAY_STORE" }
     }
 
     private func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
@@ -317,7 +236,7 @@ extension HistoryGenerator {
         let endTimes = model.endTimes(of: operation.user, after: time)
         let isChargeOperation = [.renew, .billingIssue].contains(operation.kind)
         let isNearPeriodEnd =
-            isChargeOperation || operation.kind == .wait || occursOncePer(5, &random)
+            isChargeOperation || operation.kind == .wait || random.occursOncePer(5)
         if isNearPeriodEnd, let end = endTimes.randomElement(using: &random) {
             let endTimeOffsets: [Duration] =
                 isChargeOperation
@@ -335,14 +254,5 @@ extension HistoryGenerator {
             default: days(Int.random(in: 20...70, using: &random))
             }
         return time + timeSincePreviousStep
-    }
-}
-
-extension HistoryModel {
-    /// Returns the times after `time` at which the paid periods of a user end.
-    func endTimes(of user: String, after time: Duration) -> [Duration] {
-        stores.purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
-            .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }
-            + plans.heldPurchases(of: user).compactMap(\.end).filter { $0 > time }
     }
 }

@@ -90,9 +90,8 @@ extension CustomerHistory {
             addVariant { $0.steps[index].operation.environment = nil }
             addVariant { $0.steps[index].operation.isDeferred = false }
             addVariant { history in
-                let operation = history.steps[index].operation
-                if operation.store != nil, !operation.isPurchaselyPurchase {
-                    history.steps[index].operation.store = "APP_STORE"
+                if let store = history.steps[index].operation.store {
+                    history.steps[index].operation.store = sellers[store].defaultStore
                 }
             }
             addVariant { history in
@@ -101,12 +100,15 @@ extension CustomerHistory {
                 }
             }
         }
-        let products = Set(
-            steps.filter { !$0.operation.isPurchaselyPurchase }.compactMap(\.operation.product)
-        )
-        if !products.contains(HistoryModel.monthlyProduct) {
+        for seller in sellers.entries.indices {
+            guard let simplestProduct = sellers.entries[seller].simplestProduct else { continue }
+            let products = Set(
+                steps.filter { sellers.index(of: $0.operation.store) == seller }
+                    .compactMap(\.operation.product)
+            )
+            guard !products.contains(simplestProduct) else { continue }
             for product in products.sorted() {
-                addVariant { $0.renameProduct(product, HistoryModel.monthlyProduct) }
+                addVariant { $0.renameProduct(product, of: seller, to: simplestProduct) }
             }
         }
         for index in steps.indices { addVariant { $0.roundGapAfterStep(index) } }
@@ -165,13 +167,15 @@ extension CustomerHistory {
         return history
     }
 
-    private mutating func renameProduct(_ product: String, _ newProduct: String) {
-        for index in steps.indices {
-            if steps[index].operation.product == product,
-                !steps[index].operation.isPurchaselyPurchase
-            {
-                steps[index].operation.product = newProduct
-            }
+    /// Gives a product of a seller another product ID.
+    private mutating func renameProduct(
+        _ product: String,
+        of seller: Int,
+        to newProduct: String
+    ) {
+        for index in steps.indices where steps[index].operation.product == product {
+            guard sellers.index(of: steps[index].operation.store) == seller else { continue }
+            steps[index].operation.product = newProduct
         }
     }
 
@@ -217,8 +221,7 @@ extension HistoryFault {
         case .truncatedRequests(let count):
             variantsWithSmallerCount(count) { .truncatedRequests($0) }
         case .disconnects(let count): variantsWithSmallerCount(count) { .disconnects($0) }
-        case .pushServiceError: [.pushServiceError(.status(500))]
-        case .purchaseServiceError: [.purchaseServiceError(.status(500))]
+        case .serviceError(let error, _): [.serviceError(error, .status(500))]
         case .crash(let crash): [.crash(Crash(signal: crash.signal, phase: .sent))]
         case .overlap: [.delayed(by: 1)]
         case .registrationOverlap: [.register]

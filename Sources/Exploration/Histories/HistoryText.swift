@@ -62,7 +62,7 @@ package enum HistoryText {
             ("period", operation.period),
             ("reason", operation.reason), ("span", operation.effectDuration?.unsignedText),
             ("type", operation.type),
-            ("known-by", operation.userIDLocation?.rawValue),
+            ("known-by", operation.userIDLocation),
         ]
         for (key, value) in keyedDetails { if let value { words.append("\(key)=\(value)") } }
         if operation.isDeferred { words.append("deferred") }
@@ -77,7 +77,7 @@ package enum HistoryText {
             .delayed(by: let count), .lostResponses(let count), .truncatedRequests(let count),
             .disconnects(let count):
             "\(kind) \(count)"
-        case .pushServiceError(let providerResponse), .purchaseServiceError(let providerResponse):
+        case .serviceError(_, let providerResponse):
             "\(kind) \(providerResponse.notation)"
         case .restart(let signal): "\(kind) \(signal.rawValue)"
         case .crash(let crash): "\(kind) \(crash.signal.rawValue) \(crash.phase.rawValue)"
@@ -91,12 +91,16 @@ package enum HistoryText {
 
     /// Reads a customer history from the content of a file.
     ///
-    /// - Parameter text: The content of a `.history` file.
+    /// - Parameters:
+    ///   - text: The content of a `.history` file.
+    ///   - sellers: The sellers of the operations.
     /// - Returns: The history. It may still be impossible in real stores.
     /// - Throws: An error with the number of the first invalid line and the valid forms of this
     ///   line.
-    package static func history(_ text: String) throws(ParseError) -> CustomerHistory {
-        var history = CustomerHistory(users: [], steps: [])
+    package static func history(_ text: String, _ sellers: SellerTable = .all)
+        throws(ParseError) -> CustomerHistory
+    {
+        var history = CustomerHistory(users: [], steps: [], sellers: sellers)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let headerLine = lines.first.map(String.init) ?? ""
         guard headerLine == "history \(version)" else {
@@ -152,7 +156,7 @@ package enum HistoryText {
             }
             history.users.append(CustomerHistory.HistoryUser(words[1], arrival))
         case "baseline": history.hasBaseline = true
-        case "operation": history.steps.append(try step(words))
+        case "operation": history.steps.append(try step(words, history.sellers))
         case "fault": history.placedFaults.append(try placedFault(words))
         default:
             throw LineError(
@@ -169,7 +173,9 @@ package enum HistoryText {
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
     }
 
-    private static func step(_ words: [String]) throws(LineError) -> CustomerHistory.Step {
+    private static func step(_ words: [String], _ sellers: SellerTable) throws(LineError)
+        -> CustomerHistory.Step
+    {
         guard words.count >= 5, let id = Int(words[1]),
             let time = Duration(contractText: words[2])
         else {
@@ -195,7 +201,7 @@ package enum HistoryText {
             } else {
                 let keyAndValue = word.split(separator: "=", maxSplits: 1).map(String.init)
                 guard keyAndValue.count == 2, isValidName(keyAndValue[1].filter { $0 != ":" }),
-                    step.operation.setDetail(keyAndValue[0], to: keyAndValue[1])
+                    step.operation.setDetail(keyAndValue[0], to: keyAndValue[1], sellers)
                 else {
                     throw LineError(
                         problem:
@@ -242,7 +248,11 @@ extension HistoryOperation {
     /// Sets a detail of the operation from a `key=value` pair.
     ///
     /// Returns false when the key does not exist or does not accept the value.
-    fileprivate mutating func setDetail(_ key: String, to value: String) -> Bool {
+    fileprivate mutating func setDetail(
+        _ key: String,
+        to value: String,
+        _ sellers: SellerTable
+    ) -> Bool {
         switch key {
         case "from": from = value
         case "also": additionalID = value
@@ -257,10 +267,8 @@ extension HistoryOperation {
             guard let effectDuration = Duration(contractText: value) else { return false }
             self.effectDuration = effectDuration
         case "known-by":
-            guard let userIDLocation = EventSpec.UserIDLocation(rawValue: value) else {
-                return false
-            }
-            self.userIDLocation = userIDLocation
+            guard sellers.userIDLocations.contains(value) else { return false }
+            userIDLocation = value
         default: return false
         }
         return true
@@ -288,8 +296,8 @@ extension HistoryFault {
             case .lostResponses: countArgument.map(HistoryFault.lostResponses)
             case .truncatedRequests: countArgument.map(HistoryFault.truncatedRequests)
             case .disconnects: countArgument.map(HistoryFault.disconnects)
-            case .pushServiceError: providerResponse.map(HistoryFault.pushServiceError)
-            case .purchaseServiceError: providerResponse.map(HistoryFault.purchaseServiceError)
+            case .serviceError(let error):
+                providerResponse.map { HistoryFault.serviceError(error, $0) }
             case .unknownType: arguments.isEmpty ? .unknownType : nil
             case .unknownFields: arguments.isEmpty ? .unknownFields : nil
             case .reorderedKeys: arguments.isEmpty ? .reorderedKeys : nil

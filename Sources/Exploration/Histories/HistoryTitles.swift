@@ -11,14 +11,12 @@ extension CustomerHistory {
                 ? "gets the event \(operation.type ?? "")" : operation.kind.words
             let productText =
                 operation.product.map {
-                    [HistoryModel.monthlyProduct, PurchaselyModel.monthlyProduct].contains($0)
-                        ? "" : " (\($0))"
+                    sellers.standardProducts.contains($0) ? "" : " (\($0))"
                 } ?? ""
             let aliasText = operation.additionalID.map { ", also known as \($0)" } ?? ""
             let sourceUserText = operation.from.map { " of \($0)" + aliasText } ?? ""
             let isSameUser = last == operation.user
-            let sellerText =
-                operation.isPurchaselyPurchase ? " at \(ProviderEvent.purchaselyServiceName)" : ""
+            let sellerText = sellers[operation.store].titleName.map { " at \($0)" } ?? ""
             stepDescriptions.append(
                 (isSameUser ? "" : operation.user + " ") + words + productText + sourceUserText
                     + sellerText
@@ -59,41 +57,6 @@ extension CustomerHistory {
         let operations = steps.filter { ![.wait, .register].contains($0.operation.kind) }
         if let last = operations.last, last.operation.userIDLocation != nil { return "S-20" }
         guard let last = operations.last ?? steps.last else { return "S-10" }
-        if last.operation.isPurchaselyPurchase { return last.operation.purchaselyClause }
-        return switch last.operation.kind {
-        case .purchase:
-            users.contains { $0.arrival == .unknown }
-                ? "S-20"
-                : HistoryGenerator.oneTimeProducts.contains(last.operation.product ?? "")
-                    ? "S-16" : "S-10"
-        case .cancel, .refund, .reverseRefund: "S-11"
-        case .uncancel, .renew, .recover: "S-13"
-        case .billingIssue: "S-12"
-        case .changeProduct: "S-14"
-        case .expire: "S-15"
-        case .transfer: "S-17"
-        case .irrelevantEvent: last.operation.type == HistoryModel.testEventType ? "S-18" : "S-08"
-        case .register: "S-21"
-        case .signUp: "S-26"
-        case .logIn: "S-28"
-        case .pause, .resume, .extend, .grant, .revoke, .temporaryGrant, .share, .unshare, .wait:
-            "S-10"
-        }
-    }
-}
-
-extension HistoryOperation {
-    /// The ID of the contract clause that an operation on a Purchasely plan tests.
-    fileprivate var purchaselyClause: String {
-        if environment == "SANDBOX" { return "P-09" }
-        return switch kind {
-        case .transfer: "P-07"
-        case .billingIssue, .purchase: "P-09"
-        case .cancel, .uncancel, .irrelevantEvent: "P-05"
-        case .renew, .recover, .expire, .refund, .changeProduct, .pause, .resume, .extend, .grant,
-            .revoke, .reverseRefund, .temporaryGrant, .share, .unshare, .register, .signUp,
-            .logIn, .wait:
-            "P-08"
-        }
+        return sellers[last.operation.store].clause(of: last.operation, in: self)
     }
 }

@@ -1,4 +1,3 @@
-internal import Providers
 internal import Values
 
 /// The state that a backend must return for a user at the end of a history.
@@ -60,14 +59,9 @@ extension ExpectedState {
     /// history.
     package init(of user: String, in model: HistoryModel) {
         self.init(exists: model.known.contains(user))
-        // If events named the user only by an anonymous ID, the owner of that ID is still unknown
-        // (RevenueCat fact sheet 5.4).
+        // If events named the user only by an anonymous ID, the owner of that ID is still unknown.
         guard exists, !model.isKnownOnlyAnonymously(user) else { return }
-        let purchases = UserPurchases(user, in: model)
-        access = Self.combinedAccess(
-            purchases.access,
-            model.plans.access(of: user, at: HistoryModel.finalReadTime)
-        )
+        access = model.access(of: user)
         if model.accounts.hasUndeterminedOwner(user) {
             // S-28 leaves open who owns the device now, and which of the two users keeps the
             // purchases.
@@ -75,49 +69,7 @@ extension ExpectedState {
             if access != true { access = nil }
             return
         }
-        // With several purchases or several providers, no field shows which purchase it describes.
-        guard model.plans.heldPurchases(of: user).isEmpty else { return }
-        // An expiration changes no flag (effect table C.1, EXPIRATION).
-        if purchases.isOnlyRefunded { refunded = true }
-        guard let onlyPurchase = purchases.onlyActivePurchase else { return }
-        if onlyPurchase.store != "PLAY_STORE", onlyPurchase.store != "PROMOTIONAL",
-            !onlyPurchase.isTemporary
-        {
-            product = onlyPurchase.productID
-        }
-        if onlyPurchase.graceEnd == nil {
-            expires = onlyPurchase.expires.map { .at($0 - HistoryModel.zero) } ?? .never
-        }
-        setRenewalFlags(of: onlyPurchase, purchases)
-    }
-
-    /// Combines the access from RevenueCat purchases with the access from Purchasely plans; nil
-    /// when the result is undetermined.
-    private static func combinedAccess(_ purchaseAccess: Bool?, _ planAccess: Bool?) -> Bool? {
-        if purchaseAccess == true || planAccess == true { return true }
-        return purchaseAccess == nil || planAccess == nil ? nil : false
-    }
-
-    private mutating func setRenewalFlags(of purchase: Purchase, _ purchases: UserPurchases) {
-        guard purchases.areRenewalFlagsDefined(purchase) else { return }
-        let facts = purchases.facts
-        let purchaseKey = PurchaseFacts.PurchaseKey(
-            user: purchases.user,
-            product: purchase.productID
-        )
-        // A store that retries the charge may still renew (effect table C.1, CANCELLATION
-        // BILLING_ERROR).
-        if !facts.reversedRefunds.contains(purchaseKey), purchase.billingIssue == nil {
-            willRenew = purchase.willRenew && purchase.unsubscribed == nil
-        }
-        if !facts.endedPurchases.contains(purchaseKey) {
-            billingIssue = purchase.billingIssue != nil
-        }
-        refunded = false
-        // Google Play names the next product in another form. The fact sheets leave open whether a
-        // product change survives a cancellation.
-        if purchase.store != "PLAY_STORE", willRenew == true {
-            pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
-        }
+        // With purchases at several sellers, no field shows which purchase it describes.
+        model.onlySeller(of: user)?.addDetails(of: user, to: &self)
     }
 }

@@ -1,29 +1,29 @@
 internal import Contracts
-internal import Providers
 internal import Values
 
-/// A model of the stores, RevenueCat and the users in a generated customer history.
+/// A model of the sellers and the users in a generated customer history.
 ///
 /// It derives the events that each operation causes, and the state that the backend must have for
 /// each user afterwards.
-///
-/// The operations run on the same simulated stores that the fakes use, so that no history contains
-/// an event that no store sends.
 package struct HistoryModel: Sendable {
     /// The reason why an operation cannot happen in a history.
     ///
     /// The reason is never shown to a user.
     package struct ImpossibleOperation: Error, Hashable, Sendable {
         package let reason: String
+
+        package init(reason: String) {
+            self.reason = reason
+        }
     }
 
     /// A webhook event, with the step of the history that caused it.
-    package struct StepEvent: Hashable, Sendable {
+    package struct StepEvent: Sendable {
         /// The ID of the step that caused the event.
         package var step: Int
         /// The index of the event among all events of its step, counted from 0.
         package var index: Int
-        package var message: ProviderEvent
+        package var message: any HistoryEvent
         /// The state of the purchase before this event happened.
         package var before: PurchaseState
     }
@@ -32,7 +32,7 @@ package struct HistoryModel: Sendable {
     /// base time (`RunRecord.base`).
     ///
     /// The base time is one hour before the real time.
-    static let finalReadTime: Duration = .seconds(3600)
+    package static let finalReadTime: Duration = .seconds(3600)
     /// The maximum duration of a campaign.
     ///
     /// The last histories of a campaign use the same times as the first histories.
@@ -44,29 +44,40 @@ package struct HistoryModel: Sendable {
 
     static let zero = Instant(milliseconds: 1_800_000_000_000)
 
-    private(set) var stores = SimulatedStores()
-    private(set) var plans = PurchaselyModel()
-    private(set) var accounts = HistoryAccounts()
-    private(set) var userNames = UserIDTracker()
-    /// The names of the users that the app registers before the first operation.
-    let registered: Set<String>
-    /// The names of the users that events or the app have named to the backend.
-    private(set) var known: Set<String>
+    /// An event type that no provider sends yet.
+    package static let unknownEventType = "FUTURE_STEP"
+
+    private let table: SellerTable
+    /// The models of the sellers, in the order of the table.
+    private var sellers: [any SellerModel]
+    private var users: KnownUsers
     private var lastStepTime: Duration?
-    /// The names of the users that an event other than TEST has named.
+    /// The names of the users that an event other than a test event has named.
     private var usersEverNamedInEvents: Set<String> = []
     /// The time of each user's latest event.
     private var lastEventTimeByUser: [String: Duration] = [:]
 
-    package init(_ users: [CustomerHistory.HistoryUser]) {
-        registered = Set(users.filter { $0.arrival == .registered }.map(\.name))
-        known = registered
+    /// Creates the model of a history before its first operation.
+    package init(_ users: [CustomerHistory.HistoryUser], _ table: SellerTable) {
+        self.table = table
+        sellers = table.entries.map { $0.init() }
+        self.users = KnownUsers(users)
+    }
+
+    var accounts: HistoryAccounts { users.accounts }
+    /// The names of the users that the app registers before the first operation.
+    var registered: Set<String> { users.registered }
+    /// The names of the users that events or the app have named to the backend.
+    var known: Set<String> { users.known }
+
+    /// Returns the model of the seller of an operation.
+    func seller(of operation: HistoryOperation) -> any SellerModel {
+        sellers[table.index(of: operation.store)]
     }
 
     // MARK: Operations
 
-    /// Advances the simulated stores to the time of a step, and then carries out the operation of
-    /// the step.
+    /// Lets time pass until the time of a step, and then carries out the operation of the step.
     ///
     /// - Parameter step: The step of the history. Its time must not be before the time of the
     ///   previous step.
@@ -82,235 +93,115 @@ package struct HistoryModel: Sendable {
             )
         }
         lastStepTime = operation.time
-        var stepEvents: [StepEvent] = []
-        while let next = stores.nextChangeTime, next <= Self.zero + operation.time {
-            let before = stores.purchaseStates(at: next, of: known)
-            stores.advance(to: next)
-            try collectEvents(into: &stepEvents, of: step, isScheduledChange: true, before)
+        var events: [SellerEvent] = []
+        for index in sellers.indices {
+            events += try sellers[index].advance(to: operation.time, users)
         }
-        try HistoryOperationChecks(model: self, operation: operation).checkUserIDs()
-        if operation.isPurchaselyPurchase {
-            try addPurchaselyEvents(of: operation, step, &stepEvents)
-            return try sortedByTime(stepEvents)
-        }
-        try HistoryOperationChecks(model: self, operation: operation).checkOperation()
-        let before = stores.purchaseStates(at: Self.zero + operation.time, of: known)
-        switch operation.kind {
-        case .wait: break
-        case .signUp: try accounts.signUp(operation.user)
-        case .logIn: try logIn(operation)
-        case .register: known.insert(operation.user)
-        case .irrelevantEvent:
-            stepEvents.append(try irrelevantEvent(operation, step, stepEvents.count))
-        case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
-            .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
-            .temporaryGrant, .share, .unshare:
-            try stores.carryOut(operation)
-            try collectEvents(into: &stepEvents, of: step, isScheduledChange: false, before)
-        }
-        return try sortedByTime(stepEvents)
+        users.known.formUnion(events.flatMap(\.knownUsers))
+        for userIDs in sellers.compactMap(\.userIDs) { try userIDs.check(operation, users) }
+        let eventsOfOperation = try sellers[table.index(of: operation.store)].perform(
+            operation,
+            users
+        )
+        users.known.formUnion(eventsOfOperation.flatMap(\.knownUsers))
+        try performInApp(operation)
+        return try stepEvents(events + eventsOfOperation, of: step)
     }
 
-    /// Sorts events by the time at which they happened, because the simulated stores list them by
-    /// purchase.
-    private mutating func sortedByTime(_ stepEvents: [StepEvent]) throws(ImpossibleOperation)
-        -> [StepEvent]
-    {
-        for (person, owner) in accounts.joinedUsers where stores.haveSameProductTwice(person, owner)
-        {
+    /// Carries out the part of an operation that happens in the app, such as a login.
+    private mutating func performInApp(_ operation: HistoryOperation) throws(ImpossibleOperation) {
+        switch operation.kind {
+        case .signUp: try users.accounts.signUp(operation.user)
+        case .logIn:
+            guard let owner = operation.from else {
+                throw ImpossibleOperation(reason: "the login names no account")
+            }
+            try users.accounts.logIn(operation.user, owner: owner)
+        case .register: users.known.insert(operation.user)
+        case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
+            .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
+            .temporaryGrant, .share, .unshare, .irrelevantEvent, .wait:
+            break
+        }
+    }
+
+    /// Returns the events of a step, sorted by the time at which they happened, because a seller
+    /// may list them by purchase.
+    private mutating func stepEvents(
+        _ events: [SellerEvent],
+        of step: CustomerHistory.Step
+    ) throws(ImpossibleOperation) -> [StepEvent] {
+        for (person, owner) in accounts.joinedUsers
+        where !sellers.allSatisfy({ $0.canDistinguishPurchases(of: person, owner) }) {
             // A backend may store purchases by product (X-10 allows this). It could not distinguish
             // two purchases of the same product.
             throw ImpossibleOperation(reason: "two users of one account have had the same product")
         }
-        let sorted = stepEvents.enumerated().sorted {
-            ($0.element.message.time, $0.offset) < ($1.element.message.time, $1.offset)
+        let sortedEvents = events.enumerated().sorted {
+            ($0.element.event.time, $0.offset) < ($1.element.event.time, $1.offset)
         }.map(\.element)
-        for event in sorted {
-            for user in event.message.users {
+        for event in sortedEvents.map(\.event) {
+            for user in event.users {
                 // Two events of one user at the same time have no order that a backend could
                 // restore (S-09).
-                guard lastEventTimeByUser[user].map({ $0 < event.message.time }) ?? true else {
+                guard lastEventTimeByUser[user].map({ $0 < event.time }) ?? true else {
                     throw ImpossibleOperation(reason: "a user has two events at the same time")
                 }
-                lastEventTimeByUser[user] = event.message.time
-                if event.message.type != Self.testEventType { usersEverNamedInEvents.insert(user) }
+                lastEventTimeByUser[user] = event.time
+                if !event.isTest { usersEverNamedInEvents.insert(user) }
             }
         }
-        return sorted.enumerated().map { index, item in
-            var stepEvents = item
-            stepEvents.index = index
-            return stepEvents
-        }
-    }
-
-    private mutating func addPurchaselyEvents(
-        of operation: HistoryOperation,
-        _ step: CustomerHistory.Step,
-        _ stepEvents: inout [StepEvent]
-    ) throws(ImpossibleOperation) {
-        for person in [operation.user, operation.from].compactMap(\.self)
-        where accounts.hasUndeterminedOwner(person) {
-            guard operation.kind != .transfer else {
-                throw ImpossibleOperation(
-                    reason: "after a login it is undetermined which user owns the purchases"
-                )
-            }
-        }
-        for (message, before) in try plans.perform(operation) {
-            if !message.isSandbox { known.formUnion(message.users) }
-            stepEvents.append(
-                StepEvent(step: step.id, index: stepEvents.count, message: message, before: before)
-            )
-        }
-    }
-
-    private mutating func logIn(_ operation: HistoryOperation) throws(ImpossibleOperation) {
-        guard let owner = operation.from else {
-            throw ImpossibleOperation(reason: "the login names no account")
-        }
-        try accounts.logIn(operation.user, owner: owner)
-    }
-
-    /// Event types that change no subscription and therefore need no model (S-08, S-18; RevenueCat
-    /// fact sheet 2.6).
-    package static let irrelevantEventTypes =
-        RevenueCatEventType.Documented.allCases.filter { $0.facts.effect == .noChange }
-        .map(\.rawValue) + [ProviderEvent.unknownType]
-
-    /// The event type that the dashboard's test button sends.
-    static let testEventType = RevenueCatEventType.Documented.test.rawValue
-
-    /// Returns whether any event other than the dashboard's TEST named the user, so that the
-    /// backend may have created the user.
-    func isNamedByEvent(_ user: String) -> Bool { usersEverNamedInEvents.contains(user) }
-
-    private mutating func irrelevantEvent(
-        _ operation: HistoryOperation,
-        _ step: CustomerHistory.Step,
-        _ index: Int
-    ) throws(ImpossibleOperation) -> StepEvent {
-        guard let type = operation.type, Self.irrelevantEventTypes.contains(type) else {
-            throw ImpossibleOperation(
-                reason:
-                    "an event of type '\(operation.type ?? "")' may change a subscription"
-            )
-        }
-        let heldPurchase = stores.heldPurchase(of: operation)
-        // In this model, a web purchase is redeemed by a user who already has the purchase.
-        guard
-            type != RevenueCatEventType.Documented.purchaseRedeemed.rawValue
-                || heldPurchase?.store == "RC_BILLING"
-        else {
-            throw ImpossibleOperation(reason: "the user has no web purchase to redeem")
-        }
-        var spec = EventSpec(
-            type: RevenueCatEventType(rawValue: type),
-            user: operation.user,
-            product: heldPurchase?.productID ?? Self.monthlyProduct
-        )
-        spec.time = operation.time
-        spec.store = heldPurchase?.store ?? spec.store
-        spec.environment = heldPurchase?.environment ?? spec.environment
-        if let heldPurchase {
-            spec.purchased = heldPurchase.purchased - Self.zero
-            spec.expires = heldPurchase.expires.map { $0 - Self.zero }
-        }
-        return StepEvent(
-            step: step.id,
-            index: index,
-            message: .event(spec),
-            before: PurchaseState(heldPurchase, at: Self.zero + operation.time)
-        )
-    }
-
-    static let monthlyProduct = "premium_monthly"
-
-    // MARK: Events
-
-    private mutating func collectEvents(
-        into stepEvents: inout [StepEvent],
-        of step: CustomerHistory.Step,
-        isScheduledChange: Bool,
-        _ before: [PurchaseFacts.PurchaseKey: PurchaseState]
-    ) throws(ImpossibleOperation) {
-        for event in stores.takeEvents() {
-            guard var spec = stores.spec(event) else { continue }
-            let alias =
-                spec.type.documented == .transfer && !isScheduledChange
-                ? step.operation.additionalID : nil
-            if let alias { spec.from.insert(alias, at: 0) }
-            try stores.facts.checkTransaction(spec, event["original_transaction_id"]?.string)
-            stores.facts.recordEvent(spec)
-            if let user = spec.user {
-                // A backend may store sandbox users separately, or not at all (S-19).
-                let isSandbox = spec.environment == "SANDBOX"
-                if !isSandbox { known.insert(user) }
-                stores.facts.recordProduct(user, spec.product, isSandbox: isSandbox)
-                // Events that became due before the operation name the user by the usual ID,
-                // whichever ID the operation uses.
-                let isForActingUser = !isScheduledChange && user == step.operation.user
-                spec.userIDLocation = try userNames.known(
-                    spec,
-                    user,
-                    by: isForActingUser ? step.operation.userIDLocation : nil
-                )
-            }
-            // A backend need not know a user by an ID that a TRANSFER lists only as an alias.
-            known.formUnion((spec.from + spec.to).filter { $0 != alias })
-            userNames.recordTransfer(spec.from + spec.to, alias: alias)
-            let heldPurchase = spec.user.map {
-                PurchaseFacts.PurchaseKey(user: $0, product: spec.product)
-            }
-            stepEvents.append(
-                StepEvent(
-                    step: step.id,
-                    index: stepEvents.count,
-                    message: .event(spec),
-                    before: heldPurchase.flatMap { before[$0] } ?? .none
-                )
-            )
+        return sortedEvents.enumerated().map { index, item in
+            StepEvent(step: step.id, index: index, message: item.event, before: item.stateBefore)
         }
     }
 
     // MARK: State
 
-    /// Returns the kind of ID by which the backend currently knows the user.
-    func knownIDKind(of user: String) -> UserIDTracker.KnownIDKind {
-        userNames.knownIDKind(of: user)
-    }
+    /// Returns whether any event other than a test event named the user, so that the backend may
+    /// have created the user.
+    func isNamedByEvent(_ user: String) -> Bool { usersEverNamedInEvents.contains(user) }
 
-    /// Returns whether the backend knows the user only by an anonymous ID that no event has linked
-    /// to the user.
+    /// Returns whether a seller's events named the user only by an anonymous ID, which no event has
+    /// linked to the user.
     func isKnownOnlyAnonymously(_ user: String) -> Bool {
-        userNames.knownIDKind(of: user) == .anonymousID
+        sellers.contains { $0.userIDs?.isKnownOnlyAnonymously(user) ?? false }
     }
 
-    /// Returns whether any earlier event named the user only by an anonymous ID.
-    func wasAnonymous(_ user: String) -> Bool { userNames.usersEverAnonymous.contains(user) }
+    /// Returns whether an event listed the user as an additional ID of another user.
+    func isAlias(_ user: String) -> Bool {
+        sellers.contains { $0.userIDs?.isAlias(user) ?? false }
+    }
 
-    /// Returns the purchases and Purchasely plans of a user, with their states at a time.
+    /// Returns the purchases of a user at all sellers, with their states at a time.
     func heldPurchases(of user: String, at time: Duration) -> [HeldPurchase] {
-        stores.purchases(of: user).map {
-            HeldPurchase(
-                product: $0.productID,
-                store: $0.store,
-                environment: $0.environment,
-                state: PurchaseState($0, at: Self.zero + time)
-            )
+        sellers.flatMap { $0.heldPurchases(of: user, at: time) }
+    }
+
+    /// Returns the times after `time` at which the paid periods of a user end.
+    func endTimes(of user: String, after time: Duration) -> [Duration] {
+        sellers.flatMap { $0.endTimes(of: user) }.filter { $0 > time }
+    }
+
+    /// Returns whether the purchases of a user give access at the end of the run; nil when the
+    /// sources leave it open.
+    func access(of user: String) -> Bool? {
+        let accessBySeller = sellers.map { $0.access(of: user) }
+        if accessBySeller.contains(true) { return true }
+        return accessBySeller.contains(nil) ? nil : false
+    }
+
+    /// Returns the only seller at which a user has a purchase; nil when there is none or several.
+    func onlySeller(of user: String) -> (any SellerModel)? {
+        let usedSellers = sellers.filter {
+            !$0.heldPurchases(of: user, at: Self.finalReadTime).isEmpty
         }
-            + plans.heldPurchases(of: user).map {
-                HeldPurchase(
-                    product: $0.plan,
-                    store: ProviderEvent.purchaselyStoreName,
-                    environment: $0.environment,
-                    state: $0.state
-                )
-            }
+        return usedSellers.count == 1 ? usedSellers.first : nil
     }
 
     /// Returns the states of all other purchases that the users of an event have at the time of the
     /// event.
-    func otherPurchases(of message: ProviderEvent) -> Set<HistoryCoverage.OtherPurchase> {
+    func otherPurchases(of message: any HistoryEvent) -> Set<HistoryCoverage.OtherPurchase> {
         Set(
             message.users.flatMap { heldPurchases(of: $0, at: message.time) }
                 .filter { $0.product != message.product }
@@ -318,39 +209,35 @@ package struct HistoryModel: Sendable {
         )
     }
 
-    struct HeldPurchase: Hashable, Sendable {
-        let product: String
-        let store: String
-        let environment: String
-        let state: PurchaseState
+    /// A purchase of a user, with its state at a time.
+    package struct HeldPurchase: Hashable, Sendable {
+        package let product: String
+        /// The store of the purchase, by which `SellerTable` finds its seller.
+        package let store: String
+        package let environment: String
+        package let state: PurchaseState
+
+        package init(product: String, store: String, environment: String, state: PurchaseState) {
+            (self.product, self.store) = (product, store)
+            (self.environment, self.state) = (environment, state)
+        }
 
         var isSandbox: Bool { environment == "SANDBOX" }
-        var isPurchaselyPurchase: Bool { store == ProviderEvent.purchaselyStoreName }
     }
 
     /// Whether a paid period ends at a time that the real clock could reach while the campaign
     /// runs.
     package var hasUnsafePeriodEnd: Bool {
-        stores.facts.productsEverHad.keys.contains { user in
-            stores.purchases(of: user).contains { purchase in
-                [purchase.expires, purchase.graceEnd].contains { end in
-                    end.map { Self.unsafePeriodEnds.contains($0 - Self.zero) } ?? false
-                }
-            }
-                || (stores.facts.shortenedPeriodEnds[user] ?? []).contains(
-                    where: Self.unsafePeriodEnds.contains
-                )
-        } || plans.heldPurchases.contains { $0.end.map(Self.unsafePeriodEnds.contains) ?? false }
+        sellers.contains { $0.accessEndTimes.contains(where: Self.unsafePeriodEnds.contains) }
     }
 
-    /// Whether two purchases of one user end within one second.
+    /// Checks that the state at the end of the history is defined.
     ///
-    /// RevenueCat's REST API has no finer times. If two purchases have ended, no source defines
-    /// which of them the REST API shows.
-    var hasSimultaneousPeriodEnds: Bool {
-        stores.facts.productsEverHad.keys.contains { user in
-            let endTimes = stores.purchases(of: user).compactMap(\.expires).sorted()
-            return zip(endTimes, endTimes.dropFirst()).contains { $1 - $0 < .seconds(1) }
+    /// - Throws: The reason why the history is impossible.
+    func checkEnd() throws(ImpossibleOperation) {
+        guard !hasUnsafePeriodEnd else {
+            throw ImpossibleOperation(reason: "a period ends too close to the present")
         }
+        for seller in sellers { try seller.checkEnd() }
     }
 }

@@ -1,20 +1,32 @@
-/// All state transitions that the simulated stores allow for the purchases of one user, by store.
+/// All state transitions that the sellers allow for the purchases of one user, by store.
 ///
 /// The coverage report counts how many of these transitions occurred.
 package struct ReachableTransitions: Sendable {
     /// The events that can occur for a purchase, by store and by the state of the purchase.
     package let transitions: [String: [PurchaseState: [String]]]
 
-    private static let searchStart: Duration = .seconds(-3000 * 86_400)
-
-    /// Finds all transitions by exploring the simulated stores.
+    /// Finds all transitions by exploring the models of the sellers.
     ///
-    /// - Parameter stores: The names of the stores to explore.
-    package init(stores: [String]) {
+    /// - Parameters:
+    ///   - stores: The names of the stores to explore.
+    ///   - sellers: The sellers of the stores.
+    package init(stores: [String], _ sellers: SellerTable = .all) {
         var transitions: [String: [PurchaseState: [String]]] = [:]
-        for store in stores { transitions[store] = Self.transitions(of: store) }
+        for store in stores {
+            transitions[store] = TransitionSearch(store: store, sellers: sellers).transitions
+        }
         self.transitions = transitions
     }
+}
+
+/// The search for all state transitions that the seller of one store allows.
+private struct TransitionSearch {
+    let store: String
+    let sellers: SellerTable
+
+    private static let searchStart: Duration = .seconds(-3000 * 86_400)
+
+    private var seller: any SellerModel.Type { sellers[store] }
 
     /// A point in the exploration: the model after some operations, and the time.
     private struct SearchPoint {
@@ -29,15 +41,15 @@ package struct ReachableTransitions: Sendable {
         let products: [String]
     }
 
-    private static func transitions(of store: String) -> [PurchaseState: [String]] {
+    var transitions: [PurchaseState: [String]] {
         let person = CustomerHistory.HistoryUser("ada", .registered)
         var visitedStates: Set<VisitedState> = []
         var eventTypesByState: [PurchaseState: Set<String>] = [:]
         var unexploredPoints = [
-            SearchPoint(model: HistoryModel([person]), time: searchStart, id: 0)
+            SearchPoint(model: HistoryModel([person], sellers), time: Self.searchStart, id: 0)
         ]
         while let searchPoint = unexploredPoints.popLast() {
-            for operation in operations(at: store, searchPoint) {
+            for operation in operations(searchPoint) {
                 var model = searchPoint.model
                 let step = CustomerHistory.Step(
                     id: searchPoint.id,
@@ -76,19 +88,17 @@ package struct ReachableTransitions: Sendable {
     ]
 
     /// Returns all operations to try next, such as a renewal shortly before the end of a period.
-    private static func operations(at store: String, _ searchPoint: SearchPoint)
-        -> [HistoryOperation]
-    {
+    private func operations(_ searchPoint: SearchPoint) -> [HistoryOperation] {
         let heldPurchases = searchPoint.model.heldPurchases(of: "ada", at: searchPoint.time)
         let products =
             heldPurchases.isEmpty
-            ? HistoryGenerator.products(at: store) : heldPurchases.map(\.product)
+            ? [seller.standardProduct] + seller.oneTimeProducts : heldPurchases.map(\.product)
         var operations: [HistoryOperation] = []
         for product in products {
-            for kind in HistoryOperation.Kind.allCases where !irrelevant.contains(kind) {
+            for kind in HistoryOperation.Kind.allCases where !Self.irrelevant.contains(kind) {
                 var operation = HistoryOperation(kind, "ada", at: searchPoint.time + .seconds(3600))
                 operation.product = product
-                operations += variants(of: operation, store)
+                operations += variants(of: operation)
             }
         }
         let endTimes = searchPoint.model.endTimes(of: "ada", after: searchPoint.time)
@@ -102,17 +112,15 @@ package struct ReachableTransitions: Sendable {
                     at: max(searchPoint.time, end + .seconds(offset))
                 )
                 operation.product = kind == .wait ? nil : products.first
-                operations += variants(of: operation, store)
+                operations += variants(of: operation)
             }
         }
         return operations
     }
 
-    private static func variants(of operation: HistoryOperation, _ store: String)
-        -> [HistoryOperation]
-    {
+    private func variants(of operation: HistoryOperation) -> [HistoryOperation] {
         var operation = operation
-        if operation.kind != .wait { operation.store = sellerName(store) }
+        if operation.kind != .wait { operation.store = seller.storeName }
         func changedOperation(_ change: (inout HistoryOperation) -> Void) -> HistoryOperation {
             var operation = operation
             change(&operation)
@@ -133,13 +141,13 @@ package struct ReachableTransitions: Sendable {
         case .changeProduct:
             return [false, true].map { isDeferred in
                 changedOperation { operation in
-                    operation.newProduct = HistoryGenerator.subscriptionProducts(at: store)[1]
+                    operation.newProduct = seller.subscriptionProducts.dropFirst().first
                     operation.isDeferred = isDeferred
                 }
             }
         case .cancel, .expire:
             return [operation]
-                + HistoryGenerator.reasons(of: operation.kind).map { reason in
+                + seller.reasons(of: operation.kind).map { reason in
                     changedOperation { $0.reason = reason }
                 }
         case .grant:
@@ -156,12 +164,5 @@ package struct ReachableTransitions: Sendable {
             .wait:
             return [operation]
         }
-    }
-
-    /// Returns the value of `HistoryOperation.store` for an operation.
-    ///
-    /// Only operations on Purchasely plans need the store; for other operations the result is nil.
-    private static func sellerName(_ store: String) -> String? {
-        store == ProviderEvent.purchaselyStoreName ? store : nil
     }
 }

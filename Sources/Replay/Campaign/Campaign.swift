@@ -188,13 +188,7 @@ package final class Campaign: Sendable {
     }
 
     private var samplePurchaseContract: Contract {
-        var operation = HistoryOperation(.purchase, "ada", at: .seconds(-600))
-        operation.product = "premium_monthly"
-        let history = CustomerHistory(
-            users: [CustomerHistory.HistoryUser("ada", .registered)],
-            steps: [CustomerHistory.Step(id: 0, operation: operation, readsStateAfterStep: false)],
-            hasBaseline: true
-        )
+        let history = CustomerHistory.singlePurchase(source.generator.sellers)
         do throws(HistoryModel.ImpossibleOperation) {
             return try HistoryScript(history, source.generator.capabilities).contract
         } catch {

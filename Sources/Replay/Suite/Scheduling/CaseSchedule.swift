@@ -1,4 +1,5 @@
 internal import Contracts
+internal import Values
 
 /// Decides which case starts next on which instance of the backend.
 ///

@@ -1,5 +1,6 @@
 internal import Contracts
 internal import Providers
+internal import Values
 
 /// The kind of ID by which the backend knows each user in a generated history.
 ///
@@ -105,5 +106,78 @@ struct UserIDTracker: Sendable {
             knownIDKinds[user] = .registeredID
         }
         usersEverTransferred.formUnion(users)
+    }
+}
+
+extension UserIDTracker: SellerUserIDs {
+    func isKnownOnlyAnonymously(_ user: String) -> Bool { knownIDKind(of: user) == .anonymousID }
+
+    func isAlias(_ user: String) -> Bool { aliases.contains(user) }
+
+    /// Checks that the earlier operations determine the owner of every user ID in an operation of
+    /// any seller.
+    ///
+    /// A store would move an anonymous user's purchases under the anonymous ID, so only a later
+    /// event could show their new owner. An alias of one user must not be the ID of another user.
+    ///
+    /// - Throws: The reason why the operation cannot happen in a real store.
+    func check(_ operation: HistoryOperation, _ users: KnownUsers)
+        throws(HistoryModel.ImpossibleOperation)
+    {
+        let movesPurchases = [.transfer, .share, .signUp, .logIn].contains(operation.kind)
+        guard !movesPurchases || operation.users.allSatisfy({ !usersEverAnonymous.contains($0) })
+        else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "purchases of a user in the operation belonged to an anonymous ID"
+            )
+        }
+        guard operation.users.allSatisfy({ !aliases.contains($0) }) else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "the ID of a user in the operation is an alias of another user"
+            )
+        }
+        guard let otherUser = operation.additionalID else { return }
+        guard operation.kind == .transfer, otherUser != operation.user, otherUser != operation.from,
+            knownIDKind(of: otherUser) == .unknownToBackend,
+            !users.known.contains(otherUser)
+        else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "the additional ID in the transfer belongs to another user"
+            )
+        }
+        // Clause S-17 leaves open which of two IDs is kept if the backend knows neither of them.
+        guard operation.from.map(users.registered.contains) ?? false else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "the backend knows neither ID of the user who loses the purchases"
+            )
+        }
+    }
+
+    func chooseLocation(
+        of user: CustomerHistory.HistoryUser,
+        _ capabilities: Capabilities,
+        _ random: inout SeededGenerator
+    ) -> String? {
+        let isRegistered = user.arrival == .registered
+        guard capabilities.has(.aliases), isRegistered else { return nil }
+        return location(of: user, capabilities, &random)?.rawValue
+    }
+
+    private func location(
+        of user: CustomerHistory.HistoryUser,
+        _ capabilities: Capabilities,
+        _ random: inout SeededGenerator
+    ) -> EventSpec.UserIDLocation? {
+        // Events name a user who bought before the registration by an anonymous ID until one event
+        // names both IDs (RevenueCat fact sheet, trap 9).
+        switch knownIDKind(of: user.name) {
+        case .unknownToBackend:
+            return random.occursOncePer(12) && capabilities.canReadState ? .anonymous : nil
+        case .anonymousID: return random.occursOncePer(3) ? .aliases : nil
+        case .linkedIDs: if random.occursOncePer(4) { return .anonymous }
+        case .registeredID: break
+        }
+        guard random.occursOncePer(16) else { return nil }
+        return random.occursOncePer(2) ? .aliases : .originalAppUserID
     }
 }

@@ -1,7 +1,7 @@
 internal import Providers
 internal import Values
 
-/// The RevenueCat purchases of one user at the end of a history, and the access that they give.
+/// The store purchases of one user at the end of a history, and the access that they give.
 struct UserPurchases {
     let user: String
     let facts: PurchaseFacts
@@ -12,10 +12,10 @@ struct UserPurchases {
     /// Whether a product change cut a period short, or a temporary grant may still give access.
     private let hasShortenedPeriod: Bool
 
-    init(_ user: String, in model: HistoryModel) {
+    init(_ user: String, in stores: SimulatedStores) {
         self.user = user
-        facts = model.stores.facts
-        purchases = model.stores.purchases(of: user)
+        facts = stores.facts
+        purchases = stores.purchases(of: user)
         let now = HistoryModel.zero + HistoryModel.finalReadTime
         purchasesGrantingAccess = purchases.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
         activePurchases = purchasesGrantingAccess.filter { $0.isActive(at: now) && !$0.hasEnded }

@@ -32,10 +32,6 @@ extension StoreAction {
     }
 }
 
-extension HistoryOperation {
-    var effectiveEnvironment: String { environment ?? "PRODUCTION" }
-}
-
 extension StoreAction.Kind {
     fileprivate init?(_ kind: HistoryOperation.Kind) {
         switch kind {

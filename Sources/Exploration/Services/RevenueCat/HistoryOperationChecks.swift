@@ -6,8 +6,9 @@ internal import Values
 /// Without these rules, a history could contain an event that no real backend receives, or an event
 /// whose meaning no source defines.
 struct HistoryOperationChecks {
-    /// The model at the time of the operation, before the operation.
-    let model: HistoryModel
+    /// The stores at the time of the operation, before the operation.
+    let stores: SimulatedStores
+    let users: KnownUsers
     let operation: HistoryOperation
 
     private static let storeOperations: Set<HistoryOperation.Kind> = [
@@ -18,8 +19,8 @@ struct HistoryOperationChecks {
         .unshare, .irrelevantEvent, .share,
     ]
 
-    private var facts: PurchaseFacts { model.stores.facts }
-    private var heldPurchase: Purchase? { model.stores.heldPurchase(of: operation) }
+    private var facts: PurchaseFacts { stores.facts }
+    private var heldPurchase: Purchase? { stores.heldPurchase(of: operation) }
 
     /// The state of the purchase at the time of the operation.
     private var state: PurchaseState {
@@ -52,7 +53,7 @@ struct HistoryOperationChecks {
         case .refund, .expire: try checkPeriodHasBegun()
         case .share: try checkShare()
         case .signUp, .logIn:
-            guard !model.accounts.hasUndeterminedOwner(operation.user) else {
+            guard !users.accounts.hasUndeterminedOwner(operation.user) else {
                 throw HistoryModel.ImpossibleOperation(
                     reason: "the device is signed in to another account"
                 )
@@ -107,7 +108,7 @@ struct HistoryOperationChecks {
             // A family member does not pay for a shared purchase, and no source defines product
             // changes of a shared purchase.
             guard !heldPurchase.isFamilyShared,
-                operation.kind != .changeProduct || !model.stores.isShared(heldPurchase)
+                operation.kind != .changeProduct || !stores.isShared(heldPurchase)
             else {
                 throw HistoryModel.ImpossibleOperation(reason: "the purchase is shared in a family")
             }
@@ -115,7 +116,7 @@ struct HistoryOperationChecks {
     }
 
     private func checkTemporaryGrant() throws(HistoryModel.ImpossibleOperation) {
-        guard !HistoryGenerator.oneTimeProducts.contains(operation.product ?? "") else {
+        guard !RevenueCatModel.oneTimeProducts.contains(operation.product ?? "") else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "a one-day grant cannot be for a one-time product"
             )
@@ -131,41 +132,6 @@ struct HistoryOperationChecks {
         try checkNotBoughtAgain()
     }
 
-    /// Checks that the earlier operations determine the owner of every user ID in an operation.
-    ///
-    /// A store would move an anonymous user's purchases under the anonymous ID, so only a later
-    /// event could show their new owner. An alias of one user must not be the ID of another user.
-    ///
-    /// - Throws: The reason why the operation cannot happen in a real store.
-    func checkUserIDs() throws(HistoryModel.ImpossibleOperation) {
-        let movesPurchases = [.transfer, .share, .signUp, .logIn].contains(operation.kind)
-        guard !movesPurchases || operation.users.allSatisfy({ !model.wasAnonymous($0) }) else {
-            throw HistoryModel.ImpossibleOperation(
-                reason: "purchases of a user in the operation belonged to an anonymous ID"
-            )
-        }
-        guard operation.users.allSatisfy({ !model.userNames.aliases.contains($0) }) else {
-            throw HistoryModel.ImpossibleOperation(
-                reason: "the ID of a user in the operation is an alias of another user"
-            )
-        }
-        guard let otherUser = operation.additionalID else { return }
-        guard operation.kind == .transfer, otherUser != operation.user, otherUser != operation.from,
-            model.userNames.knownIDKind(of: otherUser) == .unknownToBackend,
-            !model.known.contains(otherUser)
-        else {
-            throw HistoryModel.ImpossibleOperation(
-                reason: "the additional ID in the transfer belongs to another user"
-            )
-        }
-        // Clause S-17 leaves open which of two IDs is kept if the backend knows neither of them.
-        guard operation.from.map(model.registered.contains) ?? false else {
-            throw HistoryModel.ImpossibleOperation(
-                reason: "the backend knows neither ID of the user who loses the purchases"
-            )
-        }
-    }
-
     /// Checks that a purchase can be shared with a family member.
     ///
     /// The App Store shares subscriptions only with users who never had the subscription
@@ -174,7 +140,7 @@ struct HistoryOperationChecks {
         throws(HistoryModel.ImpossibleOperation)
     {
         guard let from = operation.from,
-            let sharedPurchase = model.stores.purchases(of: from).last(where: {
+            let sharedPurchase = stores.purchases(of: from).last(where: {
                 $0.productID == operation.product
             }),
             sharedPurchase.store == "APP_STORE", !sharedPurchase.isSandbox,
@@ -239,7 +205,7 @@ struct HistoryOperationChecks {
         try checkStore()
         // A purchase of a product to which a change is pending would be the change itself (S-14).
         guard
-            !model.stores.purchases(of: operation.user).contains(where: {
+            !stores.purchases(of: operation.user).contains(where: {
                 $0.nextProductID == operation.product
             }
             )
@@ -251,12 +217,9 @@ struct HistoryOperationChecks {
         try checkNotBoughtAgain()
     }
 
-    /// The store of a purchase in a contract that names no store.
-    private static let defaultStore = "APP_STORE"
-
     private func checkStore() throws(HistoryModel.ImpossibleOperation) {
         guard let heldPurchase else { return }
-        guard heldPurchase.store == operation.store ?? Self.defaultStore,
+        guard heldPurchase.store == operation.store ?? RevenueCatModel.defaultStore,
             heldPurchase.environment == operation.effectiveEnvironment
         else {
             throw HistoryModel.ImpossibleOperation(
@@ -284,13 +247,13 @@ struct HistoryOperationChecks {
                 reason: "the transfer names no user who loses the purchases"
             )
         }
-        let areAllPurchasesMovable = model.stores.purchases(of: from).allSatisfy {
+        let areAllPurchasesMovable = stores.purchases(of: from).allSatisfy {
             // No TRANSFER event reports promotional grants (RevenueCat fact sheet 2.1).
             !$0.isSandbox && $0.store != "PROMOTIONAL" && !$0.isFamilyShared
-                && !model.stores.isShared($0)
+                && !stores.isShared($0)
         }
-        guard !model.accounts.hasUndeterminedOwner(operation.user),
-            !model.accounts.hasUndeterminedOwner(from)
+        guard !users.accounts.hasUndeterminedOwner(operation.user),
+            !users.accounts.hasUndeterminedOwner(from)
         else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "after a login it is undetermined which user owns the purchases"
@@ -298,7 +261,7 @@ struct HistoryOperationChecks {
         }
         // A backend may store purchases by product (X-10 allows this). It could not distinguish two
         // purchases of the same product.
-        guard areAllPurchasesMovable, !model.stores.haveSameProductTwice(from, operation.user)
+        guard areAllPurchasesMovable, !stores.haveSameProductTwice(from, operation.user)
         else {
             throw HistoryModel.ImpossibleOperation(
                 reason:

@@ -6,7 +6,7 @@ internal import Values
 ///
 /// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change
 /// access, each for one subscription, plan and holder.
-struct PurchaselyModel: Sendable {
+struct PurchaselyModel: SellerModel {
     struct HeldPlan: Hashable, Sendable {
         let subscription: String
         let plan: String
@@ -27,63 +27,56 @@ struct PurchaselyModel: Sendable {
         var isActive: Bool { ![.ended, .refunded, .retrying].contains(state) }
     }
 
-    static let monthlyProduct = "PLUS_MONTHLY"
-    static let lifetime = "PLUS_LIFETIME"
-    /// The names of the Purchasely plans, with the lengths of their periods in days; nil for a plan
-    /// without an end.
-    static let plans: [(name: String, days: Int?)] = [
-        (monthlyProduct, 30), ("PLUS_YEARLY", 365), (lifetime, nil),
-    ]
+    private var heldPlans: [HeldPlan] = []
 
-    /// Names of Purchasely events that change no access, even if the name suggests it (clause
-    /// P-05).
-    static let irrelevantEventNames = [
-        "SUBSCRIPTION_STARTED", "SUBSCRIPTION_RENEWED", "TRANSACTION_PROCESSED",
-        "RENEWAL_DISABLED", "RENEWAL_ENABLED", "SUBSCRIPTION_TERMINATED",
-        "SUBSCRIPTION_REFUNDED_REVOKED", "GRACE_PERIOD_STARTED", "GRACE_PERIOD_TERMINATED",
-        "ENTERED_BILLING_RETRY", "SUBSCRIPTION_UPGRADED", "SUBSCRIPTION_DEFERRED",
-        "SUBSCRIPTION_WILL_PAUSE", "SUBSCRIPTION_REACTIVATED", "PROMO_CODE_STARTED",
-        ProviderEvent.unknownType,
-    ]
+    /// Purchasely names each user by the registered ID.
+    var userIDs: (any SellerUserIDs)? { nil }
 
-    /// The names from `irrelevantEventNames` that an event about a one-time purchase may have.
-    private static let irrelevantOneTimeEventNames: Set = [
-        "TRANSACTION_PROCESSED", ProviderEvent.unknownType,
-    ]
+    private func heldPlans(of user: String) -> [HeldPlan] { heldPlans.filter { $0.owner == user } }
 
-    /// The kinds of operations that are possible for Purchasely plans.
-    static let kinds: Set<HistoryOperation.Kind> = [
-        .purchase, .renew, .cancel, .uncancel, .billingIssue, .recover, .changeProduct, .expire,
-        .refund, .transfer, .irrelevantEvent,
-    ]
-
-    private(set) var heldPurchases: [HeldPlan] = []
-
-    func heldPurchases(of user: String) -> [HeldPlan] { heldPurchases.filter { $0.owner == user } }
-
-    func heldPurchase(_ user: String, _ plan: String?) -> HeldPlan? {
-        heldPurchases.last { $0.owner == user && $0.plan == plan }
+    private func heldPlan(_ user: String, _ plan: String?) -> HeldPlan? {
+        heldPlans.last { $0.owner == user && $0.plan == plan }
     }
 
     // MARK: Operations
 
-    /// Carries out an operation on a Purchasely plan.
-    ///
-    /// - Returns: The Purchasely events that the operation causes, in order, each with the state of
-    ///   the plan before the event.
-    /// - Throws: The reason why the operation cannot happen.
-    mutating func perform(
-        _ operation: HistoryOperation
-    ) throws(HistoryModel.ImpossibleOperation) -> [(
-        message: ProviderEvent, stateBefore: PurchaseState
-    )] {
+    /// An event about a plan, and the state of the plan before the event.
+    private typealias PlanChange = (event: PurchaselyHistoryEvent, stateBefore: PurchaseState)
+
+    /// Returns no event, because the model has no renewal without an operation.
+    mutating func advance(to _: Duration, _: KnownUsers)
+        throws(HistoryModel.ImpossibleOperation) -> [SellerEvent]
+    { [] }
+
+    mutating func perform(_ operation: HistoryOperation, _ users: KnownUsers)
+        throws(HistoryModel.ImpossibleOperation) -> [SellerEvent]
+    {
+        let hasUndeterminedOwner = [operation.user, operation.from].compactMap(\.self)
+            .contains(where: users.accounts.hasUndeterminedOwner)
+        guard operation.kind != .transfer || !hasUndeterminedOwner else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "after a login it is undetermined which user owns the purchases"
+            )
+        }
+        return try changes(by: operation).map { event, stateBefore in
+            SellerEvent(
+                event,
+                stateBefore: stateBefore,
+                knownUsers: event.isSandbox ? [] : event.users
+            )
+        }
+    }
+
+    private mutating func changes(by operation: HistoryOperation)
+        throws(HistoryModel.ImpossibleOperation) -> [PlanChange]
+    {
         guard Self.kinds.contains(operation.kind) else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "Purchasely does not support \(operation.kind.rawValue)"
             )
         }
         if operation.kind == .transfer { return try transfer(operation) }
-        let heldPurchase = heldPurchase(operation.user, operation.product)
+        let heldPurchase = heldPlan(operation.user, operation.product)
         let stateBefore = heldPurchase?.state ?? .none
         if operation.kind == .purchase { return [(try buy(operation, heldPurchase), stateBefore)] }
         guard var heldPurchase else {
@@ -107,8 +100,7 @@ struct PurchaselyModel: Sendable {
     }
 
     private mutating func buy(_ operation: HistoryOperation, _ existingPlan: HeldPlan?)
-        throws(HistoryModel
-        .ImpossibleOperation) -> ProviderEvent
+        throws(HistoryModel.ImpossibleOperation) -> PurchaselyHistoryEvent
     {
         guard let plan = Self.plans.first(where: { $0.name == operation.product }) else {
             throw HistoryModel.ImpossibleOperation(
@@ -124,7 +116,7 @@ struct PurchaselyModel: Sendable {
             }
             try requireState(existingPlan, [.ended, .refunded])
         }
-        let count = heldPurchases(of: operation.user).count
+        let count = heldPlans(of: operation.user).count
         let heldPurchase = HeldPlan(
             subscription: existingPlan?.subscription ?? "\(operation.user)-\(count)",
             plan: plan.name,
@@ -145,7 +137,7 @@ struct PurchaselyModel: Sendable {
     private mutating func event(
         of operation: HistoryOperation,
         on heldPurchase: inout HeldPlan
-    ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
+    ) throws(HistoryModel.ImpossibleOperation) -> PurchaselyHistoryEvent {
         let end = heldPurchase.end ?? operation.time
         switch operation.kind {
         case .renew:
@@ -155,11 +147,11 @@ struct PurchaselyModel: Sendable {
                     reason: "the store charges neither this early nor this late"
                 )
             }
-            return renewalMessage(&heldPurchase, from: end, at: operation.time)
+            return renewal(&heldPurchase, from: end, at: operation.time)
         case .recover:
             try requireState(heldPurchase, [.grace, .retrying])
             heldPurchase.state = .active
-            return renewalMessage(&heldPurchase, from: operation.time, at: operation.time)
+            return renewal(&heldPurchase, from: operation.time, at: operation.time)
         case .billingIssue: return try billingIssue(operation, &heldPurchase, end)
         case .expire:
             try requireState(heldPurchase, [.active, .cancelled, .grace])
@@ -171,7 +163,7 @@ struct PurchaselyModel: Sendable {
             try requireState(heldPurchase, [.active])
             heldPurchase.state = .cancelled
             storeHeldPlan(heldPurchase)
-            return planMessage(
+            return planEvent(
                 "RENEWAL_DISABLED",
                 heldPurchase,
                 status: "AUTO_RENEWING_CANCELED",
@@ -181,7 +173,7 @@ struct PurchaselyModel: Sendable {
             try requireState(heldPurchase, [.cancelled])
             heldPurchase.state = .active
             storeHeldPlan(heldPurchase)
-            return planMessage(
+            return planEvent(
                 "RENEWAL_ENABLED",
                 heldPurchase,
                 status: "AUTO_RENEWING",
@@ -200,7 +192,7 @@ struct PurchaselyModel: Sendable {
         _ operation: HistoryOperation,
         _ heldPurchase: inout HeldPlan,
         _ end: Duration
-    ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
+    ) throws(HistoryModel.ImpossibleOperation) -> PurchaselyHistoryEvent {
         try requireState(heldPurchase, [.active])
         guard operation.time >= end - .seconds(86_400) else {
             throw HistoryModel.ImpossibleOperation(
@@ -219,16 +211,16 @@ struct PurchaselyModel: Sendable {
     private func irrelevantEvent(
         _ operation: HistoryOperation,
         _ heldPurchase: HeldPlan
-    ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
-        guard let name = operation.type, Self.irrelevantEventNames.contains(name) else {
+    ) throws(HistoryModel.ImpossibleOperation) -> PurchaselyHistoryEvent {
+        guard let name = operation.type, Self.irrelevantEventTypes.contains(name) else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "an event with the name '\(operation.type ?? "")' may change a subscription"
             )
         }
-        guard !heldPurchase.isOneTime || Self.irrelevantOneTimeEventNames.contains(name) else {
+        guard !heldPurchase.isOneTime || Self.irrelevantOneTimeEventTypes.contains(name) else {
             throw HistoryModel.ImpossibleOperation(reason: "a one-time purchase does not renew")
         }
-        return planMessage(name, heldPurchase, status: nil, operation.time)
+        return planEvent(name, heldPurchase, status: nil, operation.time)
     }
 
     /// Changes the plan of a subscription: deactivates the old plan and activates the new plan
@@ -236,13 +228,11 @@ struct PurchaselyModel: Sendable {
     private mutating func changePlan(
         _ operation: HistoryOperation,
         _ heldPurchase: inout HeldPlan
-    ) throws(HistoryModel.ImpossibleOperation) -> [(
-        message: ProviderEvent, stateBefore: PurchaseState
-    )] {
+    ) throws(HistoryModel.ImpossibleOperation) -> [PlanChange] {
         try requireState(heldPurchase, [.active])
         let plan = Self.plans.first { $0.name == operation.newProduct && $0.days != nil }
         guard let plan, let days = plan.days, plan.name != heldPurchase.plan,
-            self.heldPurchase(operation.user, plan.name) == nil
+            heldPlan(operation.user, plan.name) == nil
         else {
             throw HistoryModel.ImpossibleOperation(
                 reason:
@@ -277,25 +267,23 @@ struct PurchaselyModel: Sendable {
     /// it for the other user (Purchasely fact sheet, section 7).
     private mutating func transfer(
         _ operation: HistoryOperation
-    ) throws(HistoryModel.ImpossibleOperation) -> [(
-        message: ProviderEvent, stateBefore: PurchaseState
-    )] {
+    ) throws(HistoryModel.ImpossibleOperation) -> [PlanChange] {
         guard let from = operation.from else {
             throw HistoryModel.ImpossibleOperation(
                 reason: "the transfer names no user who loses the plans"
             )
         }
-        let movedPlans = heldPurchases(of: from).filter {
+        let movedPlans = heldPlans(of: from).filter {
             $0.isActive && !$0.isOneTime && !$0.isSandbox
         }
         guard !movedPlans.isEmpty else {
             throw HistoryModel.ImpossibleOperation(reason: "the user has no plan to transfer")
         }
-        var planMessage: [(ProviderEvent, PurchaseState)] = []
+        var changes: [PlanChange] = []
         var time = operation.time
         for var heldPurchase in movedPlans {
             guard
-                self.heldPurchase(operation.user, heldPurchase.plan).map({
+                heldPlan(operation.user, heldPurchase.plan).map({
                     $0.subscription == heldPurchase.subscription
                 })
                     ?? true
@@ -303,7 +291,7 @@ struct PurchaselyModel: Sendable {
             let state = heldPurchase.state
             // The DEACTIVATE event for the user who loses the plan may still have the status of an
             // active plan (Purchasely fact sheet, trap 16).
-            planMessage.append(
+            changes.append(
                 (deactivate(&heldPurchase, .ended, status: "AUTO_RENEWING", at: time), state)
             )
             time += .milliseconds(1)
@@ -318,13 +306,13 @@ struct PurchaselyModel: Sendable {
                 end: heldPurchase.end,
                 renewalTime: heldPurchase.renewalTime
             )
-            let stateBefore = self.heldPurchase(operation.user, heldPurchase.plan)?.state ?? .none
-            planMessage.append(
+            let stateBefore = heldPlan(operation.user, heldPurchase.plan)?.state ?? .none
+            changes.append(
                 (activate(receivedPlan, status: Self.status(of: state), at: time), stateBefore)
             )
             time += .milliseconds(1)
         }
-        return planMessage
+        return changes
     }
 
     private static func status(of state: PurchaseState) -> String {
@@ -340,19 +328,19 @@ struct PurchaselyModel: Sendable {
     // MARK: Parts
 
     private mutating func storeHeldPlan(_ heldPurchase: HeldPlan) {
-        heldPurchases.removeAll {
+        heldPlans.removeAll {
             ($0.subscription, $0.plan, $0.owner) == (
                 heldPurchase.subscription, heldPurchase.plan, heldPurchase.owner
             )
         }
-        heldPurchases.append(heldPurchase)
+        heldPlans.append(heldPurchase)
     }
 
-    private mutating func renewalMessage(
+    private mutating func renewal(
         _ heldPurchase: inout HeldPlan,
         from start: Duration,
         at time: Duration
-    ) -> ProviderEvent {
+    ) -> PurchaselyHistoryEvent {
         let days = Self.plans.first { $0.name == heldPurchase.plan }?.days ?? 30
         (heldPurchase.purchased, heldPurchase.end, heldPurchase.renewalTime) = (
             time, start + .days(days), nil
@@ -364,9 +352,9 @@ struct PurchaselyModel: Sendable {
         _ heldPurchase: HeldPlan,
         status: String = "AUTO_RENEWING",
         at time: Duration
-    ) -> ProviderEvent {
+    ) -> PurchaselyHistoryEvent {
         storeHeldPlan(heldPurchase)
-        return planMessage(
+        return planEvent(
             "ACTIVATE",
             heldPurchase,
             status: heldPurchase.isOneTime ? nil : status,
@@ -379,10 +367,10 @@ struct PurchaselyModel: Sendable {
         _ state: PurchaseState,
         status: String,
         at time: Duration
-    ) -> ProviderEvent {
+    ) -> PurchaselyHistoryEvent {
         heldPurchase.state = state
         storeHeldPlan(heldPurchase)
-        return planMessage(
+        return planEvent(
             "DEACTIVATE",
             heldPurchase,
             status: heldPurchase.isOneTime ? nil : status,
@@ -390,12 +378,12 @@ struct PurchaselyModel: Sendable {
         )
     }
 
-    private func planMessage(
+    private func planEvent(
         _ name: String,
         _ heldPurchase: HeldPlan,
         status: String?,
         _ time: Duration
-    ) -> ProviderEvent {
+    ) -> PurchaselyHistoryEvent {
         var spec = PurchaselySpec(name: name, user: heldPurchase.owner)
         spec.plan = heldPurchase.plan
         spec.subscription = heldPurchase.subscription
@@ -407,19 +395,44 @@ struct PurchaselyModel: Sendable {
         spec.purchased = heldPurchase.purchased
         spec.expires = heldPurchase.end
         spec.renewalTime = heldPurchase.renewalTime
-        return .purchasely(spec)
+        return PurchaselyHistoryEvent(spec: spec)
     }
 
-    // MARK: Expectations
+    // MARK: State
+
+    func heldPurchases(of user: String, at _: Duration) -> [HistoryModel.HeldPurchase] {
+        heldPlans(of: user).map {
+            HistoryModel.HeldPurchase(
+                product: $0.plan,
+                store: PurchaselyHistoryEvent.store,
+                environment: $0.environment,
+                state: $0.state
+            )
+        }
+    }
+
+    func endTimes(of user: String) -> [Duration] { heldPlans(of: user).compactMap(\.end) }
+
+    var accessEndTimes: [Duration] { heldPlans.compactMap(\.end) }
+
+    /// Two users can have the same plan, because each event names its subscription.
+    func canDistinguishPurchases(of _: String, _: String) -> Bool { true }
+
+    func checkEnd() throws(HistoryModel.ImpossibleOperation) {}
 
     /// Returns whether a user has access through a Purchasely plan at the time when the backend's
     /// state is read.
     ///
     /// The result is nil when a backend that ends access by date may give another result
     /// (Purchasely fact sheet, section 9: a fail-safe end, if any).
-    func access(of user: String, at finalReadTime: Duration) -> Bool? {
-        let on = heldPurchases(of: user).filter { $0.isActive && !$0.isSandbox }
-        if on.contains(where: { $0.end.map { $0 > finalReadTime } ?? true }) { return true }
+    func access(of user: String) -> Bool? {
+        let on = heldPlans(of: user).filter { $0.isActive && !$0.isSandbox }
+        if on.contains(where: { $0.end.map { $0 > HistoryModel.finalReadTime } ?? true }) {
+            return true
+        }
         return on.isEmpty ? false : nil
     }
+
+    /// Adds nothing, because the clauses about Purchasely define only the access.
+    func addDetails(of _: String, to _: inout ExpectedState) {}
 }
