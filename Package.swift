@@ -218,6 +218,15 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        .target(
+            name: "Ferry",
+            dependencies: [
+                "Contracts", "Exploration", "Grammar", "Providers", "Redaction", "Values",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Ferry",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FakeServersTests",
             dependencies: [

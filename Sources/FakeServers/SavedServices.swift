@@ -40,7 +40,9 @@ struct SavedServices {
         var ids: [String: String] = [:]
         do {
             for member in namespaces.members {
-                var services = try member.value.decoded(as: Services.self)
+                var services = try ProviderTable.$all.withValue(providers) {
+                    try member.value.decoded(as: Services.self)
+                }
                 services.providerTable = providers
                 try Self.check(services, providers)
                 services.take(keys: keys)

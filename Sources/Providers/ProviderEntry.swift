@@ -6,6 +6,8 @@ package import Values
 /// It exposes the members of `Provider` as closures, so that code can use all providers without
 /// knowing their types.
 package final class ProviderEntry: Sendable {
+    /// The provider's type, for code that asks whether it adopts a protocol of another module.
+    package let type: any Provider.Type
     package let party: Exchange.Party
     package let title: String
     package let defaultPort: Int
@@ -66,32 +68,48 @@ package final class ProviderEntry: Sendable {
     let call: @Sendable (Exchange) -> ProviderCall?
     let copyConfiguration: @Sendable (inout Services, Services) -> Void
     let take: @Sendable (inout Services, Secret?) -> Void
+    /// The initial state of a provider without a stored property in `Services`; nil for the other
+    /// providers.
+    let makeAdditionalState: (@Sendable (_ seed: UInt64, Secret?) -> any Provider)?
+    let decodeAdditionalState: @Sendable (any Decoder) throws -> any Provider
 
     /// Creates the entry of a provider that sends no events.
     package convenience init<Kind: Provider>(
         _ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable
     ) {
-        self.init(stateKeyPath, sender: nil)
+        self.init(stateKeyPath, sender: nil, isAdditional: false)
     }
 
     /// Creates the entry of a provider that sends events.
     package convenience init<Kind: WebhookSender>(
         _ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable
     ) {
-        self.init(stateKeyPath, sender: WebhookSenderEntry(stateKeyPath))
+        self.init(stateKeyPath, sender: WebhookSenderEntry(stateKeyPath), isAdditional: false)
+    }
+
+    /// Creates the entry of a provider that sends events and has no stored property in `Services`.
+    package convenience init<Kind: WebhookSender>(additional _: Kind.Type) {
+        let stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable =
+            \.[AdditionalState<Kind>()]
+        self.init(stateKeyPath, sender: WebhookSenderEntry(stateKeyPath), isAdditional: true)
     }
 
     private init<Kind: Provider>(
         _ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable,
-        sender: WebhookSenderEntry?
+        sender: WebhookSenderEntry?,
+        isAdditional: Bool
     ) {
         self.sender = sender
+        let makeState: @Sendable (UInt64, Secret?) -> any Provider = { Kind(seed: $0, key: $1) }
+        makeAdditionalState = isAdditional ? makeState : nil
+        decodeAdditionalState = { try Kind(from: $0) }
         purchaseSender = Kind.self as? any PurchaseSender.Type
         eventDrivenFake = Kind.self as? any EventDrivenFake.Type
         tokenIssuer = Kind.self as? any TokenIssuer.Type
         pushService = Kind.self as? any PushService.Type
         scriptServer = Kind.self as? any ScriptServer.Type
         let service = Kind.self as? any BackendService.Type
+        type = Kind.self
         party = Kind.party
         title = Kind.title
         defaultPort = Kind.defaultPort

@@ -31,6 +31,24 @@ package struct ServiceOperation: Hashable, Sendable {
     /// A deliberate difference between the fake and the service's API description, with its reason
     /// or its switch.
     package let deviation: String?
+
+    package init(
+        interface: String,
+        method: String,
+        path: String,
+        supportStatus: SupportStatus,
+        isInAPIDescription: Bool,
+        isValidated: Bool,
+        deviation: String? = nil
+    ) {
+        self.interface = interface
+        self.method = method
+        self.path = path
+        self.supportStatus = supportStatus
+        self.isInAPIDescription = isInAPIDescription
+        self.isValidated = isValidated
+        self.deviation = deviation
+    }
 }
 
 /// A segment in the path of an API operation.

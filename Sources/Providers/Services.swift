@@ -18,6 +18,8 @@ package struct Services: Hashable, Codable, Sendable {
     package var firebase: FirebaseState
     package var purchasely: PurchaselyState
     package var despia: DespiaState
+    /// The states of the providers that have no property here; nil when there are none.
+    private var additionalStates: AdditionalStates?
     package var clock = VirtualClock()
     package var queue = DeliveryQueue()
     /// Whether events are collected in `told` in addition to the delivery queue.
@@ -39,7 +41,7 @@ package struct Services: Hashable, Codable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case revenueCat, oneSignal, firebase, purchasely, despia, clock, queue, keepsEvents, told
-        case plans, pages
+        case plans, pages, additionalStates
     }
 
     /// - Parameters:
@@ -57,7 +59,18 @@ package struct Services: Hashable, Codable, Sendable {
         firebase = makeProvider()
         purchasely = makeProvider()
         despia = makeProvider()
+        additionalStates = AdditionalStates(providerTable, seed: seed, keys: keys)
         self.providerTable = providerTable
+    }
+
+    /// The state of a provider that has no property in this type.
+    package subscript<Kind: Provider>(_: AdditionalState<Kind>) -> Kind {
+        get { additionalStates?[Kind.self] ?? Kind(seed: 0, key: nil) }
+        set {
+            var states = additionalStates ?? AdditionalStates()
+            states[Kind.self] = newValue
+            additionalStates = states
+        }
     }
 
     /// Copies the part of the old state that survives a reset: the switches and the destinations of

@@ -8,15 +8,12 @@ package struct SellerTable: Sendable {
 
     /// Creates a table.
     ///
-    /// - Parameters:
-    ///   - storeSeller: The seller of the operations whose store is not the store of another
-    ///     seller.
-    ///   - others: The sellers with a store of their own (`SellerModel.storeName`).
-    package init(
-        storeSeller: any SellerModel.Type,
-        _ others: [any SellerModel.Type]
-    ) {
-        entries = [storeSeller] + others
+    /// - Parameter sellers: The sellers. Exactly one has no store name (`SellerModel.storeName`):
+    ///   the seller of the operations whose store is not the store of another seller.
+    package init(_ sellers: [any SellerModel.Type]) {
+        let storeSellers = sellers.filter { $0.storeName == nil }
+        precondition(storeSellers.count == 1, "exactly one seller sells at all app stores")
+        entries = storeSellers + sellers.filter { $0.storeName != nil }
         var indexes: [String: Int] = [:]
         for (index, seller) in entries.enumerated() {
             if let store = seller.storeName { indexes[store] = index }
@@ -32,11 +29,6 @@ package struct SellerTable: Sendable {
 
     /// The kinds of IDs by which the events of any seller can name a user.
     var userIDLocations: [String] { entries.flatMap { $0.userIDLocations } }
-
-    /// Returns a table with one more seller.
-    package func adding(_ seller: any SellerModel.Type) -> SellerTable {
-        SellerTable(storeSeller: storeSeller, entries.dropFirst() + [seller])
-    }
 
     /// Returns the seller of an operation with this store.
     package subscript(store: String?) -> any SellerModel.Type { entries[index(of: store)] }

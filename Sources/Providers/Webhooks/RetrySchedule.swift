@@ -8,6 +8,12 @@ package struct RetrySchedule: Hashable, Sendable {
     /// The HTTP statuses that count as success and end the delivery.
     package let successStatuses: Set<Int>
 
+    package init(delays: [Duration], responseTimeout: Duration, successStatuses: Set<Int>) {
+        self.delays = delays
+        self.responseTimeout = responseTimeout
+        self.successStatuses = successStatuses
+    }
+
     /// The schedule without retries, for a provider that sends no events.
     package static let never = RetrySchedule(
         delays: [],

@@ -1,11 +1,12 @@
-import Contracts
-import Exploration
-import Values
+internal import Contracts
+package import Exploration
+package import Providers
+package import Values
 
 /// A seller that exists only in tests: a ferry company with two passes.
 ///
 /// A pass can be bought and returned, and ends without an event.
-struct MadeUpSeller: SellerModel {
+package struct FerrySeller: SellerModel {
     private struct Pass {
         let product: String
         let owner: String
@@ -16,54 +17,54 @@ struct MadeUpSeller: SellerModel {
         var state: PurchaseState { isReturned ? .refunded : .active }
     }
 
-    static let store = "FERRY"
-    static var titleName: String? { "the ferry" }
-    static var feature: Feature? { .subscription }
-    static var storeName: String? { store }
-    static var defaultStore: String { store }
-    static let standardProduct = "FERRY_WEEK"
-    static var simplestProduct: String? { standardProduct }
+    package static let store = "FERRY"
+    package static var titleName: String? { "the ferry" }
+    package static var feature: Feature? { .ferry }
+    package static var storeName: String? { store }
+    package static var defaultStore: String { store }
+    package static let standardProduct = "FERRY_WEEK"
+    package static var simplestProduct: String? { standardProduct }
     private static let days = ["FERRY_WEEK": 7, "FERRY_YEAR": 365]
-    static let subscriptionProducts = ["FERRY_WEEK", "FERRY_YEAR"]
-    static var oneTimeProducts: [String] { [] }
-    static let kinds: Set<HistoryOperation.Kind> = [.purchase, .refund, .irrelevantEvent]
-    static let irrelevantEventTypes = [
-        MadeUpHistoryEvent.Kind.scanned.rawValue, HistoryModel.unknownEventType,
+    package static let subscriptionProducts = ["FERRY_WEEK", "FERRY_YEAR"]
+    package static var oneTimeProducts: [String] { [] }
+    package static let kinds: Set<HistoryOperation.Kind> = [.purchase, .refund, .irrelevantEvent]
+    package static let irrelevantEventTypes = [
+        FerryEvent.Kind.scanned.rawValue, HistoryModel.unknownEventType,
     ]
-    static var testEventType: String? { nil }
-    static var irrelevantEventsAddInformation: Bool { false }
-    static var userIDLocations: [String] { [] }
+    package static var testEventType: String? { nil }
+    package static var irrelevantEventsAddInformation: Bool { false }
+    package static var userIDLocations: [String] { [] }
 
-    static func stores(_ capabilities: Capabilities) -> [String] {
+    package static func stores(_ capabilities: Capabilities) -> [String] {
         capabilities.has(.subscription) ? [store] : []
     }
 
-    static func reasons(of _: HistoryOperation.Kind) -> [String] { [] }
+    package static func reasons(of _: HistoryOperation.Kind) -> [String] { [] }
 
-    static func clause(of operation: HistoryOperation, in _: CustomerHistory) -> String {
+    package static func clause(of operation: HistoryOperation, in _: CustomerHistory) -> String {
         operation.kind == .purchase ? "P-09" : "P-08"
     }
 
-    static func signatureWords(of _: HistoryOperation) -> [String] { ["ferry"] }
+    package static func signatureWords(of _: HistoryOperation) -> [String] { ["ferry"] }
 
     private var passes: [Pass] = []
 
-    init() {}
+    package init() {}
 
-    var userIDs: (any SellerUserIDs)? { nil }
+    package var userIDs: (any SellerUserIDs)? { nil }
 
-    mutating func advance(to _: Duration, _: KnownUsers)
+    package mutating func advance(to _: Duration, _: KnownUsers)
         throws(HistoryModel.ImpossibleOperation) -> [SellerEvent]
     { [] }
 
-    mutating func perform(_ operation: HistoryOperation, _: KnownUsers)
+    package mutating func perform(_ operation: HistoryOperation, _: KnownUsers)
         throws(HistoryModel.ImpossibleOperation) -> [SellerEvent]
     {
         let index = passes.lastIndex {
             $0.owner == operation.user && $0.product == operation.product
         }
         let stateBefore = index.map { passes[$0].state } ?? .none
-        let kind: MadeUpHistoryEvent.Kind
+        let kind: FerryEvent.Kind
         let pass: Pass
         switch (operation.kind, index) {
         case (.purchase, nil):
@@ -84,14 +85,15 @@ struct MadeUpSeller: SellerModel {
         case (.irrelevantEvent, let index?): (pass, kind) = (passes[index], .scanned)
         default: throw HistoryModel.ImpossibleOperation(reason: "the ferry does not do this")
         }
-        let event = MadeUpHistoryEvent(
+        var ferryEvent = FerryEvent(
             type: kind == .scanned ? operation.type ?? kind.rawValue : kind.rawValue,
-            time: operation.time,
-            buyer: pass.owner,
-            product: pass.product,
-            environment: pass.environment,
-            end: pass.end
+            user: pass.owner
         )
+        ferryEvent.time = operation.time
+        ferryEvent.pass = pass.product
+        ferryEvent.environment = pass.environment
+        ferryEvent.end = pass.end
+        let event = FerryHistoryEvent(event: ferryEvent)
         return [
             SellerEvent(
                 event,
@@ -101,14 +103,14 @@ struct MadeUpSeller: SellerModel {
         ]
     }
 
-    func chooseDetails(
+    package func chooseDetails(
         of _: inout HistoryOperation,
         _: HistoryModel.HeldPurchase?,
         _: Capabilities,
         _: inout SeededGenerator
     ) {}
 
-    func heldPurchases(of user: String, at _: Duration) -> [HistoryModel.HeldPurchase] {
+    package func heldPurchases(of user: String, at _: Duration) -> [HistoryModel.HeldPurchase] {
         passes.filter { $0.owner == user }.map {
             HistoryModel.HeldPurchase(
                 product: $0.product,
@@ -119,24 +121,24 @@ struct MadeUpSeller: SellerModel {
         }
     }
 
-    func endTimes(of user: String) -> [Duration] {
+    package func endTimes(of user: String) -> [Duration] {
         passes.filter { $0.owner == user }.map(\.end)
     }
 
-    var accessEndTimes: [Duration] { passes.map(\.end) }
+    package var accessEndTimes: [Duration] { passes.map(\.end) }
 
-    func canDistinguishPurchases(of _: String, _: String) -> Bool { true }
+    package func canDistinguishPurchases(of _: String, _: String) -> Bool { true }
 
-    func checkEnd() throws(HistoryModel.ImpossibleOperation) {}
+    package func checkEnd() throws(HistoryModel.ImpossibleOperation) {}
 
-    func access(of user: String) -> Bool? {
+    package func access(of user: String) -> Bool? {
         passes.contains {
             $0.owner == user && !$0.isReturned && $0.environment != "SANDBOX"
                 && $0.end > HistoryModel.finalReadTime
         }
     }
 
-    func addDetails(of user: String, to state: inout ExpectedState) {
+    package func addDetails(of user: String, to state: inout ExpectedState) {
         let validPasses = passes.filter { $0.owner == user && !$0.isReturned }
         if state.access == true, validPasses.count == 1 {
             state.product = validPasses.first?.product
@@ -144,7 +146,6 @@ struct MadeUpSeller: SellerModel {
     }
 }
 
-extension SellerTable {
-    /// The line that a new seller needs.
-    static let withMadeUpSeller = SellerTable.all.adding(MadeUpSeller.self)
+extension FerryState: HistorySeller {
+    package static let sellerModel: any SellerModel.Type = FerrySeller.self
 }

@@ -1,0 +1,5 @@
+package import Providers
+
+extension RevenueCatState: HistorySeller {
+    package static let sellerModel: any SellerModel.Type = RevenueCatModel.self
+}
