@@ -179,7 +179,27 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "ConformanceTests",
+            name: "ValuesTests",
+            dependencies: ["Contracts", "TestSupport", "Values"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GrammarTests",
+            dependencies: ["Contracts", "Grammar", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RedactionTests",
+            dependencies: ["Contracts", "Redaction", "Values"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ContractsTests",
+            dependencies: ["Contracts", "Grammar", "Redaction", "TestSupport", "Values"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "JudgingTests",
             dependencies: [
                 "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
                 "Values",
@@ -213,7 +233,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Contracts", "Values"],
+            dependencies: ["Contracts", "Grammar", "Values"],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -221,7 +241,8 @@ let package = Package(
             name: "FakeServersTests",
             dependencies: [
                 "Contracts", "FakeServers", "Grammar", "Providers", "Redaction", "Replay",
-                "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"),
+                "TestSupport", "Values",
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -231,8 +252,8 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar",
-                "Judging",
-                "Phone", "Programs", "Providers", "Redaction", "Replay", "TestSupport", "Values",
+                "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay",
+                "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
@@ -240,7 +261,8 @@ let package = Package(
             name: "RecordingTests",
             dependencies: [
                 "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers",
-                "Recording", "Redaction", "Replay", "Reports", "TestSupport", "Values",
+                "Recording", "Redaction", "Replay", "Reports", "TestSupport",
+                "Values",
             ],
             swiftSettings: strict
         ),
