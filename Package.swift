@@ -237,11 +237,17 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        .target(
+            name: "TestBackend",
+            dependencies: ["Contracts", "FakeServers", "Replay", "TestSupport", "Values"],
+            path: "Tests/TestBackend",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
                 "Contracts", "FakeServers", "Grammar", "Providers", "Redaction", "Replay",
-                "TestSupport", "Values",
+                "TestBackend", "TestSupport", "Values",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -252,7 +258,7 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar",
-                "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay",
+                "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestBackend",
                 "TestSupport", "Values",
             ],
             swiftSettings: strict
@@ -261,7 +267,7 @@ let package = Package(
             name: "RecordingTests",
             dependencies: [
                 "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers",
-                "Recording", "Redaction", "Replay", "Reports", "TestSupport",
+                "Recording", "Redaction", "Replay", "Reports", "TestBackend", "TestSupport",
                 "Values",
             ],
             swiftSettings: strict

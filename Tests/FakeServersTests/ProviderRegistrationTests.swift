@@ -4,6 +4,7 @@ import Grammar
 import Providers
 import Redaction
 import Replay
+import TestBackend
 import Testing
 import TestSupport
 import Values
@@ -138,7 +139,7 @@ struct ProviderRegistrationTests {
         #expect(poked["poked"] == "ada")
         #expect(poked["deliveries"]?.array?.map { $0["type"] } == ["ada-0", "ada-1"])
         #expect(poked["deliveries"]?.array?.first?["provider"] == "assay")
-        #expect(fixture.receiver.types == ["ada-0", "ada-1"])
+        #expect(fixture.receiver.eventNames == ["ada-0", "ada-1"])
         let refused = await fixture.call("POST", "/madeup/nobody", [:])
         #expect(refused.status == 409)
         let wrong = await fixture.call("POST", "/madeup/ada", ["timez": 2])
@@ -157,7 +158,7 @@ struct ProviderRegistrationTests {
         fixture.ask(.assay, "POST", "/push")
         let done = await fixture.dispatcher.advance("", to: Self.now + .seconds(86_400))
         #expect(done.isSettled)
-        #expect(fixture.receiver.types == ["called-2"], "it gives up at once")
+        #expect(fixture.receiver.eventNames == ["called-2"], "it gives up at once")
         let state = fixture.fakes.read("") { services, _ in services.queue.all.last?.state }
         #expect(state == .failed)
     }
@@ -172,8 +173,8 @@ struct ProviderRegistrationTests {
         let alarm = fixture.fakes.read("") { services, _ in services.nextChangeTime } ?? nil
         #expect(alarm == Self.now + .seconds(60))
         _ = await fixture.dispatcher.advance("", to: Self.now + .seconds(120))
-        #expect(fixture.receiver.types == ["ada-0", "alarm"])
-        #expect(fixture.receiver.times.last == Self.now + .seconds(60))
+        #expect(fixture.receiver.eventNames == ["ada-0", "alarm"])
+        #expect(fixture.receiver.arrivals.last?.time == .seconds(60))
     }
 
     @Test func `provider secrets are not exported`() async {
