@@ -2,12 +2,12 @@ import Contracts
 import Foundation
 import Providers
 import Testing
+import TestSupport
 import Values
 
 /// The published bodies that lie beside the repository, with their origin.
 enum PublishedSamples {
-    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let root = Repository.root.deletingLastPathComponent()
         .appendingPathComponent("shared/samples")
 
     static let areSamplesPresent = FileManager.default.fileExists(atPath: root.path)

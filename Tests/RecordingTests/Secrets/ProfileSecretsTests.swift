@@ -5,6 +5,7 @@ import Redaction
 import Replay
 import Reports
 import Testing
+import TestSupport
 import Values
 
 /// Secrets that only a profile's own commands, variables and URLs show.
@@ -109,20 +110,6 @@ struct ProfileSecretsTests {
 
     private static let base = Instant(milliseconds: 1_790_000_000_000)
 
-    private static let contract = Contract(
-        id: "test/case",
-        variant: "",
-        title: "A case",
-        clause: "S-03",
-        level: .must,
-        source: "a test",
-        needs: [],
-        given: [],
-        steps: [],
-        expectation: Contracts.Expectation(responses: .statuses([200])),
-        location: SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
-    )
-
     private static func exchange(_ secret: String) -> Exchange {
         Exchange(
             from: .revenueCat,
@@ -136,7 +123,7 @@ struct ProfileSecretsTests {
     }
 
     private static func report(_ profile: Profile, _ secret: String) -> RunReport {
-        let plan = CasePlan(contract)
+        let plan = CasePlan(SampleContract.contract([]))
         let words = "the backend wrote \(secret) here"
         var observability = RunRecord.Observability(
             arePushesObservable: true,
@@ -148,11 +135,11 @@ struct ProfileSecretsTests {
             .responseDiffers,
             expected: words,
             actual: words,
-            location: contract.location
+            location: SampleContract.location
         )
         finding.nearMiss = [words]
         var result = CaseResult(
-            contract: contract,
+            contract: SampleContract.contract([]),
             verdict: .failed,
             findings: [finding],
             note: words,

@@ -84,25 +84,7 @@ struct ImportPropertyTests {
     }
 
     private func write(_ exchanges: [Exchange]) throws -> (recording: Recording, notes: [String]) {
-        let folder = try TemporaryFolder()
-        let writer = try RecordingWriter(
-            path: folder.path + "/recording.ndjson",
-            header: RecordingHeader(version: "1", began: Self.now, target: ""),
-            redactor: Redactor(key: [1], secrets: [], names: [])
-        )
-        for exchange in exchanges {
-            writer.began(exchange)
-            writer.completed(
-                exchange.sequence,
-                exchange.outcome,
-                exchange.effects,
-                namespace: nil,
-                at: exchange.completed ?? exchange.invoked
-            )
-        }
-        writer.close()
-        let text = try #require(folder.read("recording.ndjson"))
-        return try Recording.parse(Array(text.utf8))
+        try RecordingFileTests.written(exchanges, in: TemporaryFolder())
     }
 
     @Test("every imported file is readable as a recording", arguments: formats)

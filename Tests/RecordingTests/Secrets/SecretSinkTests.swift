@@ -185,7 +185,7 @@ struct SecretSinkTests {
     }
 
     private func evidence() -> CaseEvidence {
-        let plan = CasePlan(Self.contract)
+        let plan = CasePlan(SampleContract.contract([]))
         return CaseEvidence(
             plan: plan,
             subject: RunRecord(
@@ -209,20 +209,6 @@ struct SecretSinkTests {
 
     // MARK: Reports
 
-    private static let contract = Contract(
-        id: "test/case",
-        variant: "",
-        title: "A case",
-        clause: "S-03",
-        level: .must,
-        source: "a test",
-        needs: [],
-        given: [],
-        steps: [],
-        expectation: Contracts.Expectation(responses: .statuses([200])),
-        location: SourceLocation(path: "test.yaml", line: 3, column: 5, text: "  a: 1")
-    )
-
     /// Everything of an exchange as careless words would show it.
     private static func spelled(_ exchange: Exchange) -> String {
         var text = "\(exchange.request.method) \(exchange.request.target)\n"
@@ -244,7 +230,7 @@ struct SecretSinkTests {
                 .responseDiffers,
                 expected: Self.spelled(planted.exchange),
                 actual: planted.exchange.response?.bodyLine ?? "no answer",
-                location: Self.contract.location
+                location: SampleContract.location
             )
             finding.nearMiss = [Self.spelled(planted.exchange)]
             return finding
@@ -252,7 +238,7 @@ struct SecretSinkTests {
         let all = PlantedSecret.spoken.map { Self.spelled($0.exchange) }.joined(separator: "\n\n")
         let cases = findings.enumerated().map { index, finding in
             CaseResult(
-                contract: Self.contract,
+                contract: SampleContract.contract([]),
                 verdict: .failed,
                 findings: [finding],
                 note: finding.expected,

@@ -162,40 +162,14 @@ struct EdgeImportTests {
                 guard let found else { return }
                 readCount += 1
                 guard number % 16 == 0 else { return }
-                let recording = try? Self.recorded(found.exchanges, in: folder)
+                let recording = try? RecordingFileTests.written(found.exchanges, in: folder)
+                    .recording
                 #expect(recording?.exchanges.count == found.exchanges.count)
             }
             #expect(isInTime, "\(String(decoding: bytes, as: UTF8.self))")
         }
         #expect(readCount > 0)
         #expect(EdgeValues.isWithinMemory)
-    }
-
-    /// The exchanges as a recording that was written and read.
-    private static func recorded(
-        _ exchanges: [Exchange],
-        in folder: TemporaryFolder
-    ) throws -> Recording {
-        let path = folder.path + "/recording.ndjson"
-        try? FileManager.default.removeItem(atPath: path)
-        let writer = try RecordingWriter(
-            path: path,
-            header: RecordingHeader(version: "1", began: now, target: ""),
-            redactor: Redactor(key: [1], secrets: [], names: [])
-        )
-        for exchange in exchanges {
-            writer.began(exchange)
-            writer.completed(
-                exchange.sequence,
-                exchange.outcome,
-                exchange.effects,
-                namespace: nil,
-                at: exchange.completed ?? exchange.invoked
-            )
-        }
-        writer.close()
-        let data = try Data(contentsOf: URL(fileURLWithPath: path))
-        return try Recording.parse(Array(data)).recording
     }
 
     @Test(
@@ -211,7 +185,7 @@ struct EdgeImportTests {
             exchanges += try Importer.exchanges(bytes, format: file.format, Self.context).exchanges
         }
         for index in exchanges.indices { exchanges[index].sequence = index + 1 }
-        _ = try Self.recorded(exchanges, in: folder)
+        _ = try RecordingFileTests.written(exchanges, in: folder)
         let lines = try #require(folder.read("recording.ndjson")).split(separator: "\n")
             .map { try JSONValue(parsing: Array($0.utf8)) }
         var readCount = 0
