@@ -175,31 +175,28 @@ let package = Package(
         .testTarget(
             name: "ExplorationTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Exploration", "Judging", "Providers", "Values",
+                "ContractFiles", "Contracts", "Exploration", "Ferry", "Judging", "Providers", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
-                "Values",
+                ,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
-                "Values",
+                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ContractFilesTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Grammar", "Judging", "Redaction", "TestSupport",
-                "Values",
+                "ContractFiles", "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport", "Values",
             ],
             resources: [.copy("Malformed")],
             swiftSettings: strict
@@ -207,22 +204,23 @@ let package = Package(
         .testTarget(
             name: "ReportsTests",
             dependencies: [
-                "Contracts", "Judging", "Redaction", "Reports", "TestSupport", "Values",
+                "Contracts", "Judging", "Providers", "Redaction", "Reports", "TestSupport", "Values",
             ],
             resources: [.copy("Golden")],
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Contracts", "Values"],
+            dependencies: [
+                "Contracts", "Grammar", "Providers", "Values",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
         .target(
             name: "Ferry",
             dependencies: [
-                "Contracts", "Exploration", "Grammar", "Providers", "Redaction", "Values",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Contracts", "Exploration", "Grammar", "Providers", "Redaction", "Values", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Ferry",
             swiftSettings: strict
@@ -230,60 +228,56 @@ let package = Package(
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
-                "Contracts", "FakeServers", "Grammar", "Providers", "Redaction", "Replay",
-                "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "Contracts", "FakeServers", "Ferry", "Grammar", "Providers", "Redaction", "Replay", "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar",
-                "Judging",
-                "Phone", "Programs", "Providers", "Redaction", "Replay", "TestSupport", "Values",
+                "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers",
-                "Recording", "Redaction", "Replay", "Reports", "TestSupport", "Values",
+                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers", "Recording", "Redaction", "Replay", "Reports", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProgramsTests",
-            dependencies: ["Programs", "TestSupport"],
+            dependencies: [
+                "Programs", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "PhoneTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Grammar", "Judging", "Phone", "Providers", "Replay",
-                "Values",
+                "ContractFiles", "Contracts", "Grammar", "Judging", "Phone", "Providers", "Replay", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["AssayCLI", "TestSupport", "Values"],
+            dependencies: [
+                "AssayCLI", "TestSupport", "Values",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ReferenceBackendTests",
             dependencies: [
-                "ReferenceBackend", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "ReferenceBackend", .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Phone", "ReferenceBackend", "TestSupport",
+                "ContractFiles", "Contracts", "Phone", "Providers", "ReferenceBackend", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -2,6 +2,7 @@ import ContractFiles
 import Contracts
 import Foundation
 import Grammar
+import Providers
 import Redaction
 import Testing
 import Values

@@ -1,5 +1,6 @@
 import Contracts
 import Grammar
+import Providers
 import Testing
 import Values
 

@@ -1,20 +1,22 @@
 import ContractFiles
 import Contracts
 import Exploration
+import Ferry
 import Judging
+import Providers
 import Testing
 import Values
 
 /// A seller needs a folder and a line in the table; each part of `explore` asks the seller.
 @Suite("A new seller needs one table entry")
-struct MadeUpSellerTests {
+struct FerrySellerTests {
     private static let everything = Capabilities(
         features: Set(Feature.allCases),
         canReadState: true,
         backendChoosesIDs: false
     )
 
-    private static let sellers = SellerTable.withMadeUpSeller
+    private static let sellers = SellerTable.withFerrySeller
 
     private func histories(_ count: Int, _ capabilities: Capabilities = everything)
         -> [HistoryScript]
@@ -26,7 +28,7 @@ struct MadeUpSellerTests {
     }
 
     private func ferryOperations(_ history: CustomerHistory) -> [HistoryOperation] {
-        history.steps.map(\.operation).filter { $0.store == MadeUpSeller.store }
+        history.steps.map(\.operation).filter { $0.store == FerrySeller.store }
     }
 
     private func history(_ operations: String) throws -> CustomerHistory {
@@ -54,10 +56,10 @@ struct MadeUpSellerTests {
 
     @Test func `generated histories contain the operations of the seller`() {
         let operations = histories(400).flatMap { ferryOperations($0.history) }
-        #expect(Set(operations.map(\.kind)) == MadeUpSeller.kinds)
-        #expect(Set(operations.compactMap(\.product)) == Set(MadeUpSeller.subscriptionProducts))
+        #expect(Set(operations.map(\.kind)) == FerrySeller.kinds)
+        #expect(Set(operations.compactMap(\.product)) == Set(FerrySeller.subscriptionProducts))
         #expect(
-            Set(operations.compactMap(\.type)) == Set(MadeUpSeller.irrelevantEventTypes)
+            Set(operations.compactMap(\.type)) == Set(FerrySeller.irrelevantEventTypes)
         )
         #expect(operations.contains { $0.environment == "SANDBOX" })
     }
@@ -69,14 +71,14 @@ struct MadeUpSellerTests {
             #expect(ferryOperations(script.history).isEmpty)
         }
         #expect(
-            !HistoryGenerator.stores(capabilities, Self.sellers).contains(MadeUpSeller.store)
+            !HistoryGenerator.stores(capabilities, Self.sellers).contains(FerrySeller.store)
         )
     }
 
     @Test func `a further seller leaves the table of all sellers as it is`() {
         #expect(Self.sellers != SellerTable.all)
-        #expect(Self.sellers == SellerTable.all.adding(MadeUpSeller.self))
-        #expect(!HistoryGenerator.stores(Self.everything).contains(MadeUpSeller.store))
+        #expect(Self.sellers == SellerTable.all.adding(FerrySeller.self))
+        #expect(!HistoryGenerator.stores(Self.everything).contains(FerrySeller.store))
         var generator = HistoryGenerator(seed: 11, options: .init(capabilities: Self.everything))
         for _ in 0..<100 {
             #expect(ferryOperations(generator.next().script.history).isEmpty)
@@ -135,7 +137,7 @@ struct MadeUpSellerTests {
     private func givesAccess(_ events: [JSONValue]) -> Bool {
         let realEvents = events.filter { $0["environment"]?.string == "PRODUCTION" }
         let finalReadTime = HistoryModel.finalReadTime.components.seconds
-        return MadeUpSeller.subscriptionProducts.contains { product in
+        return FerrySeller.subscriptionProducts.contains { product in
             let types = realEvents.filter {
                 $0["pass"]?.string == product && $0["end"]?.int64 ?? 0 > finalReadTime
             }.compactMap { $0["type"]?.string }
@@ -199,8 +201,8 @@ struct MadeUpSellerTests {
         while let variant = history.shorterVariants.first(where: fails) { history = variant }
         while let variant = history.simplerVariants.first(where: fails) { history = variant }
         #expect(history.steps.map(\.operation.kind) == [.purchase, .refund])
-        #expect(history.steps.allSatisfy { $0.operation.store == MadeUpSeller.store })
-        #expect(history.steps.allSatisfy { $0.operation.product == MadeUpSeller.standardProduct })
+        #expect(history.steps.allSatisfy { $0.operation.store == FerrySeller.store })
+        #expect(history.steps.allSatisfy { $0.operation.product == FerrySeller.standardProduct })
         #expect(history.users.map(\.name).count == 1)
         #expect(history.placedFaults.isEmpty)
     }
@@ -246,10 +248,10 @@ struct MadeUpSellerTests {
 
     @Test func `the reachable transitions include those of the seller`() {
         let stores = HistoryGenerator.stores(Self.everything, Self.sellers)
-        #expect(stores.contains(MadeUpSeller.store))
-        let reachable = ReachableTransitions(stores: [MadeUpSeller.store], Self.sellers)
+        #expect(stores.contains(FerrySeller.store))
+        let reachable = ReachableTransitions(stores: [FerrySeller.store], Self.sellers)
         #expect(
-            reachable.transitions[MadeUpSeller.store] == [
+            reachable.transitions[FerrySeller.store] == [
                 .none: ["PASS_SOLD", "idle"], .active: ["PASS_RETURNED", "idle"],
             ]
         )

@@ -1,5 +1,6 @@
 import Contracts
 import Exploration
+import Providers
 import Testing
 import Values
 

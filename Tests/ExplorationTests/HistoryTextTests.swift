@@ -1,6 +1,7 @@
 import Contracts
 import Exploration
 import Judging
+import Providers
 import Testing
 
 /// Lives as files, and what makes two of them one cause.

@@ -1,6 +1,7 @@
 import FakeServers
 import NIOCore
 import Providers
+import TestBackend
 import Testing
 import TestSupport
 import Values

@@ -3,6 +3,7 @@ import FakeServers
 import Grammar
 import Providers
 import Replay
+import TestBackend
 import Testing
 import TestSupport
 import Values
@@ -49,11 +50,7 @@ struct FakeServerTests {
         async throws
     {
         try await with(.oneSignal) { fakes, client in
-            let outcome = await client.send(Self.push, within: SettleTimeout.hang)
-            guard case .answered(let response) = outcome else {
-                Issue.record("\(outcome)")
-                return
-            }
+            let response = try await client.response(to: Self.push)
             #expect(response.status == 200)
             let exchanges = fakes.journal.read { $0.exchanges(in: "run") }
             #expect(exchanges.count == 1)
@@ -113,11 +110,7 @@ struct FakeServerTests {
                 namespace: "run"
             )
             fakes.settle(namespace: "run")
-            let outcome = await client.send(Self.push, within: SettleTimeout.hang)
-            guard case .answered(let response) = outcome else {
-                Issue.record("\(outcome)")
-                return
-            }
+            let response = try await client.response(to: Self.push)
             #expect(response.status == expected)
         }
     }
@@ -199,15 +192,7 @@ struct FakeServerTests {
     @Test func `a late call for a user of a retired run belongs to no other run`() async throws {
         try await with(.oneSignal) { fakes, client in
             fakes.retire("run")
-            guard
-                case .answered(let response) = await client.send(
-                    Self.push,
-                    within: SettleTimeout.hang
-                )
-            else {
-                Issue.record("no response")
-                return
-            }
+            let response = try await client.response(to: Self.push)
             #expect(response.status == 200)
             let late = fakes.journal.read { $0.exchanges(in: FakeRegistry.retiredNamespace) }
             #expect(late.count == 1)
@@ -245,15 +230,7 @@ struct FakeServerTests {
     @Test func `the RevenueCat REST API returns a customer`() async throws {
         try await with(.revenueCat) { _, client in
             let request = HTTPMessage.Request("GET", "/v1/subscribers/%24RCAnonymousID%3Aabc")
-            guard
-                case .answered(let response) = await client.send(
-                    request,
-                    within: SettleTimeout.hang
-                )
-            else {
-                Issue.record("no answer")
-                return
-            }
+            let response = try await client.response(to: request)
             let body = try JSONValue(parsing: response.body)
             #expect(body["subscriber"]?["original_app_user_id"] == "$RCAnonymousID:abc")
             #expect(response[field: "x-assay-fake"]?.hasPrefix("revenuecat") == true)

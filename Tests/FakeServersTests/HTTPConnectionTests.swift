@@ -1,5 +1,6 @@
 import FakeServers
 import Providers
+import TestBackend
 import Testing
 import TestSupport
 import Values

@@ -1,6 +1,7 @@
 import FakeServers
 import Providers
 import Replay
+import TestBackend
 import Testing
 import TestSupport
 import Values

@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Providers
+import TestBackend
 import Testing
 import TestSupport
 import Values

@@ -1,9 +1,11 @@
 import Contracts
 import FakeServers
+import Ferry
 import Grammar
 import Providers
 import Redaction
 import Replay
+import TestBackend
 import Testing
 import TestSupport
 import Values
@@ -15,12 +17,12 @@ struct ProviderRegistrationTests {
     private static let now = ControlFixture.start
 
     private func fixture(_ statuses: [Int] = []) -> ControlFixture {
-        ControlFixture(statuses, providers: .withMadeUpProvider)
+        ControlFixture(statuses, providers: .withFerry)
     }
 
     private func setWebhookTarget(_ fixture: ControlFixture) {
         fixture.fakes.edit("") { services, _ in
-            for provider in services.providerTable.entries where provider.party == .assay {
+            for provider in services.providerTable.entries where provider.party == .ferry {
                 provider.sender?.setWebhookTarget(
                     &services,
                     WebhookTarget(url: "http://127.0.0.1:1/hook", signingSecret: Secret("s"))
@@ -31,38 +33,38 @@ struct ProviderRegistrationTests {
 
     @Test func `a table without the provider does not know it`() async {
         let fixture = ControlFixture()
-        #expect(fixture.ask(.assay, "GET", "/").response.status == 404)
-        #expect(await fixture.call("POST", "/madeup/ada", [:]).status == 404)
-        #expect(await fixture.call("GET", "/settings")["assay"] == nil)
-        #expect(await fixture.call("PUT", "/faults/assay", ["responses": [500]]).status == 404)
-        #expect(ProviderTable.all[.assay] == nil)
-        #expect(ProviderTable.all != ProviderTable.withMadeUpProvider)
+        #expect(fixture.ask(.ferry, "GET", "/").response.status == 404)
+        #expect(await fixture.call("POST", "/ferry/ada", [:]).status == 404)
+        #expect(await fixture.call("GET", "/settings")["ferry"] == nil)
+        #expect(await fixture.call("PUT", "/faults/ferry", ["responses": [500]]).status == 404)
+        #expect(ProviderTable.all[.ferry] == nil)
+        #expect(ProviderTable.all != ProviderTable.withFerry)
     }
 
     @Test func `names, ports and titles come from the table`() {
-        let providerTable = ProviderTable.withMadeUpProvider
-        #expect(providerTable[.assay]?.defaultPort == 9377)
-        #expect(providerTable.named("assay")?.title == "Made Up")
-        #expect(providerTable.names.contains("assay"))
-        #expect(providerTable.titles.contains("Made Up"))
+        let providerTable = ProviderTable.withFerry
+        #expect(providerTable[.ferry]?.defaultPort == 9377)
+        #expect(providerTable.named("ferry")?.title == "Ferry")
+        #expect(providerTable.names.contains("ferry"))
+        #expect(providerTable.titles.contains("Ferry"))
         #expect(
             providerTable.sortedEntries.map(\.party.name)
-                == ["revenuecat", "onesignal", "firebase", "purchasely", "despia", "assay"]
+                == ["revenuecat", "onesignal", "firebase", "purchasely", "despia", "ferry"]
         )
-        #expect(providerTable.entries.last?.party == .assay, "it settles where its line stands")
+        #expect(providerTable.entries.last?.party == .ferry, "it settles where its line stands")
     }
 
     @Test func `code finds the provider by its abilities`() throws {
-        let providerTable = ProviderTable.withMadeUpProvider
-        let entry = try #require(providerTable[.assay])
-        #expect(entry.pushService?.messageKind == "assay.message")
+        let providerTable = ProviderTable.withFerry
+        let entry = try #require(providerTable[.ferry])
+        #expect(entry.pushService?.messageKind == "ferry.announcement")
         #expect(entry.tokenIssuer == nil)
         #expect(entry.scriptServer == nil)
-        #expect(providerTable.pushServices.map { $0.party } == [.oneSignal, .assay])
+        #expect(providerTable.pushServices.map { $0.party } == [.oneSignal, .ferry])
         #expect(providerTable.tokenIssuer?.party == .firebase)
         // A profile that has only an endpoint for the provider makes it the sender of purchases.
-        let sender = providerTable.purchaseSender { $0 == MadeUpState.webhookEndpoint }
-        #expect(sender?.party == .assay)
+        let sender = providerTable.purchaseSender { $0 == FerryState.webhookEndpoint }
+        #expect(sender?.party == .ferry)
         #expect(providerTable.purchaseSender { _ in true }?.party == .revenueCat)
         #expect(providerTable.purchaseSender { _ in false }?.party == .revenueCat)
         #expect(ProviderTable([ProviderEntry(\.oneSignal)]).purchaseSender { _ in true } == nil)
@@ -71,49 +73,49 @@ struct ProviderRegistrationTests {
     @Test func `an event of a contract reaches the fake of its sender`() throws {
         let fixture = fixture()
         fixture.fakes.open("run", ids: [], at: Self.now)
-        fixture.fakes.apply(["made-up": "ada"], of: .assay, namespace: "run")
-        fixture.fakes.apply(["made-up": "eve"], of: .oneSignal, namespace: "run")
-        let applied = fixture.fakes.edit("run") { services, _ in services.madeUp.applied }
+        fixture.fakes.apply(["pass": "FERRY_WEEK", "user": "ada"], of: .ferry, namespace: "run")
+        fixture.fakes.apply(["pass": "FERRY_WEEK", "user": "eve"], of: .oneSignal, namespace: "run")
+        let applied = fixture.fakes.edit("run") { services, _ in services.ferry.applied }
         #expect(applied == ["ada"])
     }
 
     @Test func `a table replaces the table of all providers for a task`() async {
-        await ProviderTable.$all.withValue(.withMadeUpProvider) {
-            #expect(Services.provider(named: "assay")?.title == "Made Up")
-            async let titleInChildTask = Services.provider(.assay)?.title
-            #expect(await titleInChildTask == "Made Up")
+        await ProviderTable.$all.withValue(.withFerry) {
+            #expect(Services.provider(named: "ferry")?.title == "Ferry")
+            async let titleInChildTask = Services.provider(.ferry)?.title
+            #expect(await titleInChildTask == "Ferry")
         }
-        #expect(Services.provider(.assay) == nil)
+        #expect(Services.provider(.ferry) == nil)
     }
 
     @Test func `the first of two entries for one provider counts`() {
         let providerTable = ProviderTable(
-            [ProviderEntry(\.madeUp)] + ProviderTable.all.entries + [ProviderEntry(\.madeUp)]
+            [ProviderEntry(additional: FerryState.self)] + ProviderTable.all.entries + [ProviderEntry(additional: FerryState.self)]
         )
-        #expect(providerTable[.assay]?.title == "Made Up")
+        #expect(providerTable[.ferry]?.title == "Ferry")
     }
 
     @Test func `the provider responds and fails with its own codes`() {
         let fixture = fixture()
-        #expect(fixture.ask(.assay, "GET", "/").response.status == 200)
+        #expect(fixture.ask(.ferry, "GET", "/").response.status == 200)
         let plans: [(ProviderPlan.PlannedResponse, Int, String)] = [
             (.status(503), 503, "failure"), (.code("GRUMPY"), 418, "code"),
         ]
         for (answer, status, text) in plans {
             fixture.fakes.schedule(
-                ProviderPlan(provider: .assay, responses: [answer], includesReads: true),
+                ProviderPlan(provider: .ferry, responses: [answer], includesReads: true),
                 namespace: ""
             )
-            let reply = fixture.ask(.assay, "GET", "/")
+            let reply = fixture.ask(.ferry, "GET", "/")
             #expect(reply.response.status == status)
             #expect(String(decoding: reply.response.body, as: UTF8.self).contains(text))
         }
-        #expect(fixture.ask(.assay, "GET", "/").response.status == 200, "a plan is used up")
+        #expect(fixture.ask(.ferry, "GET", "/").response.status == 200, "a plan is used up")
     }
 
     @Test func `the provider is hosted on a port like any other`() async throws {
         let fixture = fixture()
-        let server = try await FakeServer(.assay, fakes: fixture.fakes)
+        let server = try await FakeServer(.ferry, fakes: fixture.fakes)
         let client = BackendClient(base: server.baseURL, laneCount: 1)
         let outcome = await client.send(
             HTTPMessage.Request("GET", "/app/x"),
@@ -128,39 +130,39 @@ struct ProviderRegistrationTests {
         #expect(try JSONValue(parsing: response.body)["calls"] == 1)
         let exchange = fixture.fakes.journal.read { $0.exchanges }.first
         #expect(exchange?.from == .app, "who calls is the provider's to say")
-        #expect(exchange?.to == .assay)
+        #expect(exchange?.to == .ferry)
     }
 
     @Test func `provider faults are planned by name`() async {
         let fixture = fixture()
-        let planned = await fixture.call("PUT", "/faults/assay", ["responses": [503]])
-        #expect(planned["faults"]?["assay"]?["responses"] == [503])
-        let wrong = await fixture.call("PUT", "/faults/asay", ["responses": [503]])
-        #expect(wrong.hint == "did you mean 'assay'?")
-        #expect(fixture.ask(.assay, "POST", "/").response.status == 503)
+        let planned = await fixture.call("PUT", "/faults/ferry", ["responses": [503]])
+        #expect(planned["faults"]?["ferry"]?["responses"] == [503])
+        let wrong = await fixture.call("PUT", "/faults/fery", ["responses": [503]])
+        #expect(wrong.hint == "did you mean 'ferry'?")
+        #expect(fixture.ask(.ferry, "POST", "/").response.status == 503)
     }
 
     @Test func `provider switches are shown, changed and checked`() async {
         let fixture = fixture()
         let shown = await fixture.call("GET", "/settings")
-        #expect(shown["assay"]?["mood"] == "friendly")
-        #expect(shown["assay"]?["nickname"] == .null, "a switch without a value is there")
-        #expect(shown["assay-extra"] == shown["assay"])
-        let changed = await fixture.call("PATCH", "/settings", ["assay": ["mood": "grumpy"]])
-        #expect(changed["assay"]?["mood"] == "grumpy")
-        let reply = fixture.ask(.assay, "GET", "/")
+        #expect(shown["ferry"]?["mood"] == "friendly")
+        #expect(shown["ferry"]?["nickname"] == .null, "a switch without a value is there")
+        #expect(shown["ferry-extra"] == shown["ferry"])
+        let changed = await fixture.call("PATCH", "/settings", ["ferry": ["mood": "grumpy"]])
+        #expect(changed["ferry"]?["mood"] == "grumpy")
+        let reply = fixture.ask(.ferry, "GET", "/")
         #expect(String(decoding: reply.response.body, as: UTF8.self).contains("grumpy"))
-        let wrong = await fixture.call("PATCH", "/settings", ["assay": ["moood": "x"]])
-        #expect(wrong.error == "assay has no switch 'moood'")
+        let wrong = await fixture.call("PATCH", "/settings", ["ferry": ["moood": "x"]])
+        #expect(wrong.error == "ferry has no switch 'moood'")
         #expect(wrong.hint == "did you mean 'mood'? the valid names are mood, nickname")
         let byFlag = ControlAPI.changeSwitch(
-            of: "assay",
+            of: "ferry",
             "nickname",
             to: "Mim",
             in: fixture.fakes
         )
         #expect(byFlag == nil)
-        #expect(await fixture.call("GET", "/settings")["assay"]?["nickname"] == "Mim")
+        #expect(await fixture.call("GET", "/settings")["ferry"]?["nickname"] == "Mim")
     }
 
     @Test func `provider operations are routed, described, checked and followed by deliveries`()
@@ -168,30 +170,30 @@ struct ProviderRegistrationTests {
     {
         let fixture = fixture()
         setWebhookTarget(fixture)
-        let poked = await fixture.call("POST", "/madeup/ada", ["times": 2, "settle": true])
+        let poked = await fixture.call("POST", "/ferry/ada", ["times": 2, "settle": true])
         #expect(poked["poked"] == "ada")
         #expect(poked["deliveries"]?.array?.map { $0["type"] } == ["ada-0", "ada-1"])
-        #expect(poked["deliveries"]?.array?.first?["provider"] == "assay")
-        #expect(fixture.receiver.types == ["ada-0", "ada-1"])
-        let refused = await fixture.call("POST", "/madeup/nobody", [:])
+        #expect(poked["deliveries"]?.array?.first?["provider"] == "ferry")
+        #expect(fixture.receiver.eventNames == ["ada-0", "ada-1"])
+        let refused = await fixture.call("POST", "/ferry/nobody", [:])
         #expect(refused.status == 409)
-        let wrong = await fixture.call("POST", "/madeup/ada", ["timez": 2])
-        #expect(wrong.error == "'timez' is not a member of POST /assay/v1/madeup/{who}")
+        let wrong = await fixture.call("POST", "/ferry/ada", ["timez": 2])
+        #expect(wrong.error == "'timez' is not a member of POST /assay/v1/ferry/{who}")
         #expect(wrong.hint == "did you mean 'times'? the valid names are times, settle")
-        #expect(await fixture.call("GET", "/madeup/ada").error.hasSuffix("accepts only POST"))
+        #expect(await fixture.call("GET", "/ferry/ada").error.hasSuffix("accepts only POST"))
         let described = await DescribedOperation.all(fixture).first { $0.id == "poke" }
         #expect(described?.members.map(\.name) == ["times", "settle"])
     }
 
     @Test func `provider events are sent to its webhook on its schedule`() async {
         let fixture = fixture([500])
-        fixture.ask(.assay, "POST", "/push")
+        fixture.ask(.ferry, "POST", "/push")
         #expect(await fixture.dispatcher.flush("") == 0, "it is connected to nothing")
         setWebhookTarget(fixture)
-        fixture.ask(.assay, "POST", "/push")
+        fixture.ask(.ferry, "POST", "/push")
         let done = await fixture.dispatcher.advance("", to: Self.now + .seconds(86_400))
         #expect(done.isSettled)
-        #expect(fixture.receiver.types == ["called-2"], "it gives up at once")
+        #expect(fixture.receiver.eventNames == ["called-2"], "it gives up at once")
         let state = fixture.fakes.read("") { services, _ in services.queue.all.last?.state }
         #expect(state == .failed)
     }
@@ -199,26 +201,26 @@ struct ProviderRegistrationTests {
     @Test func `scheduled changes happen when the clock reaches them`() async {
         let fixture = fixture()
         setWebhookTarget(fixture)
-        _ = await fixture.call("POST", "/madeup/ada", [:])
+        _ = await fixture.call("POST", "/ferry/ada", [:])
         let next = fixture.fakes.read("") { services, _ in services.nextChangeTime } ?? nil
         #expect(next == Self.now, "the delivery comes first")
         _ = await fixture.dispatcher.flush("")
         let alarm = fixture.fakes.read("") { services, _ in services.nextChangeTime } ?? nil
         #expect(alarm == Self.now + .seconds(60))
         _ = await fixture.dispatcher.advance("", to: Self.now + .seconds(120))
-        #expect(fixture.receiver.types == ["ada-0", "alarm"])
-        #expect(fixture.receiver.times.last == Self.now + .seconds(60))
+        #expect(fixture.receiver.eventNames == ["ada-0", "alarm"])
+        #expect(fixture.receiver.arrivals.last?.time == .seconds(60))
     }
 
     @Test func `provider secrets are not exported`() async {
         let fixture = fixture()
         setWebhookTarget(fixture)
         fixture.ask(
-            .assay,
+            .ferry,
             "POST",
             "/push",
             ["whisper": "whisper-planted-53", "loud": "confided-planted-51 aloud"],
-            fields: [HTTPMessage.Field("x-made-up", "header-planted-54")]
+            fields: [HTTPMessage.Field("x-ferry-signature", "header-planted-54")]
         )
         _ = await fixture.dispatcher.flush("")
         let page = await fixture.call("GET", "/journal")
@@ -230,56 +232,56 @@ struct ProviderRegistrationTests {
     }
 
     @Test func `copies, resets, exports and keys include the provider`() async {
-        let fixture = ControlFixture(providers: .withMadeUpProvider, keys: [.assay: Secret("k")])
+        let fixture = ControlFixture(providers: .withFerry, keys: [.ferry: Secret("k")])
         setWebhookTarget(fixture)
-        fixture.ask(.assay, "GET", "/")
+        fixture.ask(.ferry, "GET", "/")
         _ = await fixture.call("POST", "/snapshots/one", [:])
-        fixture.ask(.assay, "GET", "/")
+        fixture.ask(.ferry, "GET", "/")
         _ = await fixture.call("POST", "/snapshots/one/fork", ["to": "fork"])
         func calls(_ namespace: String) -> Int64? {
-            fixture.fakes.read(namespace) { services, _ in services.madeUp.calls }
+            fixture.fakes.read(namespace) { services, _ in services.ferry.calls }
         }
         #expect(calls("") == 2)
         #expect(calls("fork") == 1)
-        _ = await fixture.call("PATCH", "/settings", ["assay": ["mood": "grumpy"]])
+        _ = await fixture.call("PATCH", "/settings", ["ferry": ["mood": "grumpy"]])
         let saved = await fixture.call("GET", "/export").body
         _ = await fixture.call("POST", "/reset", [:])
         #expect(calls("") == 0)
-        let kept = fixture.fakes.read("") { services, _ in services.madeUp }
+        let kept = fixture.fakes.read("") { services, _ in services.ferry }
         #expect(kept?.settings.mood == .grumpy)
         #expect(kept?.address == "http://127.0.0.1:1/hook")
         _ = await fixture.call("POST", "/import", saved)
         #expect(calls("") == 2)
-        let hasKey = fixture.fakes.read("") { services, _ in services.madeUp.hasKey }
+        let hasKey = fixture.fakes.read("") { services, _ in services.ferry.hasKey }
         #expect(hasKey == true, "keys are taken again")
-        #expect(fixture.ask(.assay, "GET", "/").response.status == 200, "the table is, too")
+        #expect(fixture.ask(.ferry, "GET", "/").response.status == 200, "the table is, too")
     }
 
     @Test func `rules see the calls to the provider`() {
         let exchange = Exchange(
             from: .backend,
-            to: .assay,
+            to: .ferry,
             namespace: "n",
             purpose: .call,
             at: Self.now,
             request: HTTPMessage.Request("POST", "/k-1")
         )
-        let recognizingCall = ProviderTable.withMadeUpProvider.recognizingCall(exchange)
-        #expect(recognizingCall.call?.kind == "madeup.call")
+        let recognizingCall = ProviderTable.withFerry.recognizingCall(exchange)
+        #expect(recognizingCall.call?.kind == "ferry.call")
         #expect(recognizingCall.call?.idempotencyKey == "/k-1")
         #expect(ProviderTable.all.recognizingCall(exchange).call == nil)
     }
 
     @Test func `a backend receives the provider's address`() {
-        let entry = ProviderTable.withMadeUpProvider[.assay]
+        let entry = ProviderTable.withFerry[.ferry]
         let setup = BackendSetup(
-            addresses: [.assay: "http://127.0.0.1:5"],
+            addresses: [.ferry: "http://127.0.0.1:5"],
             secrets: [:],
             project: "p",
             isSigned: false
         )
-        #expect(entry?.environment(setup) == ["MADE_UP_BASE": "http://127.0.0.1:5"])
-        #expect(entry?.sender?.webhookEndpoint == "assay-webhook")
+        #expect(entry?.environment(setup) == ["FERRY_BASE": "http://127.0.0.1:5"])
+        #expect(entry?.sender?.webhookEndpoint == "ferry-webhook")
     }
 }
 

@@ -1,6 +1,7 @@
 import FakeServers
 import Providers
 import Redaction
+import TestBackend
 import Testing
 import Values
 
@@ -31,14 +32,21 @@ struct WebhookDispatcherTests {
         }
     }
 
-    private func clock(_ fakes: FakeRegistry) -> @Sendable () -> Instant {
-        { fakes.read("") { $1 } ?? Self.start }
+    /// A receiver that keeps the time of each webhook on the virtual clock.
+    private func receiver(
+        _ fakes: FakeRegistry,
+        statuses: [Int] = [],
+        then status: Int = 200
+    ) -> BackendDouble {
+        BackendDouble(statuses: statuses, then: status) {
+            (fakes.read("") { $1 } ?? Self.start) - Self.start
+        }
     }
 
     /// The loop in real time runs beside every advance, as in `assay serve`.
     private func with(
         _ fakes: FakeRegistry,
-        _ receiver: WebhookReceiver,
+        _ receiver: BackendDouble,
         _ body: (WebhookDispatcher) async throws -> Void
     ) async throws {
         let dispatcher = WebhookDispatcher(fakes: fakes, webhookTransport: receiver)
@@ -52,15 +60,15 @@ struct WebhookDispatcherTests {
     @Test("all senders follow the whole retry schedule", arguments: 0..<40)
     func followsRetrySchedule(round: Int) async throws {
         let fakes = fakes()
-        let receiver = WebhookReceiver(standard: 500, clock: clock(fakes))
+        let receiver = receiver(fakes, then: 500)
         try await with(fakes, receiver) { dispatcher in
             buy(fakes)
             let done = await dispatcher.advance("", to: Self.start + .seconds(86_400))
             #expect(done.isSettled)
         }
-        let offsets = receiver.times.map { ($0 - Self.start).components.seconds / 60 }
+        let offsets = receiver.arrivals.map { $0.time.components.seconds / 60 }
         #expect(offsets == [0, 5, 15, 35, 75, 155])
-        #expect(Set(receiver.bodies).count == 1, "the body never changes")
+        #expect(Set(receiver.arrivals.map(\.request.body)).count == 1, "the body never changes")
         let state = fakes.read("") { services, _ in services.queue.all.first?.state }
         #expect(state == .failed)
     }
@@ -68,7 +76,7 @@ struct WebhookDispatcherTests {
     @Test("twenty-five retries of Purchasely", arguments: 0..<10)
     func followsPurchaselyRetrySchedule(round: Int) async throws {
         let fakes = fakes()
-        let receiver = WebhookReceiver(standard: 500, clock: clock(fakes))
+        let receiver = receiver(fakes, then: 500)
         try await with(fakes, receiver) { dispatcher in
             fakes.edit("") { services, now in
                 services.purchasely.settings.events = ["ACTIVATE"]
@@ -77,13 +85,13 @@ struct WebhookDispatcherTests {
             let done = await dispatcher.advance("", to: nil)
             #expect(done.isSettled && done.attemptCount == 26)
         }
-        #expect(receiver.times.count == 26)
+        #expect(receiver.arrivals.count == 26)
     }
 
     @Test func `200 alone is success, and settling stops there`() async throws {
         for status in [201, 204, 302, 404, 500] {
             let fakes = fakes()
-            let receiver = WebhookReceiver([status], clock: clock(fakes))
+            let receiver = receiver(fakes, statuses: [status])
             try await with(fakes, receiver) { dispatcher in
                 buy(fakes)
                 let done = await dispatcher.advance("", to: nil)
@@ -96,7 +104,7 @@ struct WebhookDispatcherTests {
     @Test func `events created together are sent in their order`() async throws {
         for _ in 0..<20 {
             let fakes = fakes()
-            let receiver = WebhookReceiver(clock: clock(fakes))
+            let receiver = receiver(fakes)
             try await with(fakes, receiver) { dispatcher in
                 buy(fakes)
                 _ = await dispatcher.flush("")
@@ -109,7 +117,7 @@ struct WebhookDispatcherTests {
                 _ = await dispatcher.flush("")
             }
             #expect(
-                receiver.types == [
+                receiver.eventNames == [
                     "INITIAL_PURCHASE", "BILLING_ISSUE", "CANCELLATION", "EXPIRATION",
                 ]
             )
@@ -123,7 +131,7 @@ struct WebhookDispatcherTests {
     func transfersInOrder(order: PurchaselySettings.TransferOrder) async throws {
         for _ in 0..<20 {
             let fakes = fakes()
-            let receiver = WebhookReceiver(clock: clock(fakes))
+            let receiver = receiver(fakes)
             try await with(fakes, receiver) { dispatcher in
                 fakes.edit("") { services, now in
                     services.purchasely.settings.transferOrder = order
@@ -139,7 +147,7 @@ struct WebhookDispatcherTests {
             }
             let pair =
                 order == .activateFirst ? ["ACTIVATE", "DEACTIVATE"] : ["DEACTIVATE", "ACTIVATE"]
-            #expect(receiver.types == ["ACTIVATE"] + pair)
+            #expect(receiver.eventNames == ["ACTIVATE"] + pair)
         }
     }
 
@@ -152,7 +160,7 @@ struct WebhookDispatcherTests {
             types.types = ["CANCELLATION"]
             services.revenueCat.webhooks += [sandbox, types]
         }
-        let receiver = WebhookReceiver(clock: clock(fakes))
+        let receiver = receiver(fakes)
         try await with(fakes, receiver) { dispatcher in
             buy(fakes)
             fakes.edit("") { services, now in
@@ -170,14 +178,14 @@ struct WebhookDispatcherTests {
 
     @Test func `TEST is not tried again`() async throws {
         let fakes = fakes()
-        let receiver = WebhookReceiver(standard: 400, clock: clock(fakes))
+        let receiver = receiver(fakes, then: 400)
         try await with(fakes, receiver) { dispatcher in
             fakes.edit("") { services, now in
                 try? services.revenueCat.carryOut(StoreAction(.test, user: "x"), at: now)
             }
             _ = await dispatcher.advance("", to: Self.start + .seconds(86_400))
         }
-        #expect(receiver.types == ["TEST"])
+        #expect(receiver.eventNames == ["TEST"])
     }
 
     @Test func `a signature has the real age of the delivery`()
@@ -190,7 +198,7 @@ struct WebhookDispatcherTests {
             services.purchasely.webhook?.secret = key
             services.purchasely.settings.events = ["ACTIVATE"]
         }
-        let receiver = WebhookReceiver(standard: 500, clock: clock(fakes))
+        let receiver = receiver(fakes, then: 500)
         try await with(fakes, receiver) { dispatcher in
             _ = await dispatcher.advance("", to: Self.start + .seconds(40 * 86_400))
             buy(fakes)
@@ -199,9 +207,9 @@ struct WebhookDispatcherTests {
             }
             _ = await dispatcher.advance("", to: nil)
         }
-        #expect(receiver.requests.count == 6 + 26)
-        #expect(Set(receiver.types) == ["INITIAL_PURCHASE", "ACTIVATE"])
-        for request in receiver.requests {
+        #expect(receiver.arrivals.count == 6 + 26)
+        #expect(Set(receiver.eventNames) == ["INITIAL_PURCHASE", "ACTIVATE"])
+        for request in receiver.arrivals.map(\.request) {
             let sender =
                 request.path == "/hook"
                 ? RevenueCatSender(path: "/hook", authorization: nil, signingKey: key)
@@ -214,7 +222,7 @@ struct WebhookDispatcherTests {
 
     @Test func `a resend keeps the event and is dispatched at once`() async throws {
         let fakes = fakes()
-        let receiver = WebhookReceiver(clock: clock(fakes))
+        let receiver = receiver(fakes)
         try await with(fakes, receiver) { dispatcher in
             buy(fakes)
             _ = await dispatcher.flush("")
@@ -230,15 +238,15 @@ struct WebhookDispatcherTests {
                 } == 0
             )
         }
-        #expect(receiver.types.count == 2)
-        #expect(Set(receiver.bodies).count == 1)
+        #expect(receiver.arrivals.count == 2)
+        #expect(Set(receiver.arrivals.map(\.request.body)).count == 1)
     }
 
     @Test func `a customer with a OneSignal id gets tags, and the call is in the journal`()
         async throws
     {
         let fakes = fakes()
-        let receiver = WebhookReceiver(clock: clock(fakes))
+        let receiver = receiver(fakes)
         try await with(fakes, receiver) { dispatcher in
             let user = fakes.edit("") { services, now -> String in
                 let body: JSONValue = ["identity": ["external_id": "ada"]]

@@ -1,6 +1,7 @@
 import FakeServers
 import Foundation
 import Providers
+import TestBackend
 import Testing
 import TestSupport
 import Values

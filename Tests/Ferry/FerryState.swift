@@ -204,3 +204,7 @@ extension ProviderTable {
         ProviderTable.all.entries + [ProviderEntry(additional: FerryState.self)]
     )
 }
+
+extension Exchange.Party {
+    package static let ferry = FerryState.party
+}

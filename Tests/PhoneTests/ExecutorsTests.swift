@@ -3,6 +3,7 @@ import Contracts
 import Grammar
 import Judging
 import Phone
+import Providers
 import Testing
 import Values
 

@@ -1,6 +1,7 @@
 import ContractFiles
 import Contracts
 import Judging
+import Providers
 import Testing
 import Values
 

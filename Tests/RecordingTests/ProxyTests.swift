@@ -1,42 +1,33 @@
 import FakeServers
-import Foundation
 import Providers
 import Recording
+import TestBackend
 import Testing
 import TestSupport
 import Values
 
-/// What passes through the recorder arrives as it was sent, and stands in the journal.
+/// The recorder passes messages on unchanged, and keeps them in the journal.
 @Suite("Capturing proxy")
 struct ProxyTests {
-    /// A proxy in front of a port, and what it wrote down.
+    /// A proxy in front of a backend, and its journal.
     private struct ProxyFixture {
         let journal = LiveJournal(bytesMax: 1 << 24)
         let proxy: CapturingProxy
-        private let backend: RawBackend?
+        let backend: BackendDouble
 
         init(
-            _ backend: RawBackend,
             bodyMax: Int = 1 << 20,
-            hostField: String? = nil
+            hostField: String? = nil,
+            _ respond: @escaping BackendDouble.Handler = { _, _ in .text(ProxyTests.ok) }
         ) async throws {
-            try await self.init(backend.port, backend, bodyMax: bodyMax, hostField: hostField)
-        }
-
-        init(
-            _ port: Int,
-            _ backend: RawBackend? = nil,
-            bodyMax: Int = 1 << 20,
-            hostField: String? = nil
-        ) async throws {
-            self.backend = backend
+            backend = try BackendDouble.listening(respond)
             proxy = try await CapturingProxy(
                 host: "127.0.0.1",
                 port: 0,
                 context: CapturingProxy.Context(
                     target: .init(
                         host: "127.0.0.1",
-                        port: port,
+                        port: backend.port,
                         isSecure: false,
                         hostField: hostField
                     ),
@@ -50,22 +41,22 @@ struct ProxyTests {
 
         func end() async {
             await proxy.stop()
-            withExtendedLifetime(backend) {}
+            await backend.close()
         }
 
-        /// Sends bytes and takes what comes until the connection closes.
+        /// Sends bytes, and returns everything that comes until the connection closes.
         func send(_ text: String) async throws -> String {
-            let port = proxy.port
-            return try await RawSocket.blocking {
-                let connection = try RawSocket.connect(port)
-                RawSocket.send(Array(text.utf8), connection)
-                let answer = RawSocket.receive(connection)
-                RawSocket.end(connection)
-                return String(decoding: answer, as: UTF8.self)
-            }
+            let connection = try RawConnection(port: proxy.port)
+            await connection.send(text)
+            return await connection.read().text
         }
 
-        /// What was written down, when all of it has ended.
+        /// The requests as the backend received them.
+        var received: [String] {
+            backend.arrivals.map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+
+        /// The exchanges in the journal, once this number of them is complete.
         func exchanges(_ count: Int) async throws -> [Exchange] {
             let isDone = try await SettleTimeout.until {
                 let found = journal.read { $0.exchanges }
@@ -79,21 +70,18 @@ struct ProxyTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     @Test func `a request and its response pass through unchanged and are recorded`() async throws {
-        let seen = Locked<[String]>([])
-        let backend = try RawBackend { request in
-            seen.withLock { $0.append(String(decoding: request, as: UTF8.self)) }
-            return .init(
+        let stand = try await ProxyFixture { _, _ in
+            .text(
                 "HTTP/1.1 201 Created\r\nX-Odd-CASE: a\r\nx-odd-case: b\r\nContent-Length: 5\r\n\r\nhello"
             )
         }
-        let stand = try await ProxyFixture(backend)
         let request =
             "POST /hook?x=%20y HTTP/1.1\r\nHOST: shop.example\r\nX-A: 1\r\nx-a: 2\r\n"
             + "Content-Length: 7\r\nConnection: close\r\n\r\n{\"a\":1}"
         let answer = try await stand.send(request)
         #expect(answer.hasPrefix("HTTP/1.1 201 Created\r\nX-Odd-CASE: a\r\nx-odd-case: b\r\n"))
         #expect(answer.hasSuffix("\r\n\r\nhello"))
-        #expect(seen.withLock { $0 } == [request], "not a byte was changed on the way")
+        #expect(stand.received == [request], "not a byte was changed on the way")
         let exchange = try #require(try await stand.exchanges(1).first)
         #expect(exchange.from == .revenueCat && exchange.to == .backend)
         #expect(exchange.request.method == "POST" && exchange.request.target == "/hook?x=%20y")
@@ -106,14 +94,9 @@ struct ProxyTests {
     }
 
     @Test func `the backend is asked for its own name where it has one`() async throws {
-        let seen = Locked("")
-        let backend = try RawBackend { request in
-            seen.withLock { $0 = String(decoding: request, as: UTF8.self) }
-            return .init(Self.ok)
-        }
-        let stand = try await ProxyFixture(backend, hostField: "api.example:8443")
+        let stand = try await ProxyFixture(hostField: "api.example:8443")
         _ = try await stand.send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-        let lines = seen.withLock { $0 }.lowercased()
+        let lines = try #require(stand.received.first).lowercased()
         #expect(lines.contains("host: api.example:8443") && !lines.contains("host: 127.0.0.1"))
         let exchange = try #require(try await stand.exchanges(1).first)
         #expect(exchange.request[field: "host"] == "127.0.0.1", "what the caller said is told")
@@ -121,11 +104,9 @@ struct ProxyTests {
     }
 
     @Test func `many requests of one connection are many exchanges in their order`() async throws {
-        let backend = try RawBackend { request in
-            let path = String(decoding: request, as: UTF8.self).split(separator: " ")[1]
-            return .init("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+        let stand = try await ProxyFixture { _, arrival in
+            .response(HTTPMessage.Response(200, body: Array(arrival.request.target.utf8)))
         }
-        let stand = try await ProxyFixture(backend)
         let requests = (0..<30).map { index in
             "GET /\(index) HTTP/1.1\r\nHost: x\r\n"
                 + (index == 29 ? "Connection: close\r\n" : "") + "\r\n"
@@ -142,8 +123,7 @@ struct ProxyTests {
         let body = String(repeating: "x", count: count)
         let chunks =
             "Transfer-Encoding: chunked\r\n\r\n\(String(count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
-        let backend = try RawBackend { _ in .init("HTTP/1.1 200 OK\r\n" + chunks) }
-        let stand = try await ProxyFixture(backend)
+        let stand = try await ProxyFixture { _, _ in .text("HTTP/1.1 200 OK\r\n" + chunks) }
         let answer = try await stand.send(
             "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + chunks
         )
@@ -157,10 +137,9 @@ struct ProxyTests {
 
     @Test func `a body beyond the bound passes whole, and is kept as its digest`() async throws {
         let long = String(repeating: "0123456789", count: 500)
-        let backend = try RawBackend { _ in
-            .init("HTTP/1.1 200 OK\r\nContent-Length: \(long.utf8.count)\r\n\r\n\(long)")
+        let stand = try await ProxyFixture(bodyMax: 1000) { _, _ in
+            .response(HTTPMessage.Response(200, body: Array(long.utf8)))
         }
-        let stand = try await ProxyFixture(backend, bodyMax: 1000)
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         #expect(answer.hasSuffix("\r\n\r\n" + long))
         let response = try #require(try await stand.exchanges(1).first?.response)
@@ -173,10 +152,9 @@ struct ProxyTests {
     @Test("a body of the bound's very length is kept", arguments: [999, 1000, 1001])
     func bound(count: Int) async throws {
         let body = String(repeating: "y", count: count)
-        let backend = try RawBackend { _ in
-            .init("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n\(body)")
+        let stand = try await ProxyFixture(bodyMax: 1000) { _, _ in
+            .response(HTTPMessage.Response(200, body: Array(body.utf8)))
         }
-        let stand = try await ProxyFixture(backend, bodyMax: 1000)
         _ = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         let response = try #require(try await stand.exchanges(1).first?.response)
         #expect((response[field: ":assay-omitted"] == nil) == (count <= 1000))
@@ -191,8 +169,7 @@ struct ProxyTests {
         arguments: [(10, "Expect: 100-continue\r\n"), (70_000, ""), (400_000, "")]
     )
     func whole(count: Int, field: String) async throws {
-        let backend = try RawBackend { _ in .init(Self.ok) }
-        let stand = try await ProxyFixture(backend)
+        let stand = try await ProxyFixture()
         let body = "{\"password\":\"" + String(repeating: "p", count: count) + "\"}"
         _ = try await stand.send(
             "POST /hook HTTP/1.1\r\nHost: x\r\n\(field)Content-Length: \(body.utf8.count)\r\n"
@@ -206,8 +183,7 @@ struct ProxyTests {
     }
 
     @Test func `a long body beyond the bound is its length and its digest`() async throws {
-        let backend = try RawBackend { _ in .init(Self.ok) }
-        let stand = try await ProxyFixture(backend, bodyMax: 100_000)
+        let stand = try await ProxyFixture(bodyMax: 100_000)
         let body = String(repeating: "z", count: 200_000)
         _ = try await stand.send(
             "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n"
@@ -222,8 +198,7 @@ struct ProxyTests {
     // MARK: What goes wrong
 
     @Test func `a backend that hangs up hangs up on the caller too`() async throws {
-        let backend = try RawBackend { _ in .init("", closes: true) }
-        let stand = try await ProxyFixture(backend)
+        let stand = try await ProxyFixture { _, _ in .hangUp }
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(answer.isEmpty, "the recorder makes up no answer")
         let exchange = try #require(try await stand.exchanges(1).first)
@@ -235,10 +210,9 @@ struct ProxyTests {
     }
 
     @Test func `an incomplete response is recorded as a failure`() async throws {
-        let backend = try RawBackend { _ in
-            .init("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", closes: true)
+        let stand = try await ProxyFixture { _, _ in
+            .text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", thenHangsUp: true)
         }
-        let stand = try await ProxyFixture(backend)
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 200 OK"), "what came is passed on")
         let exchange = try #require(try await stand.exchanges(1).first)
@@ -249,10 +223,9 @@ struct ProxyTests {
     }
 
     @Test func `a backend that is not there is a 502 that says so`() async throws {
-        // A port of which we know that nobody listens there: it was ours a moment ago.
-        let (descriptor, port) = try RawSocket.listen()
-        RawSocket.end(descriptor)
-        let stand = try await ProxyFixture(port)
+        let stand = try await ProxyFixture()
+        let port = stand.backend.port
+        await stand.backend.close()
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 502 "))
         #expect(answer.hasSuffix("nothing is listening there\n"))
@@ -265,29 +238,26 @@ struct ProxyTests {
     }
 
     @Test func `a caller who disconnects leaves an exchange without a response`() async throws {
-        let isAsked = Locked(false)
-        let isOver = DispatchSemaphore(value: 0)
-        let backend = try RawBackend { _ in
-            isAsked.withLock { $0 = true }
-            // It answers when nobody listens any more.
-            isOver.wait()
-            return .init(Self.ok)
+        let (isOver, end) = AsyncStream.makeStream(of: Void.self)
+        let stand = try await ProxyFixture { _, _ in
+            // The response comes after the caller has disconnected.
+            for await _ in isOver {}
+            return .status(200)
         }
-        let stand = try await ProxyFixture(backend)
-        let port = stand.proxy.port
-        let connection = try RawSocket.connect(port)
-        RawSocket.send(Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8), connection)
-        #expect(try await SettleTimeout.until { isAsked.withLock { $0 } })
-        RawSocket.end(connection)
+        var connection: RawConnection? = try RawConnection(port: stand.proxy.port)
+        await connection?.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try await SettleTimeout.until { !stand.backend.arrivals.isEmpty })
+        // The last reference closes the connection.
+        connection = nil
         let exchange = try #require(try await stand.exchanges(1).first)
-        isOver.signal()
+        end.finish()
         #expect(exchange.outcome == .failed(.closed, "the caller disconnected"))
         await stand.end()
     }
 
     @Test func `a port in use is reported as in use`() async throws {
-        let (descriptor, port) = try RawSocket.listen()
-        defer { RawSocket.end(descriptor) }
+        let backend = try BackendDouble.listening()
+        let port = backend.port
         let journal = LiveJournal(bytesMax: 1 << 20)
         do throws(CapturingProxy.StartError) {
             _ = try await CapturingProxy(
@@ -309,5 +279,6 @@ struct ProxyTests {
                 )
             )
         }
+        await backend.close()
     }
 }

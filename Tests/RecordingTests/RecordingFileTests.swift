@@ -1,6 +1,7 @@
 import Contracts
 import Recording
 import Testing
+import TestSupport
 import Values
 
 @Suite("Recording files")
@@ -34,6 +35,32 @@ struct RecordingFileTests {
         began: Instant(milliseconds: 1_790_000_000_000),
         target: "http://127.0.0.1:8080"
     )
+
+    /// Writes exchanges to a new recording file, and reads the file.
+    static func written(
+        _ exchanges: [Exchange],
+        in folder: TemporaryFolder
+    ) throws -> (recording: Recording, notes: [String]) {
+        let name = "recording.ndjson"
+        try folder.remove(name)
+        let writer = try RecordingWriter(
+            path: folder.path + "/" + name,
+            header: header,
+            redactor: Redactor(key: [1], secrets: [], names: [])
+        )
+        for exchange in exchanges {
+            writer.began(exchange)
+            writer.completed(
+                exchange.sequence,
+                exchange.outcome,
+                exchange.effects,
+                namespace: nil,
+                at: exchange.completed ?? exchange.invoked
+            )
+        }
+        writer.close()
+        return try Recording.parse(Array(try #require(folder.read(name)).utf8))
+    }
 
     static func bytes() -> [UInt8] {
         var odd = exchange(1, "PUT", "/blob", body: nil)

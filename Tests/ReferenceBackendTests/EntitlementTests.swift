@@ -28,7 +28,7 @@ struct EntitlementTests {
     ) throws -> Subscription {
         var subscription = subscription
         let all = ["type": type, "event_timestamp_ms": 2000].merging(members) { $1 }
-        Self.policy.apply(try BackendFixture.event(all), to: &subscription)
+        Self.policy.apply(try StoreFixture.event(all), to: &subscription)
         return subscription
     }
 
@@ -246,7 +246,7 @@ struct EntitlementTests {
         ] as [(String, String?, String?)]
     )
     func texts(type: String, reason: String?, part: String?) throws {
-        let event = try BackendFixture.event(["type": type, "cancel_reason": reason ?? NSNull()])
+        let event = try StoreFixture.event(["type": type, "cancel_reason": reason ?? NSNull()])
         let text = Notification.text(for: event)
         #expect((text == nil) == (part == nil))
         if let part { #expect(text?.contains(part) == true, "\(text ?? "")") }
@@ -260,7 +260,7 @@ struct EntitlementTests {
         ]
     )
     func news(isStale: Bool, environment: String, shouldNotify: Bool) throws {
-        let event = try BackendFixture.event(["environment": environment])
+        let event = try StoreFixture.event(["environment": environment])
         #expect(Notification.shouldNotify(event, isStale: isStale) == shouldNotify)
     }
 }

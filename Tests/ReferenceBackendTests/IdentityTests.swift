@@ -29,7 +29,7 @@ struct IdentityTests {
         #expect(Identity.isValidUserID(id))
     }
 
-    private func owner(_ fixture: BackendFixture, _ id: String) async throws -> String? {
+    private func owner(_ fixture: StoreFixture, _ id: String) async throws -> String? {
         try await fixture.store.pool.read { db in
             try fixture.store.user(db, known: id)?.appUserID
         }
@@ -38,7 +38,7 @@ struct IdentityTests {
     @Test func `an event finds a person under any of its ids, and remembers the others`()
         async throws
     {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take(["id": "e1", "aliases": ["ada", "old-ada"]])
         try await fixture.take([
             "id": "e2", "type": "CANCELLATION", "app_user_id": "new-ada",
@@ -52,7 +52,7 @@ struct IdentityTests {
     }
 
     @Test func `a named id is preferred to an anonymous one`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take([
             "app_user_id": "$RCAnonymousID:1", "original_app_user_id": "$RCAnonymousID:1",
             "aliases": ["$RCAnonymousID:1", "ada"],
@@ -61,7 +61,7 @@ struct IdentityTests {
     }
 
     @Test func `an event with only invalid IDs creates no user`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take([
             "app_user_id": "null", "original_app_user_id": "", "aliases": ["undefined", "a/b"],
         ])
@@ -71,7 +71,7 @@ struct IdentityTests {
     }
 
     @Test func `two records that turn out to be one person become one`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take([
             "id": "e1", "app_user_id": "a", "original_app_user_id": "a", "aliases": ["a"],
         ])
@@ -90,7 +90,7 @@ struct IdentityTests {
     }
 
     @Test func `a registered record identifies the person`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take([
             "id": "e1", "app_user_id": "first", "original_app_user_id": "first",
             "aliases": ["first"],
@@ -117,7 +117,7 @@ struct IdentityTests {
     }
 
     @Test func `a transfer moves everything and leaves nothing`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take(["id": "e1"])
         try await fixture.take(["id": "e2", "product_id": "coins"])
         try await fixture.take(transfer(["ada"], ["bob"]))
@@ -129,7 +129,7 @@ struct IdentityTests {
 
     @Test func `of two descriptions the newer stays`() async throws {
         for (own, expected) in [(500, 5000), (1500, 7000)] as [(Int, Int64)] {
-            let fixture = try BackendFixture()
+            let fixture = try StoreFixture()
             try await fixture.take(["id": "e1"])
             try await fixture.take([
                 "id": "e2", "app_user_id": "bob", "original_app_user_id": "bob",
@@ -141,7 +141,7 @@ struct IdentityTests {
     }
 
     @Test func `a transfer onto oneself loses nothing`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take(["aliases": ["ada", "ada-2"]])
         try await fixture.take(transfer(["ada"], ["ada-2"]))
         #expect(try await fixture.subscription(of: "ada")?.expiresAt == 5000)
@@ -150,7 +150,7 @@ struct IdentityTests {
     @Test func `a transfer to an invalid user does nothing, from one creates the receiver`()
         async throws
     {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take(["id": "e1"])
         try await fixture.take(transfer(["ada"], ["null", "a/b"]))
         #expect(try await fixture.subscription(of: "ada") != nil)
@@ -198,7 +198,7 @@ struct ProcessorPropertyTests {
 
     @Test("an event counts once, however often it comes", arguments: 1...8)
     func duplicates(count: Int) async throws {
-        let (once, often) = (try BackendFixture(), try BackendFixture())
+        let (once, often) = (try StoreFixture(), try StoreFixture())
         for event in Self.events(count) { try await once.take(event) }
         for event in Self.events(count) {
             try await often.take(event)
@@ -222,7 +222,7 @@ struct ProcessorPropertyTests {
     func orders(seed: UInt64) async throws {
         var dice = SeededRandom(state: seed)
         let events = Self.events(Int.random(in: 2...8, using: &dice))
-        let (straight, mixed) = (try BackendFixture(), try BackendFixture())
+        let (straight, mixed) = (try StoreFixture(), try StoreFixture())
         for event in events { try await straight.take(event) }
         for event in events.shuffled(using: &dice) { try await mixed.take(event) }
         let (one, other) = (
@@ -244,7 +244,7 @@ struct ProcessorPropertyTests {
     }
 
     @Test func `sandbox and production are two subscriptions`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         try await fixture.take(["id": "e1"])
         try await fixture.take([
             "id": "e2", "type": "EXPIRATION", "environment": "SANDBOX",
@@ -254,7 +254,7 @@ struct ProcessorPropertyTests {
     }
 
     @Test func `two concurrent copies count once`() async throws {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<16 {
                 group.addTask {
@@ -277,7 +277,7 @@ struct ProcessorPropertyTests {
             if isBroken.value { throw Broken() }
             try persist(db, draft)
         }
-        let fixture = try BackendFixture(policies)
+        let fixture = try StoreFixture(policies)
         isBroken.value = true
         await #expect(throws: Broken.self) { try await fixture.take([:]) }
         for table in ["events", "users", "subscriptions", "outbox"] {

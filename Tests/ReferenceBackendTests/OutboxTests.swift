@@ -139,7 +139,7 @@ struct OutboxTests {
     @Test func `a message waits in the database, in the order in which it was written`()
         async throws
     {
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         let store = fixture.store
         try await store.pool.write { db in
             for number in 0..<3 {
@@ -193,7 +193,7 @@ struct OutboxReadTests {
             await attempts.add(message.key)
             return .accepted
         }
-        let fixture = try BackendFixture(policies)
+        let fixture = try StoreFixture(policies)
         try await fixture.store.pool.write { [store = fixture.store] db in
             try Outbox.enqueue(store, db, "e1", recipient: "ada", text: "Hello")
         }

@@ -42,7 +42,7 @@ struct WebhookEventTests {
         ] as [(String, any Sendable)]
     )
     func toleratesKinds(name: String, value: any Sendable) throws {
-        let event = try BackendFixture.event([name: value, "type": "RENEWAL"])
+        let event = try StoreFixture.event([name: value, "type": "RENEWAL"])
         #expect(event.type == "RENEWAL")
         #expect(event.productID == "premium_monthly")
         switch name {
@@ -58,7 +58,7 @@ struct WebhookEventTests {
     }
 
     @Test func `unknown fields and null pass through`() throws {
-        let event = try BackendFixture.event([
+        let event = try StoreFixture.event([
             "future": ["deep": [1, 2]], "expiration_at_ms": NSNull(), "aliases": NSNull(),
             "new_product_id": "premium_annual",
         ])
@@ -72,7 +72,7 @@ struct WebhookEventTests {
         arguments: [("SANDBOX", true), ("PRODUCTION", false), ("sandbox", false), ("", false)]
     )
     func environment(text: String, isSandbox: Bool) throws {
-        #expect(try BackendFixture.event(["environment": text]).isSandbox == isSandbox)
+        #expect(try StoreFixture.event(["environment": text]).isSandbox == isSandbox)
     }
 
     private static let purchases = [
@@ -83,7 +83,7 @@ struct WebhookEventTests {
 
     @Test("twelve types are about a purchase", arguments: purchases)
     func concernsPurchase(type: String) throws {
-        #expect(try BackendFixture.event(["type": type]).concernsPurchase)
+        #expect(try StoreFixture.event(["type": type]).concernsPurchase)
     }
 
     @Test(
@@ -95,9 +95,9 @@ struct WebhookEventTests {
         ]
     )
     func concernsNothing(type: String) async throws {
-        #expect(try !BackendFixture.event(["type": type]).concernsPurchase)
+        #expect(try !StoreFixture.event(["type": type]).concernsPurchase)
         guard type != "TRANSFER" else { return }
-        let fixture = try BackendFixture()
+        let fixture = try StoreFixture()
         let outcome = try await fixture.take(["type": type])
         guard case .applied = outcome else {
             Issue.record("\(type): \(outcome)")

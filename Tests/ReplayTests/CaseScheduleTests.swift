@@ -2,6 +2,7 @@ import Contracts
 import Testing
 
 @testable import Replay
+import Values
 
 /// The schedule alone, without any I/O: instances ask in a random order, and cases end in a random
 /// order, disturbed or not.

@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+import Providers
 import Testing
 import Values
 

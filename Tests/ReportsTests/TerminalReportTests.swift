@@ -1,8 +1,10 @@
 import Contracts
 import Judging
+import Providers
 import Redaction
 import Reports
 import Testing
+import Values
 
 /// What a person reads: a hundred columns, nothing that moves the cursor, one cause once.
 @Suite("Terminal report")

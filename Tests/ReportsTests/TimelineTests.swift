@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+import Providers
 import Redaction
 import Reports
 import Testing

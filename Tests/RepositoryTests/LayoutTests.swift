@@ -137,7 +137,7 @@ struct LayoutTests {
             URL(fileURLWithPath: $0.path).deletingPathExtension().lastPathComponent
         }
         #expect(rules.count >= 5)
-        let tests = Repository.files(below: "Tests/ConformanceTests/Judging").map(\.text).joined()
+        let tests = Repository.files(below: "Tests/JudgingTests").map(\.text).joined()
         let pages = Repository.files(
             below: "Sources/AssayCLI/Assay.docc/Rules",
             ending: "md"

@@ -63,12 +63,12 @@ struct WaitingTests {
         "Sources/FakeServers/HTTPHost.swift":
             "closing a port waits for its callers, but not for those that are held by plan",
         "Sources/Replay/Case/Waiting/RunClock.swift": "the one clock of the runner",
-        "Tests/ReplayTests/Simulation/SimulatedMachine.swift": "the clock of a simulated machine",
-        "Tests/ReplayTests/HeartbeatTests.swift": "a clock whose time the test says",
+        "Tests/TestBackend/SimulatedMachine.swift": "the clock of a simulated machine",
+        "Tests/ReplayTests/Case/HeartbeatTests.swift": "a clock whose time the test says",
         "Sources/AssayCLI/Commands/RecordCommand.swift": "how often a person is told how far it is",
         "Sources/Programs/SystemWrite.swift":
             "a descriptor that takes no more is waited for without a limit",
-        "Tests/FakeServersTests/RawConnection.swift": "the hang guard of a bare socket",
+        "Tests/TestBackend/RawConnection.swift": "the hang guard of a bare socket",
     ]
 
     private static let lines = Repository.lines(below: "Sources", "Tests")

@@ -141,6 +141,14 @@ package final class TemporaryFolder: Sendable {
         return url.path
     }
 
+    /// Removes a file, if it exists.
+    package func remove(_ name: String) throws {
+        let file = path + "/" + name
+        if FileManager.default.fileExists(atPath: file) {
+            try FileManager.default.removeItem(atPath: file)
+        }
+    }
+
     package func read(_ name: String) -> String? {
         FileManager.default.contents(atPath: path + "/" + name)
             .map { String(decoding: $0, as: UTF8.self) }

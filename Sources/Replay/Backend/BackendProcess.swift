@@ -17,6 +17,8 @@ package final class BackendProcess: BackendProgram {
     /// The error of a backend command that could not be started.
     package struct StartError: Error, Sendable, CustomStringConvertible {
         package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     private struct State {

@@ -2,7 +2,9 @@ import Contracts
 import FakeServers
 import Grammar
 import Judging
+import Providers
 import Replay
+import TestBackend
 import Values
 
 /// Swift Testing has an `Expectation` of its own.
@@ -195,7 +197,7 @@ enum SimulatedContracts {
 struct SimulatedSuite: Sendable {
     var seed: UInt64
     var load = SimulatedMachine.Load.faultFree
-    var defect: SimulatedBackend.Defect?
+    var defect: SubscriptionModel.Defect?
     var contracts = SimulatedContracts.all
     var jobs = 4
     var keepsEvidence = false
@@ -284,11 +286,17 @@ struct SimulatedSuite: Sendable {
             time: { machine.now },
             wallClock: { clock.wallTime }
         )
-        var pace = SimulatedBackend.Pace()
+        var pace = SubscriptionModel.Pace()
         // Backends differ: some push at once, some after a while, and none to the same beat.
         let slowest = Int64.random(in: 1...60, using: &random)
         pace.push = slowest * 100...slowest * 1000
-        let program = SimulatedBackend(machine, fakes, pace: pace, defect: defect)
+        let program = BackendDouble(
+            on: machine,
+            process: .backend,
+            model: SubscriptionModel(machine, fakes, pace: pace, defect: defect)
+        )
+        program.process.isListening = false
+        program.connections.abandonsTimedOutRequests = false
         let backend = BackendUnderTest(
             client: SimulatedNetwork(machine, program),
             process: program,

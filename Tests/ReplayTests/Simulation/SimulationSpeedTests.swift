@@ -1,5 +1,6 @@
 import Foundation
 import Judging
+import TestBackend
 import Testing
 
 /// How many schedules of the runner can be tried in how much time; told, and judged only by their

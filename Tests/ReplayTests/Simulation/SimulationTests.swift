@@ -1,6 +1,7 @@
 import Contracts
 import Foundation
 import Judging
+import TestBackend
 import Testing
 
 /// The runner proves itself: before a backend that is correct by construction it is never red, and
@@ -38,9 +39,9 @@ struct SimulationTests {
 
     @Test(
         "a broken backend fails on an idle machine and never passes on a busy one",
-        arguments: SimulatedBackend.Defect.allCases
+        arguments: SubscriptionModel.Defect.allCases
     )
-    func broken(defect: SimulatedBackend.Defect) {
+    func broken(defect: SubscriptionModel.Defect) {
         for seed in Self.seeds(1) {
             let faultFree = SimulatedSuite(seed: seed, defect: defect).run()
             #expect(!faultFree.cases(.failed).isEmpty, "seed \(seed): \(faultFree.text)")
@@ -54,9 +55,9 @@ struct SimulationTests {
 
     @Test(
         "a seed reproduces a run exactly",
-        arguments: [nil, .losesOneInFive, .checksBeforeItStores] as [SimulatedBackend.Defect?]
+        arguments: [nil, .losesOneInFive, .checksBeforeItStores] as [SubscriptionModel.Defect?]
     )
-    func reproduces(defect: SimulatedBackend.Defect?) throws {
+    func reproduces(defect: SubscriptionModel.Defect?) throws {
         for (_, load) in Self.loads {
             var suite = SimulatedSuite(seed: 7, load: load, defect: defect)
             suite.keepsEvidence = true

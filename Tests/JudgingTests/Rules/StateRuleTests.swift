@@ -1,0 +1,115 @@
+import Contracts
+import Judging
+import TestSupport
+import Testing
+import Values
+
+@Suite("State rule")
+struct StateRuleTests {
+    private func builder(_ field: String, _ value: JSONValue) -> EvidenceBuilder {
+        var expectation = SampleContract.expectation()
+        expectation.states = [
+            StateExpectation(
+                user: "ada",
+                fields: [.init(name: field, value: value, location: SampleContract.location)]
+            )
+        ]
+        return EvidenceBuilder(expectation: expectation)
+    }
+
+    private static let spellings: [(JSONValue, [FindingCode])] = [
+        (["access": true], []), (["access": 1], []), (["access": false], [.wrongStateValue]),
+        (["access": .null], [.wrongStateValue]), (["other": true], [.wrongStateValue]),
+        (["access": "pro"], [.unobservable]),
+    ]
+
+    @Test("access is understood in the usual spellings", arguments: spellings)
+    func readsAccess(document: JSONValue, codes: [FindingCode]) {
+        var builder = builder("access", true)
+        builder.subject = [EvidenceBuilder.probe(document)]
+        #expect(builder.codes(StateRule.self) == codes)
+    }
+
+    @Test func `a row that is missing gives no access`() {
+        var builder = builder("access", false)
+        builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
+        #expect(builder.codes(StateRule.self).isEmpty)
+    }
+
+    @Test func `a plan name and a date can mean access`() {
+        func reading(_ meaning: Profile.FieldReading.Meaning, _ document: JSONValue)
+            -> [FindingCode]
+        {
+            var builder = builder("access", true)
+            builder.profile.probes[0].readings["access"] = Profile.FieldReading(
+                pointer: JSONPointer(tokens: ["x"]),
+                meaning: meaning
+            )
+            builder.subject = [EvidenceBuilder.probe(document)]
+            return builder.codes(StateRule.self)
+        }
+        #expect(reading(.isOneOf(["pro", "max"]), ["x": "pro"]).isEmpty)
+        #expect(reading(.isOneOf(["pro", "max"]), ["x": "free"]) == [.wrongStateValue])
+        #expect(reading(.isNoneOf(["free", .null]), ["x": "pro"]).isEmpty)
+        #expect(reading(.isNoneOf(["free", .null]), ["x": .null]) == [.wrongStateValue])
+        #expect(reading(.isFuture, ["x": "2099-01-01T00:00:00Z"]).isEmpty)
+        #expect(reading(.isFuture, ["x": 946_684_800]) == [.wrongStateValue])
+    }
+
+    @Test(
+        "one moment has many spellings",
+        arguments: [1_795_000_000_000, "2026-11-18T11:06:40Z", 1_795_000_000] as [JSONValue]
+    )
+    func comparesMoments(spelling: JSONValue) {
+        var builder = builder("expires", "{{purchase.expiration_at_ms}}")
+        builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["until": spelling])]
+        #expect(builder.codes(StateRule.self).isEmpty)
+        builder.subject[1] = EvidenceBuilder.probe(["until": 1_795_000_009_000])
+        #expect(builder.codes(StateRule.self) == [.wrongStateValue])
+    }
+
+    @Test func `existence needs the user probe to prove absence`() {
+        var builder = builder("exists", false)
+        builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
+        #expect(builder.codes(StateRule.self) == [.unobservable])
+        builder.profile.probes.append(
+            Profile.Probe(
+                name: "user",
+                source: .get("/u/{{id}}"),
+                readings: [:],
+                ignoredPointers: []
+            )
+        )
+        builder.subject = [EvidenceBuilder.probe(nil, status: 404, name: "user")]
+        #expect(builder.codes(StateRule.self).isEmpty)
+        builder.subject = [EvidenceBuilder.probe(["id": 1], name: "user")]
+        #expect(builder.codes(StateRule.self) == [.unexpectedUser])
+        builder.contract.expectation.states[0].fields[0].value = true
+        builder.subject = [EvidenceBuilder.probe(nil, status: 404, name: "user")]
+        #expect(builder.codes(StateRule.self) == [.userMissing])
+    }
+
+    @Test
+    func `a 404 from a differently named probe proves absence once it has shown existing users`() {
+        var builder = builder("exists", false)
+        builder.subject = [EvidenceBuilder.probe(nil, status: 404)]
+        builder.observability.probesShowingExistence = [builder.profile.probes[0].name]
+        #expect(builder.codes(StateRule.self).isEmpty)
+        builder.contract.expectation.states[0].fields[0].value = true
+        #expect(builder.codes(StateRule.self) == [.userMissing])
+        builder.observability.probesShowingExistence = []
+        #expect(builder.codes(StateRule.self) == [.unobservable])
+    }
+
+    @Test func `a field that no probe maps is not passed`() {
+        var builder = builder("refunded", true)
+        builder.subject = [EvidenceBuilder.probe(["access": true])]
+        #expect(builder.codes(StateRule.self) == [.unobservable])
+    }
+
+    @Test func `a failed probe is reported as a failed setup, not as a backend failure`() {
+        var builder = builder("access", true)
+        builder.subject = [EvidenceBuilder.probe(["access": true], status: 500)]
+        #expect(builder.codes(StateRule.self) == [.setupFailed])
+    }
+}

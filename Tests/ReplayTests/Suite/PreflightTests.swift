@@ -1,0 +1,187 @@
+import Contracts
+import FakeServers
+import Grammar
+import Judging
+import TestBackend
+import Testing
+import Values
+
+@testable import Replay
+
+/// What ends every case for one and the same reason is told before the first one.
+@Suite("Preflight")
+struct PreflightTests {
+    private static let contracts = [
+        SimulatedContracts.contract(
+            "purchase",
+            [SimulatedContracts.deliver("a")],
+            states: [("access", true)],
+            pushes: 1
+        ),
+        SimulatedContracts.contract("duplicate", [SimulatedContracts.deliver("a")], like: .once),
+    ]
+
+    private static func outcome(
+        _ bench: SimulationBench,
+        _ contracts: [Contract] = contracts,
+        checksBackendFirst: Bool = true
+    ) throws -> CaseRunnerFixture.Outcome {
+        try CaseRunnerFixture(
+            bench: bench,
+            contracts: contracts,
+            checksBackendFirst: checksBackendFirst
+        ).run()
+    }
+
+    /// A backend that answers these requests with that status.
+    private static func bench(
+        _ status: Int,
+        where isMeant: @escaping @Sendable (HTTPMessage.Request) -> Bool
+    ) -> SimulationBench {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            isMeant(arrival.request) ? .status(status) : nil
+        }
+        return bench
+    }
+
+    private static let webhook = "/api/webhooks/revenuecat"
+
+    @Test func `a correct backend passes the preflight`() throws {
+        let outcome = try Self.outcome(SimulationBench())
+        #expect(outcome.verdicts == [.passed, .passed])
+        #expect(outcome.count("stopped") == 0)
+    }
+
+    private static let stops: [(Int, path: String, says: String)] = [
+        (404, webhook, "POST /api/webhooks/revenuecat returns 404"),
+        (405, webhook, "endpoints: {revenuecat-webhook: POST /…}"),
+        (401, webhook, "under 'secrets: revenuecat-authorization'"),
+        (403, webhook, "returns 403 for a purchase with the profile's own Authorization value"),
+        (
+            404, "/api/user/register",
+            "POST /api/user/register returns 404, so no user can be created"
+        ),
+    ]
+
+    @Test("no case runs, and one line gives the reason", arguments: stops)
+    func stopped(status: Int, path: String, says: String) throws {
+        let bench = Self.bench(status) { $0.path == path }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun])
+        #expect(outcome.results.allSatisfy { $0.note?.contains(says) == true })
+        #expect(outcome.count("stopped") == 1 && outcome.count("started") == 0)
+        #expect(outcome.results.allSatisfy { !$0.isDeclaredUnsupported }, "it is not green")
+    }
+
+    @Test func `the path that responds is reported`() throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            switch arrival.request.path {
+            case Self.webhook: .status(404)
+            case "/webhooks/rc": .status(200)
+            default: nil
+            }
+        }
+        let outcome = try Self.outcome(bench)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("endpoints: {revenuecat-webhook: POST /webhooks/rc}"))
+    }
+
+    @Test("other statuses are left to the cases", arguments: [500, 400, 429, 204])
+    func judged(status: Int) throws {
+        let outcome = try Self.outcome(Self.bench(status) { $0.path == Self.webhook })
+        #expect(outcome.count("stopped") == 0)
+        #expect(outcome.count("started") == 2)
+    }
+
+    @Test func `an event that is sometimes refused is a finding of a case`() throws {
+        let bench = SimulationBench()
+        let count = Locked(0)
+        bench.backend.respond = { _, arrival in
+            guard arrival.request.path == Self.webhook else { return nil }
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst ? .status(401) : nil
+        }
+        #expect(try Self.outcome(bench).count("stopped") == 0)
+    }
+
+    @Test func `a refused backend key stops the run`() throws {
+        let bench = SimulationBench()
+        bench.model.pushDelay = nil
+        bench.backend.respond = { backend, arrival in
+            if let user = arrival.event?["app_user_id"]?.string {
+                var push = PurchaseModel.notification(to: user)
+                push.fields[0] = HTTPMessage.Field("authorization", "Key another")
+                bench.model.call(.oneSignal, push)
+            }
+            return nil
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun])
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("the fake onesignal returns 4"))
+        #expect(!note.contains("another"))
+    }
+
+    @Test func `without preflight the cases run anyway`() throws {
+        let bench = Self.bench(404) { $0.path == Self.webhook }
+        let outcome = try Self.outcome(bench, checksBackendFirst: false)
+        #expect(outcome.count("started") == 2)
+    }
+
+    @Test func `a run without RevenueCat events does not check the webhook`() throws {
+        let bench = Self.bench(404) { $0.path == Self.webhook }
+        let contract = SimulatedContracts.contract("nothing", [], states: [("access", false)])
+        #expect(try Self.outcome(bench, [contract]).count("stopped") == 0)
+    }
+
+    // MARK: Routes that nobody named
+
+    private static let second = SimulatedContracts.contract(
+        "register",
+        [.call([again])]
+    )
+
+    private static var again: Call {
+        var call = Call(name: "again", route: .register)
+        call.user = "ada"
+        return call
+    }
+
+    @Test func `a guessed route that is not served counts as not configured`() throws {
+        let bench = SimulationBench {
+            $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
+        }
+        bench.backend.respond = { _, arrival in
+            switch arrival.request.path {
+            case "/signup": .status(200)
+            case "/api/user/register": .status(404)
+            default: nil
+            }
+        }
+        let outcome = try Self.outcome(bench, [Self.second] + Self.contracts)
+        let result = try #require(outcome["register"])
+        #expect(result.verdict == .notRun)
+        #expect(result.note?.contains("endpoints: register") == true)
+        #expect(outcome["purchase"]?.verdict == .passed, "it calls no such route")
+    }
+
+    @Test func `a route in the profile is judged`() throws {
+        let bench = SimulationBench {
+            $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
+            $0.namesOfDefaultEndpoints = []
+        }
+        bench.backend.respond = { _, arrival in
+            switch arrival.request.path {
+            case "/signup": .status(200)
+            case "/api/user/register": .status(404)
+            default: nil
+            }
+        }
+        #expect(try Self.outcome(bench, [Self.second])["register"]?.verdict == .failed)
+    }
+}
