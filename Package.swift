@@ -180,9 +180,37 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "ConformanceTests",
+            name: "ValuesTests",
             dependencies: [
-                ,
+                "Contracts", "TestSupport", "Values",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GrammarTests",
+            dependencies: [
+                "Contracts", "Grammar", "TestSupport", "Values",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RedactionTests",
+            dependencies: [
+                "Contracts", "Redaction", "Values",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ContractsTests",
+            dependencies: [
+                "Contracts", "Grammar", "Providers", "Redaction", "TestSupport", "Values",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "JudgingTests",
+            dependencies: [
+                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
@@ -225,24 +253,32 @@ let package = Package(
             path: "Tests/Ferry",
             swiftSettings: strict
         ),
+        .target(
+            name: "TestBackend",
+            dependencies: [
+                "Contracts", "FakeServers", "Replay", "TestSupport", "Values",
+            ],
+            path: "Tests/TestBackend",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
-                "Contracts", "FakeServers", "Ferry", "Grammar", "Providers", "Redaction", "Replay", "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "Contracts", "FakeServers", "Ferry", "Grammar", "Providers", "Redaction", "Replay", "TestBackend", "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestSupport", "Values",
+                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestBackend", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers", "Recording", "Redaction", "Replay", "Reports", "TestSupport", "Values",
+                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers", "Recording", "Redaction", "Replay", "Reports", "TestBackend", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
