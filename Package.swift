@@ -271,14 +271,14 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestBackend", "TestSupport", "Values",
+                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Ferry", "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestBackend", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "ContractFiles", "Contracts", "FakeServers", "Grammar", "Judging", "Providers", "Recording", "Redaction", "Replay", "Reports", "TestBackend", "TestSupport", "Values",
+                "ContractFiles", "Contracts", "FakeServers", "Ferry", "Grammar", "Judging", "Providers", "Recording", "Redaction", "Replay", "Reports", "TestBackend", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),

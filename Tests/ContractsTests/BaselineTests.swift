@@ -113,7 +113,7 @@ struct BaselineTests {
     private static func purchasely(_ change: (inout Delivery) -> Void = { _ in }) -> Step {
         var delivery = Delivery(
             name: "p",
-            subject: .purchasely(PurchaselySpec(name: "ACTIVATE", user: "ada"))
+            subject: .event(PurchaselySpec(name: "ACTIVATE", user: "ada"))
         )
         delivery.provider = .purchasely
         change(&delivery)

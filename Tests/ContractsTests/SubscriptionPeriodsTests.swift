@@ -28,7 +28,8 @@ struct PeriodsTests {
         (contract.given, contract.steps) = (Array(steps.dropLast()), steps.suffix(1))
         let plan = CasePlan(contract)
         return [plan.subject.steps, plan.baseline?.steps ?? []].compactMap { steps in
-            guard case .deliver(let delivery) = steps.last, case .event(let spec) = delivery.subject
+            guard case .deliver(let delivery) = steps.last,
+                let spec = delivery.event?.content as? EventSpec
             else { return nil }
             return spec
         }
@@ -120,7 +121,7 @@ struct SoonTests {
     }
 
     private static func spec(_ plan: RunPlan) -> EventSpec? {
-        guard case .event(let spec) = plan.deliveries.first?.subject else { return nil }
+        guard let spec = plan.deliveries.first?.event?.content as? EventSpec else { return nil }
         return spec
     }
 

@@ -52,7 +52,7 @@ struct HistoryGeneratorTests {
             var told = RevenueCatState(key: nil)
             let plan = CasePlan(script.contract)
             let specs = plan.subject.deliveries.compactMap { delivery -> (EventSpec, String)? in
-                guard case .event(let spec) = delivery.subject else { return nil }
+                guard let spec = delivery.event?.content as? EventSpec else { return nil }
                 return (spec, delivery.name)
             }
             for (spec, name) in specs.sorted(by: { $0.0.time < $1.0.time }) {

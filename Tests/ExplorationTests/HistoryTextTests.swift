@@ -273,7 +273,9 @@ struct HistoryTextTests {
         let contract = script.contract
         #expect(contract.expectation.states.map(\.user) == ["bob"])
         let names = CasePlan(contract).subject.deliveries.compactMap { delivery -> String? in
-            guard case .event(let spec) = delivery.subject, spec.user == "bob" else { return nil }
+            guard let spec = delivery.event?.content as? EventSpec, spec.user == "bob" else {
+                return nil
+            }
             return spec.userIDLocation.rawValue
         }
         #expect(names.count > 1)

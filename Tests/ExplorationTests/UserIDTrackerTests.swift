@@ -25,7 +25,8 @@ struct HistoryNamesTests {
 
     private func namings(_ script: HistoryScript) -> [EventSpec.UserIDLocation] {
         script.contract.steps.compactMap { step in
-            guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject
+            guard case .deliver(let delivery) = step,
+                let spec = delivery.event?.content as? EventSpec
             else { return nil }
             return spec.userIDLocation
         }
@@ -71,7 +72,8 @@ struct HistoryNamesTests {
             "eve unknown"
         )
         let transfer = history.contract.steps.compactMap { step -> EventSpec? in
-            guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
+            guard case .deliver(let delivery) = step,
+                let spec = delivery.event?.content as? EventSpec,
                 spec.type.documented == .transfer
             else { return nil }
             return spec

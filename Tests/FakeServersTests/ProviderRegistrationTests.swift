@@ -74,7 +74,11 @@ struct ProviderRegistrationTests {
         let fixture = fixture()
         fixture.fakes.open("run", ids: [], at: Self.now)
         fixture.fakes.apply(["pass": "FERRY_WEEK", "user": "ada"], of: .ferry, namespace: "run")
-        fixture.fakes.apply(["pass": "FERRY_WEEK", "user": "eve"], of: .oneSignal, namespace: "run")
+        fixture.fakes.apply(
+            ["pass": "FERRY_WEEK", "user": "eve"],
+            of: .oneSignal,
+            namespace: "run"
+        )
         let applied = fixture.fakes.edit("run") { services, _ in services.ferry.applied }
         #expect(applied == ["ada"])
     }
@@ -90,7 +94,9 @@ struct ProviderRegistrationTests {
 
     @Test func `the first of two entries for one provider counts`() {
         let providerTable = ProviderTable(
-            [ProviderEntry(additional: FerryState.self)] + ProviderTable.all.entries + [ProviderEntry(additional: FerryState.self)]
+            [ProviderEntry(additional: FerryState.self)] + ProviderTable.all.entries + [
+                ProviderEntry(additional: FerryState.self)
+            ]
         )
         #expect(providerTable[.ferry]?.title == "Ferry")
     }

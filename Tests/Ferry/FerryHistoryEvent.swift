@@ -24,7 +24,7 @@ struct FerryHistoryEvent: HistoryEvent {
     var deliveryName: String { nameFromType }
 
     func delivery(_ name: String) -> Delivery {
-        Delivery(name: name, subject: .event(AnyWebhookEvent(event)), provider: FerryState.party)
+        Delivery(name: name, subject: .event(event), provider: FerryState.party)
     }
 
     func deliveryOfUnknownType(_ name: String) -> Delivery {

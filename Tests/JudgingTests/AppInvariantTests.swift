@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+internal import Providers
 import Testing
 
 /// A change of a good story, and what one invariant says to it.

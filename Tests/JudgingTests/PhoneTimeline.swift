@@ -1,6 +1,7 @@
 import Contracts
 import Grammar
 import Judging
+internal import Providers
 import TestSupport
 import Values
 

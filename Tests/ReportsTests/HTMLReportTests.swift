@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+internal import Providers
 import Redaction
 import Reports
 import Testing

@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+internal import Providers
 import Values
 
 /// Reports made by hand, so that a renderer is tested without a run.

@@ -1,6 +1,7 @@
 import Contracts
 import Foundation
 import Judging
+internal import Providers
 import Redaction
 import Reports
 import Testing

@@ -244,7 +244,7 @@ struct TimelineTests {
     @Test func `a response without a body adds nothing after the event`() {
         var spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
         spec.environment = "SANDBOX"
-        let told = line(Delivery(name: "start", subject: .purchasely(spec)), answer: nil)
+        let told = line(Delivery(name: "start", subject: .event(spec)), answer: nil)
         #expect(told.hasSuffix("start #1 ACTIVATE SANDBOX"))
     }
 

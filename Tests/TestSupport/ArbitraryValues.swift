@@ -1,4 +1,4 @@
-package import Contracts
+internal import Contracts
 package import Values
 
 /// Values made up from a seed, for properties that hold for all of them.

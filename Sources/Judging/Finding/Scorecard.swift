@@ -106,7 +106,9 @@ package struct Scorecard: Hashable, Sendable {
     /// Whether the case did not run because it needs a provider that the backend does not use.
     private static func needsAbsentProvider(_ result: CaseResult) -> Bool {
         result.verdict == .notRun && result.isDeclaredUnsupported
-            && result.contract.allRequiredFeatures.contains(where: { $0.roles.contains(.optionalService) })
+            && result.contract.allRequiredFeatures.contains(where: {
+                $0.roles.contains(.optionalService)
+            })
     }
 
     private static func clause(_ cases: [CaseResult]) -> ClauseState {

@@ -53,7 +53,7 @@ struct ClockProof: Sendable {
         let plan = RunPlan(
             steps: [
                 .register(user: "ada"),
-                .deliver(Delivery(name: "purchase", subject: .event(AnyWebhookEvent(purchase)))),
+                .deliver(Delivery(name: "purchase", subject: .event(purchase))),
             ],
             users: ["ada"],
             observesFinalState: true

@@ -305,7 +305,7 @@ struct DeliveriesTests {
         }
         bench.backend.respond = { _, _ in .status(404) }
         let spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
-        var delivery = Delivery(name: "a", subject: .purchasely(spec))
+        var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.provider = .purchasely
         delivery.followsRetrySchedule = true
         let made = try Self.make([delivery], bench)

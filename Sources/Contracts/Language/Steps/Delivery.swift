@@ -158,6 +158,13 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var time: Duration { event?.time ?? .zero }
 }
 
+extension Delivery.Subject {
+    /// An event of a provider, from which Assay generates a realistic body.
+    package static func event(_ event: some WebhookEvent) -> Delivery.Subject {
+        .event(AnyWebhookEvent(event))
+    }
+}
+
 extension Delivery {
     var traits: StepTraits {
         var traits = StepTraits(.deliver)

@@ -42,7 +42,7 @@ struct PurchaselyHistoryEvent: HistoryEvent {
         if spec.renewalTime == spec.expires { spec.renewalTime = nil }
         return Delivery(
             name: name,
-            subject: .event(AnyWebhookEvent(spec)),
+            subject: .event(spec),
             provider: .purchasely
         )
     }

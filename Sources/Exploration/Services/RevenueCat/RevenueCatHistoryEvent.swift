@@ -53,7 +53,7 @@ struct RevenueCatHistoryEvent: HistoryEvent {
         if spec.purchased == spec.time { spec.purchased = nil }
         return Delivery(
             name: name,
-            subject: .event(AnyWebhookEvent(spec)),
+            subject: .event(spec),
             provider: .revenueCat
         )
     }
