@@ -34,9 +34,7 @@ struct MadeUpSeller: SellerModel {
     static var irrelevantEventsAddInformation: Bool { false }
     static var userIDLocations: [String] { [] }
 
-    static func stores(_ capabilities: Capabilities) -> [String] {
-        capabilities.has(.subscription) ? [store] : []
-    }
+    static func stores(_: Capabilities) -> [String] { [store] }
 
     static func reasons(of _: HistoryOperation.Kind) -> [String] { [] }
 
