@@ -8,7 +8,7 @@ extension HistoryGenerator {
     package static func stores(_ capabilities: Capabilities, _ sellers: SellerTable = .all)
         -> [String]
     {
-        sellers.entries.flatMap { $0.stores(capabilities) }
+        sellers.sellers(for: capabilities).flatMap { $0.stores(capabilities) }
     }
 
     // MARK: Operations
@@ -96,9 +96,9 @@ extension HistoryGenerator {
 
     /// Chooses the seller for the first purchase of a user, or for a further purchase.
     private func sellerOfNewPurchase(_ random: inout SeededGenerator) -> any SellerModel.Type {
-        for seller in options.sellers.others(options.capabilities)
-        where random.occursOncePer(5) {
-            return seller
+        let sellers = options.sellers.sellers(for: options.capabilities)
+        for seller in sellers where seller.storeName != nil {
+            if random.occursOncePer(5) { return seller }
         }
         return options.sellers.storeSeller
     }

@@ -100,17 +100,7 @@ extension CustomerHistory {
                 }
             }
         }
-        for seller in sellers.entries.indices {
-            guard let simplestProduct = sellers.entries[seller].simplestProduct else { continue }
-            let products = Set(
-                steps.filter { sellers.index(of: $0.operation.store) == seller }
-                    .compactMap(\.operation.product)
-            )
-            guard !products.contains(simplestProduct) else { continue }
-            for product in products.sorted() {
-                addVariant { $0.renameProduct(product, of: seller, to: simplestProduct) }
-            }
-        }
+        variants += variantsWithSimplestProducts
         for index in steps.indices { addVariant { $0.roundGapAfterStep(index) } }
         for index in steps.indices.dropLast() {
             for days in Self.periods {
@@ -127,6 +117,24 @@ extension CustomerHistory {
     }
 
     // MARK: Parts
+
+    /// Variants with the simplest product of a seller instead of one of the seller's other products.
+    private var variantsWithSimplestProducts: [CustomerHistory] {
+        sellers.entries.indices.flatMap { seller -> [CustomerHistory] in
+            let products = Set(
+                steps.filter { sellers.index(of: $0.operation.store) == seller }
+                    .compactMap(\.operation.product)
+            )
+            guard let simplestProduct = sellers.entries[seller].simplestProduct,
+                !products.contains(simplestProduct)
+            else { return [] }
+            return products.sorted().map { product in
+                var history = self
+                history.renameProduct(product, of: seller, to: simplestProduct)
+                return history
+            }
+        }
+    }
 
     /// The history without state reads after single steps (`quiet` in `.history` files), so that
     /// the backend's state is read only at the end.

@@ -85,9 +85,10 @@ package struct SellerEvent: Sendable {
 
 extension Delivery.Edit {
     /// Returns edits that add an unknown object below a member of the body, and an unknown string
-    /// at its root.
+    /// at the root of the body.
     ///
     /// - Parameter keys: The path of the member; empty for the root of the body.
+    /// - Returns: The two edits.
     package static func unknownFields(inside keys: [String]) -> [Delivery.Edit] {
         [
             Delivery.Edit(

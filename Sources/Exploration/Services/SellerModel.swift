@@ -5,16 +5,16 @@ package import Values
 /// A model of one seller in a generated customer history: its products, the operations on its
 /// purchases, the events that it sends, and the access that the purchases give.
 ///
-/// A new seller is a type that conforms to this protocol, in a folder of its own, and a line in
-/// `SellerTable`.
+/// A new seller is a type that conforms to this protocol, in its own folder, and an entry in
+/// `SellerTable.all`.
 package protocol SellerModel: Sendable {
     // MARK: Facts about the seller
 
     /// The name of the seller in the titles of histories; nil for the seller whose operations need
     /// no mention.
     static var titleName: String? { get }
-    /// The feature that a backend needs for operations of this seller; nil for a seller that each
-    /// backend supports.
+    /// The feature that a backend needs for operations of this seller; nil when every backend
+    /// supports the seller.
     static var feature: Feature? { get }
     /// The value of `HistoryOperation.store` in all operations of this seller; nil for the seller
     /// whose operations name the store that bills the purchase.
@@ -44,7 +44,8 @@ package protocol SellerModel: Sendable {
     /// empty when each event names the registered ID.
     static var userIDLocations: [String] { get }
 
-    /// Returns the stores that the coverage report of a backend with these capabilities lists.
+    /// Returns the stores that the coverage report lists for a backend with these capabilities,
+    /// which supports this seller.
     static func stores(_ capabilities: Capabilities) -> [String]
 
     /// Returns the reasons that an operation of this kind can have, except for the user's own

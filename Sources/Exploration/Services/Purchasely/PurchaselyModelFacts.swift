@@ -49,9 +49,7 @@ extension PurchaselyModel {
     static var irrelevantEventsAddInformation: Bool { true }
     static var userIDLocations: [String] { [] }
 
-    static func stores(_ capabilities: Capabilities) -> [String] {
-        capabilities.has(.purchasely) ? [PurchaselyHistoryEvent.store] : []
-    }
+    static func stores(_: Capabilities) -> [String] { [PurchaselyHistoryEvent.store] }
 
     static func reasons(of _: HistoryOperation.Kind) -> [String] { [] }
 

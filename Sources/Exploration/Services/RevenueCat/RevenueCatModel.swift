@@ -85,12 +85,14 @@ struct RevenueCatModel: SellerModel {
         )
     }
 
-    /// Returns the events that the stores caused since the last call.
+    /// Collects the events that the stores caused since the last call.
     ///
     /// - Parameters:
     ///   - operation: The operation that caused the events; nil for a change that happened without
     ///     an operation.
     ///   - before: The states of all purchases before the events.
+    /// - Returns: The events, in the order of the stores.
+    /// - Throws: The reason why the operation cannot happen.
     private mutating func collectEvents(
         of operation: HistoryOperation?,
         _ before: [PurchaseFacts.PurchaseKey: PurchaseState]
