@@ -115,7 +115,7 @@ struct ProviderNamesTests {
         NamingArea(
             "Sources/AssayCLI/",
             "the flags of serve and send, examples in help texts, and the addresses of the reference backend",
-            ["revenuecat": 9, "onesignal": 3, "firebase": 2, "purchasely": 4, "despia": 2]
+            ["revenuecat": 10, "onesignal": 4, "firebase": 2, "purchasely": 5, "despia": 2]
         ),
         NamingArea(
             "Sources/AssayBenchmarks/",

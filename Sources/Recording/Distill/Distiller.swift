@@ -1,4 +1,3 @@
-internal import ContractFiles
 package import Contracts
 package import Judging
 internal import Values
@@ -41,7 +40,7 @@ package enum Distiller {
         let session = recording.session
         let expectsNoOtherMessages = recording.hasMessages
         let groups = Array(grouping.groups.enumerated())
-        let groupResults = groups.concurrentMap(chunkMin: 2) { index, group in
+        let groupResults = groups.concurrentMapWithProviders(chunkMin: 2) { index, group in
             let groupExchanges = (group.requestIndices + group.calls).lazy.map {
                 recording.exchanges[$0]
             }

@@ -1,4 +1,3 @@
-internal import ContractFiles
 internal import Redaction
 internal import Providers
 internal import Values
@@ -47,7 +46,7 @@ struct SessionUsers: Sendable {
         // Each batch is large enough to use all processors and small enough for the memory.
         for start in stride(from: 0, to: exchanges.count, by: 4096) {
             let some = exchanges[start..<min(start + 4096, exchanges.count)]
-            for (exchange, found) in zip(some, some.concurrentMap(SessionTexts.init)) {
+            for (exchange, found) in zip(some, some.concurrentMapWithProviders(SessionTexts.init)) {
                 textNumbersByExchange.append(found.texts.map { texts.number(of: $0) })
                 if includesRefusedRequests || !exchange.isRefused { assignUsers(found.ids) }
                 if let token = found.token { tokens.append(token) }

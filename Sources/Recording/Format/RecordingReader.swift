@@ -1,4 +1,3 @@
-internal import ContractFiles
 internal import Values
 
 /// Reads a recording file in chunks of bytes, so that a long file is never in memory twice.
@@ -39,7 +38,7 @@ package struct RecordingReader {
             throw lineTooLongError(lineCount + lines.count + 1)
         }
         let previousLineCount = lineCount
-        let read = Array(lines.enumerated()).concurrentMap { index, line in
+        let read = Array(lines.enumerated()).concurrentMapWithProviders { index, line in
             RecordingLine.ParsedLine(
                 bytes[line],
                 number: previousLineCount + index + 1,

@@ -28,13 +28,10 @@ extension BackendDiscovery {
             + ProviderTable.all.names.filter { $0 != webhook.party.name }
     }
 
-    /// Finds the route that accepts the webhooks of the sender, and stores it in the profile.
-    ///
-    /// Returns false when the route rejects the token of the sender.
-    @discardableResult
-    mutating func findWebhook(_ session: ReplaySession) async -> Bool {
+    /// The paths that may receive the webhooks: the one in the profile, those in the backend's
+    /// files, and common ones.
+    private var webhookPaths: [String] {
         let sender = webhook.sender
-        let endpoint = sender.webhookEndpoint
         let otherSenderPathWords = otherSenderPathWords
         func pathRank(_ path: String) -> Int {
             sender.webhookPathWords.firstIndex { path.lowercased().contains($0) }
@@ -46,14 +43,24 @@ extension BackendDiscovery {
                 && sender.webhookPathWords.contains { path.contains($0) }
                 && !otherSenderPathWords.contains { path.contains($0) }
         }.sorted { pathRank($0.path) < pathRank($1.path) }
-        let commonPaths = sender.commonWebhookPaths.filter { $0 != "/" }
         let configuredPaths =
-            profile.namesOfDefaultEndpoints.contains(endpoint)
-            ? [] : [profile.endpoints[endpoint]?.path].compactMap(\.self)
+            profile.namesOfDefaultEndpoints.contains(sender.webhookEndpoint)
+            ? [] : [profile.endpoints[sender.webhookEndpoint]?.path].compactMap(\.self)
+        let commonPaths = sender.commonWebhookPaths.filter { $0 != "/" }
+        return (configuredPaths + candidates.map(\.path) + commonPaths).uniqued()
+    }
+
+    /// Finds the route that accepts the webhooks of the sender, and stores it in the profile.
+    ///
+    /// Returns false when the route rejects the token of the sender.
+    @discardableResult
+    mutating func findWebhook(_ session: ReplaySession) async -> Bool {
+        let webhook = webhook
+        let endpoint = webhook.sender.webhookEndpoint
         let executor = executor(session)
         var bestCandidate: (path: String, status: Int)?
         var timeoutCount = 0
-        for path in (configuredPaths + candidates.map(\.path) + commonPaths).uniqued().prefix(40) {
+        for path in webhookPaths.prefix(40) {
             let outcome = await executor.sendTestEvent(
                 name + "-t",
                 path: path,
@@ -76,7 +83,7 @@ extension BackendDiscovery {
             note(
                 webhookNoteKey,
                 "no route in the backend's files and no common route accepts "
-                    + "\(sender.title)'s events",
+                    + "\(webhook.sender.title)'s events",
                 isUnresolved: true
             )
             return true
