@@ -182,7 +182,7 @@ let package = Package(
         .testTarget(
             name: "ValuesTests",
             dependencies: [
-                "Contracts", "TestSupport", "Values",
+                "Contracts", "Providers", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),

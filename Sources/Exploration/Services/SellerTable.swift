@@ -36,10 +36,9 @@ package struct SellerTable: Sendable {
     /// Returns the index of the seller of an operation with this store.
     func index(of store: String?) -> Int { store.flatMap { indexesByStore[$0] } ?? 0 }
 
-    /// Returns the sellers other than the seller at app stores that a backend with these
-    /// capabilities supports.
-    func others(_ capabilities: Capabilities) -> [any SellerModel.Type] {
-        entries.dropFirst().filter { $0.feature.map(capabilities.has) ?? true }
+    /// Returns the sellers that a backend with these capabilities supports.
+    func sellers(for capabilities: Capabilities) -> [any SellerModel.Type] {
+        entries.filter { $0.feature.map(capabilities.has) ?? true }
     }
 }
 
