@@ -16,7 +16,7 @@ package final class BackendDouble: @unchecked Sendable {
     /// A request that reached the double.
     package struct Arrival: Sendable {
         package let request: HTTPMessage.Request
-        /// The bytes of a request that came over a socket.
+        /// The exact bytes of a request over a socket; empty for other requests.
         package var bytes: [UInt8] = []
         /// The number of the connection of a runner.
         package var lane = 0
@@ -49,7 +49,7 @@ package final class BackendDouble: @unchecked Sendable {
     private let elapsedTime: @Sendable () -> Duration
     private let received = Locked<[Arrival]>([])
     /// The address that messages name.
-    package var address = "played"
+    package var address = "simulated"
     package var process = ProcessState()
     package var connections = ConnectionState()
     private(set) var socket: ListeningSocket?

@@ -76,6 +76,7 @@ package final class ListeningSocket: Sendable {
 
     private static func serve(_ connection: Int32, _ handler: @escaping Handler) {
         defer { close(connection) }
+        let executor = ConnectionExecutor()
         var received: [UInt8] = []
         while true {
             var count: Int?
@@ -86,7 +87,7 @@ package final class ListeningSocket: Sendable {
             }
             let request = Array(received.prefix(count ?? 0))
             received.removeFirst(request.count)
-            let reply = waiting { await handler(parsed(request), request) }
+            let reply = executor.run { await handler(parsed(request), request) }
             switch reply {
             case .bytes(let bytes, let hangsUp):
                 send(bytes, connection)
@@ -97,21 +98,6 @@ package final class ListeningSocket: Sendable {
             case .never: while receive(connection, into: &received) {}
             }
         }
-    }
-
-    /// Runs a handler while this thread, which belongs to one connection, waits.
-    private static func waiting(
-        for work: @escaping @Sendable () async -> BackendDouble.Reply
-    ) -> BackendDouble.Reply {
-        let result = Locked(BackendDouble.Reply.hangUp)
-        let isDone = DispatchSemaphore(value: 0)
-        Task {
-            let reply = await work()
-            result.withLock { $0 = reply }
-            isDone.signal()
-        }
-        isDone.wait()
-        return result.withLock { $0 }
     }
 
     /// Adds the next bytes; false when the client has closed the connection.
@@ -166,5 +152,35 @@ package final class ListeningSocket: Sendable {
         let fields = (response.fields + [length]).map { "\($0.name): \($0.value)\r\n" }
         return Array("HTTP/1.1 \(response.status) -\r\n\(fields.joined())\r\n".utf8)
             + response.body
+    }
+}
+
+/// Runs the handler of a connection on the thread of the connection.
+///
+/// The shared threads of all tasks may be busy with other tests for longer than a client waits.
+private final class ConnectionExecutor: TaskExecutor {
+    private let jobs = Locked<[UnownedJob]>([])
+    private let jobCount = DispatchSemaphore(value: 0)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        jobCount.signal()
+    }
+
+    /// Returns the reply of the handler.
+    func run(
+        _ handler: @escaping @Sendable () async -> BackendDouble.Reply
+    ) -> BackendDouble.Reply {
+        let result = Locked<BackendDouble.Reply?>(nil)
+        Task(executorPreference: self) {
+            let reply = await handler()
+            result.withLock { $0 = reply }
+        }
+        while true {
+            if let reply = result.withLock({ $0 }) { return reply }
+            jobCount.wait()
+            jobs.withLock { $0.removeFirst() }.runSynchronously(on: asUnownedTaskExecutor())
+        }
     }
 }

@@ -10,17 +10,17 @@ package import Values
 package final class SimulatedMachine: @unchecked Sendable {
     package enum Process: Int, CaseIterable, Sendable { case assay, backend }
 
-    /// How much else the machine has to do.
+    /// The delays that other programs on the machine cause.
     package struct Load: Sendable {
-        /// The longest that one job takes, in microseconds.
+        /// The longest time of one job, in microseconds.
         package var jobMax: Int64 = 100
-        /// The most that a timer is late, in microseconds.
+        /// The longest delay of a timer, in microseconds.
         package var lateMax: Int64 = 800
-        /// One of so many timers finds everything standing still; 0: none.
+        /// The number of timers for each stall, on average; 0 for no stalls.
         package var stallOneIn: UInt64 = 0
         /// The longest stall, in milliseconds.
         package var stallMax: Int64 = 0
-        /// Which processes may stand still alone.
+        /// The groups of processes that stall together.
         package var stalled: [[Process]] = [Process.allCases]
 
         package static let faultFree = Load()
@@ -30,7 +30,7 @@ package final class SimulatedMachine: @unchecked Sendable {
         package static func late(byAtMost lateMax: Int64) -> Load {
             Load(jobMax: 0, lateMax: lateMax)
         }
-        /// Timers are late by less than anything rests on, and now and then all stands for a moment.
+        /// Timers have delays that no verdict depends on, and short stalls are rare.
         package static let busy = Load(
             jobMax: 400,
             lateMax: 40_000,
@@ -38,7 +38,7 @@ package final class SimulatedMachine: @unchecked Sendable {
             stallMax: 400,
             stalled: [[.assay], [.assay, .backend]]
         )
-        /// Assay, or everything, stands for seconds.
+        /// Assay, or the whole machine, stalls for seconds.
         package static let starved = Load(
             jobMax: 800,
             lateMax: 60_000,
@@ -46,7 +46,7 @@ package final class SimulatedMachine: @unchecked Sendable {
             stallMax: 9000,
             stalled: [[.assay], [.assay, .backend], [.assay, .backend]]
         )
-        /// The same, so often that no second look finds a quiet moment.
+        /// Long stalls are so frequent that no repeated check finds a quiet time.
         package static let overloaded = Load(
             jobMax: 800,
             lateMax: 60_000,
@@ -56,7 +56,7 @@ package final class SimulatedMachine: @unchecked Sendable {
         )
     }
 
-    /// Runs what one process has to do.
+    /// The executor of one process.
     package final class Core: TaskExecutor, @unchecked Sendable {
         fileprivate var ready: [UnownedJob] = []
 
@@ -82,7 +82,7 @@ package final class SimulatedMachine: @unchecked Sendable {
     private var orderCount = 0
     private var wakes = Process.allCases.map { _ in Duration.zero }
 
-    /// More steps than this are no run but a loop without end.
+    /// The number of steps after which a run counts as an endless loop.
     private static let stepCountMax = 5_000_000
 
     package init(seed: UInt64, load: Load = .faultFree) {
@@ -92,7 +92,7 @@ package final class SimulatedMachine: @unchecked Sendable {
 
     package func core(_ process: Process) -> Core { cores[process.rawValue] }
 
-    /// A number that the seed chose.
+    /// Returns a number from the seed.
     package func pick(_ range: ClosedRange<Int64>) -> Int64 {
         Int64.random(in: range, using: &random)
     }
@@ -101,7 +101,7 @@ package final class SimulatedMachine: @unchecked Sendable {
 
     // MARK: Timers
 
-    /// Calls back at that time or later, in the process that asked.
+    /// Calls back at a time or later, in a process.
     @discardableResult
     package func at(_ time: Duration, _ process: Process, _ action: @escaping () -> Void) -> Int {
         orderCount += 1
@@ -146,8 +146,8 @@ package final class SimulatedMachine: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Carries the work out in Assay's process; nil when everything waits for something that never
-    /// comes.
+    /// Runs the work in Assay's process, and returns its value; nil when all tasks wait for an event
+    /// that never comes.
     package func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value? {
         nonisolated(unsafe) var result: Value?
         Task(executorPreference: core(.assay)) { result = await work() }
@@ -159,7 +159,7 @@ package final class SimulatedMachine: @unchecked Sendable {
         return result
     }
 
-    /// One job, or the next timer; false when there is nothing left to do.
+    /// Runs one job or advances to the next timer; false when nothing is left to do.
     private func step() -> Bool {
         let able = Process.allCases.filter {
             wakes[$0.rawValue] <= now && !core($0).ready.isEmpty
@@ -173,7 +173,7 @@ package final class SimulatedMachine: @unchecked Sendable {
         return true
     }
 
-    /// Lets time pass until something can run.
+    /// Advances the time until a process can run.
     private func advance() -> Bool {
         let waking = Process.allCases.filter { !core($0).ready.isEmpty }
             .map { wakes[$0.rawValue] }.min()
@@ -184,7 +184,7 @@ package final class SimulatedMachine: @unchecked Sendable {
         guard var timer = pop() else { return false }
         if cancelled.remove(timer.order) != nil { return true }
         if wakes[timer.process.rawValue] > timer.time {
-            // Its process stands still; nobody looks at its timers.
+            // The process of the timer is stalled.
             timer.time = wakes[timer.process.rawValue]
             push(timer)
             return true
@@ -231,7 +231,7 @@ package struct SimulatedClock: RunClock {
     }
 }
 
-/// A value that comes once; later ones are ignored.
+/// A value that is set once; later values are ignored.
 package final class SimulatedCell<Value: Sendable>: @unchecked Sendable {
     private var filled: Value?
     private var waiting: CheckedContinuation<Value, Never>?

@@ -5,184 +5,21 @@ import TestSupport
 import Testing
 import Values
 
-/// A timeline written by hand: who said what to whom, in milliseconds.
-private struct PhoneEvidence {
-    var exchanges: [Exchange] = []
-    var contract: Contract
-    var expected = AppExpectation(location: SampleContract.location)
-
-    init() {
-        contract = EvidenceBuilder([], expectation: SampleContract.expectation()).contract
-        contract.steps = []
-    }
-
-    private mutating func add(
-        _ from: Exchange.Party,
-        _ to: Exchange.Party,
-        _ purpose: Exchange.Purpose,
-        _ request: HTTPMessage.Request,
-        _ outcome: Exchange.Outcome,
-        at time: Int64,
-        until end: Int64? = nil
-    ) {
-        exchanges.append(
-            Exchange(
-                from: from,
-                to: to,
-                namespace: "n",
-                purpose: purpose,
-                at: SampleContract.base,
-                request: request,
-                sequence: exchanges.count,
-                invoked: time * 1000,
-                completed: (end ?? time) * 1000,
-                outcome: outcome
-            )
-        )
-    }
-
-    mutating func userAction(_ name: String, at time: Int64, missing: String? = nil) {
-        let body = missing.map { JSONValue.object(["missing": .string($0)]).bytes } ?? []
-        add(
-            .assay,
-            .app,
-            .userAction(name),
-            HTTPMessage.Request("POST", "/" + name, body: body),
-            .answered(HTTPMessage.Response(200)),
-            at: time
-        )
-    }
-
-    mutating func command(_ text: String, at time: Int64, replyAfter delay: Int64? = nil) {
-        let replies: JSONValue =
-            delay.map { [["kind": "variable", "name": "x", "delay": .integer($0)]] } ?? []
-        add(
-            .app,
-            .despia,
-            .call,
-            HTTPMessage.Request(
-                "POST",
-                "/bridge",
-                body: JSONValue.object(["command": .string(text), "device": "phone"]).bytes
-            ),
-            .answered(HTTPMessage.Response(200, json: ["replies": replies])),
-            at: time
-        )
-    }
-
-    mutating func register(
-        _ id: String,
-        at time: Int64,
-        until end: Int64? = nil,
-        _ status: Int? = 200,
-        responses: String? = nil,
-        platform: String? = "ios",
-        device: String = "INSTALL"
-    ) {
-        var body: JSONObject = [
-            "appUserId": .string(id), "deviceId": .string(device), "source": "vault",
-        ]
-        if let platform { body["platform"] = .string(platform) }
-        let outcome: Exchange.Outcome =
-            status.map {
-                .answered(
-                    HTTPMessage.Response($0, json: ["appUserId": .string(responses ?? id)])
-                )
-            } ?? .failed(.closed, "")
-        add(
-            .app,
-            .backend,
-            .appCall("register"),
-            HTTPMessage.Request("POST", "/r", body: JSONValue.object(body).bytes),
-            outcome,
-            at: time,
-            until: end
-        )
-    }
-
-    mutating func login(current: String, at time: Int64) {
-        let body: JSONObject = ["accountId": "a", "currentAppUserId": .string(current)]
-        add(
-            .app,
-            .backend,
-            .appCall("login"),
-            HTTPMessage.Request("POST", "/l", body: JSONValue.object(body).bytes),
-            .answered(HTTPMessage.Response(200, json: ["appUserId": "new"])),
-            at: time
-        )
-    }
-
-    mutating func phone(
-        vault: String?,
-        alias: String?,
-        install: String = "INSTALL",
-        kind: String = "iphone"
-    ) {
-        var items = JSONObject()
-        if let vault { items["app_user_id"] = ["value": .string(vault)] }
-        let shown: JSONObject = [
-            "vaultLocal": .object(items), "externalId": alias.map(JSONValue.string) ?? .null,
-            "installUuid": .string(install), "uaPreset": .string(kind),
-        ]
-        add(
-            .assay,
-            .despia,
-            .probe(name: "phone", user: "phone"),
-            HTTPMessage.Request("GET", "/device"),
-            .answered(HTTPMessage.Response(200, json: .object(shown))),
-            at: 0
-        )
-    }
-
-    mutating func screen(_ shown: JSONValue) {
-        add(
-            .assay,
-            .app,
-            .screen,
-            HTTPMessage.Request("GET", "/screen"),
-            .answered(HTTPMessage.Response(200, json: shown)),
-            at: 0
-        )
-    }
-
-    func codes(_ requiredInvariants: AppInvariant...) -> [FindingCode] {
-        var builder = EvidenceBuilder([], expectation: SampleContract.expectation())
-        var expected = expected
-        expected.requiredInvariants = requiredInvariants.map {
-            .init(name: $0, location: SampleContract.location)
-        }
-        builder.contract = contract
-        builder.contract.expectation.app = expected
-        builder.subject = exchanges
-        return ClientRule.findings(in: builder.evidence).map(\.code)
-    }
-}
-
-private func write(_ id: String) -> String {
-    "setvault://?key=app_user_id&value=\(id)&locked=false"
-}
-
-private func alias(_ id: String) -> String { "setonesignalplayerid://?user_id=\(id)" }
-
-private func paywall(_ id: String) -> String {
-    "revenuecat://launchPaywall?external_id=\(id)&offering=default"
-}
-
 @Suite("ClientRule")
 struct ClientRuleTests {
     /// A start that leaves everybody with one id.
-    private func started(_ id: String = "user-1") -> PhoneEvidence {
-        var scenario = PhoneEvidence()
-        scenario.phone(vault: id, alias: nil)
+    private func started(_ id: String = "user-1") -> PhoneTimeline {
+        var scenario = PhoneTimeline()
+        scenario.look(vault: ["app_user_id": id], alias: nil, at: -1)
         scenario.userAction("launch", at: 0)
-        scenario.command("readvault://?key=app_user_id", at: 1, replyAfter: 20)
-        scenario.command(alias(id), at: 100)
+        scenario.command("readvault://?key=app_user_id", at: 1, reply: 20)
+        scenario.command(Bridge.alias(id), at: 100)
         scenario.register(id, at: 110, until: 150)
         return scenario
     }
 
     @Test func `an app that was never launched is inconclusive`() {
-        #expect(PhoneEvidence().codes(.silent) == [.notRun])
+        #expect(PhoneTimeline().codes(.silent) == [.notRun])
     }
 
     @Test func `a tap without an element is inconclusive, but a hidden upgrade is a gate`() {
@@ -196,13 +33,13 @@ struct ClientRuleTests {
 
     @Test func `vault, alias and registration agree, or the case fails`() {
         var scenario = started()
-        scenario.phone(vault: "user-1", alias: "user-1")
+        scenario.look(vault: ["app_user_id": "user-1"], alias: "user-1")
         #expect(
             scenario.codes(.endsWithOneUserID, .aliased, .usableIDs, .registersSameUserID).isEmpty
         )
-        scenario.phone(vault: "user-1", alias: "user-2")
+        scenario.look(vault: ["app_user_id": "user-1"], alias: "user-2")
         #expect(scenario.codes(.endsWithOneUserID) == [.identitySplit])
-        scenario.phone(vault: nil, alias: nil)
+        scenario.look(vault: [:], alias: nil)
         #expect(scenario.codes(.endsWithOneUserID) == [.identitySplit])
     }
 
@@ -212,18 +49,18 @@ struct ClientRuleTests {
     )
     func unusable(id: String) {
         var scenario = started()
-        scenario.command(alias(id), at: 400)
+        scenario.command(Bridge.alias(id), at: 400)
         #expect(scenario.codes(.usableIDs) == [.unusableID])
     }
 
     @Test func `order is checked with the tolerance of a queue`() {
         for (late, codes) in [(40, []), (80, [FindingCode.wrongOrder])] as [(Int64, [FindingCode])]
         {
-            var scenario = PhoneEvidence()
-            scenario.phone(vault: nil, alias: nil)
+            var scenario = PhoneTimeline()
+            scenario.look(vault: [:], alias: nil, at: -1)
             scenario.userAction("launch", at: 0)
             scenario.register("user-1", at: 100, until: 200)
-            scenario.command(write("user-1"), at: 100 + late)
+            scenario.command(Bridge.write("user-1"), at: 100 + late)
             #expect(scenario.codes(.writesIDBeforeRegistering) == codes)
         }
     }
@@ -233,24 +70,24 @@ struct ClientRuleTests {
             (Int64(151), []), (140, [FindingCode.paywallTooEarly]),
         ] as [(Int64, [FindingCode])] {
             var scenario = started()
-            scenario.command(paywall("user-1"), at: time)
+            scenario.command(Bridge.paywall("user-1"), at: time)
             #expect(scenario.codes(.registeredBeforePaywall) == codes)
         }
         var scenario = started()
-        scenario.command(paywall("user-2"), at: 300)
+        scenario.command(Bridge.paywall("user-2"), at: 300)
         #expect(scenario.codes(.registeredBeforePaywall) == [.paywallTooEarly])
         #expect(scenario.codes(.paywallUsesCurrentID) == [.identitySplit])
     }
 
     @Test func `a second paywall needs the first to be closed`() {
         var scenario = started()
-        scenario.command(paywall("user-1"), at: 200)
-        scenario.command(paywall("user-1"), at: 240)
+        scenario.command(Bridge.paywall("user-1"), at: 200)
+        scenario.command(Bridge.paywall("user-1"), at: 240)
         #expect(scenario.codes(.singlePaywall) == [.paywallRepeated])
         scenario = started()
-        scenario.command(paywall("user-1"), at: 200)
+        scenario.command(Bridge.paywall("user-1"), at: 200)
         scenario.userAction("cancel", at: 220)
-        scenario.command(paywall("user-1"), at: 240)
+        scenario.command(Bridge.paywall("user-1"), at: 240)
         #expect(scenario.codes(.singlePaywall).isEmpty)
     }
 
@@ -261,7 +98,7 @@ struct ClientRuleTests {
             var scenario = started()
             scenario.userAction("logout", at: 300)
             scenario.register("user-2", at: 400, until: 600)
-            scenario.command(paywall("user-2"), at: time)
+            scenario.command(Bridge.paywall("user-2"), at: time)
             #expect(scenario.codes(.gated) == codes)
         }
     }
@@ -270,10 +107,10 @@ struct ClientRuleTests {
         for (status, named) in [(500, "user-1"), (200, "another"), (nil, "user-1")]
             as [(Int?, String)]
         {
-            var scenario = PhoneEvidence()
-            scenario.phone(vault: "user-1", alias: nil)
+            var scenario = PhoneTimeline()
+            scenario.look(vault: ["app_user_id": "user-1"], alias: nil, at: -1)
             scenario.userAction("launch", at: 0)
-            scenario.register("user-1", at: 10, status, responses: named)
+            scenario.register("user-1", at: 10, status: status, responses: named)
             #expect(scenario.codes(.retriesFailedRegistrations) == [.registrationLost])
             scenario.register("user-1", at: 900)
             #expect(scenario.codes(.retriesFailedRegistrations).isEmpty)
@@ -288,24 +125,26 @@ struct ClientRuleTests {
     @Test func `registrations are complete and describe the phone`() {
         #expect(started().codes(.completeRegistrations, .usesInstallIDAsDeviceID).isEmpty)
         var scenario = started()
-        scenario.register("user-1", at: 500, platform: nil)
+        scenario.register("user-1", at: 500, ["platform": nil])
         #expect(scenario.codes(.completeRegistrations) == [.registrationIncomplete])
         scenario = started()
-        scenario.register("user-1", at: 500, device: "undefined")
+        scenario.register("user-1", at: 500, ["deviceId": "undefined"])
         #expect(scenario.codes(.completeRegistrations) == [.registrationIncomplete])
         #expect(scenario.codes(.usesInstallIDAsDeviceID) == [.registrationIncomplete])
         scenario = started()
-        scenario.phone(vault: "user-1", alias: nil, kind: "unknown")
+        scenario.look(vault: ["app_user_id": "user-1"], alias: nil, kind: "unknown")
         #expect(scenario.codes(.completeRegistrations) == [.registrationIncomplete])
     }
 
     @Test(
         "commands are encoded correctly",
         arguments: [
-            (write("a%26b"), []), (write("a&b"), [.malformedCommand]),
-            (write("a#b"), [.malformedCommand]),
-            (write("a&locked=true"), [.malformedCommand]), (write("ü"), [.malformedCommand]),
-            (alias("a&x=1"), [.malformedCommand]), ("lighthaptic://", []), ("future://x?y=1", []),
+            (Bridge.write("a%26b"), []), (Bridge.write("a&b"), [.malformedCommand]),
+            (Bridge.write("a#b"), [.malformedCommand]),
+            (Bridge.write("a&locked=true"), [.malformedCommand]),
+            (Bridge.write("ü"), [.malformedCommand]),
+            (Bridge.alias("a&x=1"), [.malformedCommand]), ("lighthaptic://", []),
+            ("future://x?y=1", []),
         ] as [(String, [FindingCode])]
     )
     func encoding(text: String, codes: [FindingCode]) {
@@ -333,13 +172,14 @@ struct ClientRuleTests {
 
     @Test func `IDs derived from the install ID or too short are guessable`() {
         for (id, codes) in [
-            ("0d6b2a9e-6a8e-4f0c-9a51-33a0b4f7a7b1", []),
-            ("INSTALL-1790000000000", [FindingCode.guessableID]), ("user-1", [.guessableID]),
+            (PhoneTimeline.third, []),
+            (PhoneTimeline.install + "-1790000000000", [FindingCode.guessableID]),
+            ("user-1", [.guessableID]),
             ("1790000000000000000", [.guessableID]),
         ] as [(String, [FindingCode])] {
             var scenario = started()
             scenario.userAction("logout", at: 300)
-            scenario.command(write(id), at: 310)
+            scenario.command(Bridge.write(id), at: 310)
             #expect(scenario.codes(.unguessable) == codes, "\(id)")
         }
         #expect(started().codes(.unguessable) == [.commandMissing])
@@ -348,14 +188,14 @@ struct ClientRuleTests {
     @Test func `the identity does not change after the last user action`() {
         var scenario = started()
         #expect(scenario.codes(.delayedRepliesKeepUserID).isEmpty)
-        scenario.command(write("user-2"), at: 31_000)
+        scenario.command(Bridge.write("user-2"), at: 31_000)
         #expect(scenario.codes(.delayedRepliesKeepUserID) == [.wrongUser])
         scenario = started()
         scenario.userAction("restore", at: 300)
         #expect(scenario.codes(.unchanged) == [.unobservable], "a tap that leads to nothing")
         scenario.command("readvault://?key=app_user_id", at: 310)
         #expect(scenario.codes(.unchanged).isEmpty)
-        scenario.command(alias("user-1"), at: 320)
+        scenario.command(Bridge.alias("user-1"), at: 320)
         #expect(scenario.codes(.unchanged) == [.unexpectedCommand])
     }
 
@@ -365,16 +205,16 @@ struct ClientRuleTests {
         #expect(scenario.codes(.loginSendsCurrentID) == [.unobservable])
         scenario.command("readvault://?key=app_user_id", at: 305)
         #expect(scenario.codes(.loginSendsCurrentID) == [.faultNotApplied])
-        scenario.login(current: "user-1", at: 310)
+        scenario.login(current: "user-1", at: 310, until: 310)
         #expect(scenario.codes(.loginSendsCurrentID).isEmpty)
-        scenario.login(current: "INSTALL", at: 900)
+        scenario.login(current: "INSTALL", at: 900, until: 900)
         #expect(scenario.codes(.loginSendsCurrentID) == [.wrongUser])
     }
 
     @Test func `each key is read once at a time, and never in a browser`() {
         var scenario = started()
-        scenario.command("readvault://?key=app_user_id", at: 400, replyAfter: 20)
-        scenario.command("readvault://?key=app_user_id", at: 410, replyAfter: 20)
+        scenario.command("readvault://?key=app_user_id", at: 400, reply: 20)
+        scenario.command("readvault://?key=app_user_id", at: 410, reply: 20)
         #expect(scenario.codes(.vaultReadsNeverOverlap) == [.malformedCommand])
         #expect(scenario.codes(.silent) == [.unexpectedCommand])
         #expect(started().codes(.vaultReadsNeverOverlap).isEmpty)
@@ -384,8 +224,8 @@ struct ClientRuleTests {
         var scenario = started()
         scenario.expected.requiresTimelyRegistration = true
         #expect(scenario.codes().isEmpty)
-        var late = PhoneEvidence()
-        late.phone(vault: "user-1", alias: nil)
+        var late = PhoneTimeline()
+        late.look(vault: ["app_user_id": "user-1"], alias: nil, at: -1)
         late.userAction("launch", at: 0)
         late.register("user-1", at: 5_001)
         late.expected.requiresTimelyRegistration = true
@@ -427,7 +267,7 @@ struct ClientRuleTests {
     @Test func `commands are counted by kind and time`() {
         func codes(_ name: String, min: Int, max: Int?, before: Bool = false) -> [FindingCode] {
             var scenario = started()
-            scenario.command(write("user-1"), at: 300)
+            scenario.command(Bridge.write("user-1"), at: 300)
             scenario.command("readvault://?key=app_user_id", at: 310)
             var command = AppExpectation.Command(
                 name: name,

@@ -122,7 +122,7 @@ struct BackendUnderTestTests {
         let error = try Self.start(bench)
         #expect((error == nil) == isReady)
         guard !isReady else { return }
-        #expect(error?.hasPrefix("played was not ready after 30s: GET /ready") == true)
+        #expect(error?.hasPrefix("simulated was not ready after 30s: GET /ready") == true)
         #expect(error?.contains("returned \(status)") == true)
         #expect(bench.clock.now >= .seconds(30))
     }
@@ -141,7 +141,7 @@ struct BackendUnderTestTests {
     @Test func `a backend that is not running is reported at once`() throws {
         let bench = SimulationBench(isStarted: false)
         Self.responses(bench, [Self.refused])
-        #expect(try Self.start(bench) == "played: the connection was refused")
+        #expect(try Self.start(bench) == "simulated: the connection was refused")
         #expect(bench.clock.now == .zero)
     }
 

@@ -7,10 +7,10 @@ import Values
 
 @testable import Replay
 
-/// What a runner needs, before a backend that the test plays itself, in exact virtual time: no timer
-/// is late, no job takes any time, and only the seed chooses among what happens at one moment.
+/// A runner with fakes and a double of a backend, in exact virtual time: no timer is late, no job
+/// takes any time, and only the seed orders simultaneous events.
 struct SimulationBench: Sendable {
-    /// How long an answer is waited for.
+    /// The longest wait for a response.
     static let within: Duration = .seconds(60)
 
     let machine: SimulatedMachine

@@ -20,7 +20,7 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         case pushesTwiceLater
     }
 
-    /// How long things take, in microseconds.
+    /// The duration of each kind of work, in microseconds.
     struct Pace: Sendable {
         var work: ClosedRange<Int64> = 50...3000
         var push: ClosedRange<Int64> = 200...12_000
@@ -41,14 +41,14 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         var isDone = false
     }
 
-    /// What survives a kill.
+    /// The data that survives a kill.
     private struct Disk {
         var seen: Set<String> = []
         var subscribers: [String: Subscriber] = [:]
         var outbox: [Push] = []
     }
 
-    /// Where OneSignal's answer to a push leaves it.
+    /// The result of sending a push to OneSignal.
     private enum Sent { case accepted, refused, unknown }
 
     private let machine: SimulatedMachine
@@ -162,7 +162,7 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         return .status(200)
     }
 
-    /// One transaction: the subscription and the push that tells of it.
+    /// Stores the subscription and its push in one transaction.
     private func store(
         _ event: JSONValue,
         _ id: String,
@@ -234,7 +234,7 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         defect == .pushesEachCopy || defect == .doublesAfterThreeSeconds
     }
 
-    /// A key would let OneSignal mend what the backend does twice.
+    /// Whether pushes have no key; with a key, OneSignal drops repeated pushes.
     private var pushesWithoutKey: Bool {
         switch defect {
         case .pushesWithoutKey, .checksBeforeItStores, .remembersIDsInMemory: true
@@ -248,7 +248,7 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
             text: push.text,
             key: pushesWithoutKey ? nil : push.key
         )
-        // The fake lives in Assay's process and answers when that process has time.
+        // The fake belongs to Assay's process and responds when that process has time.
         let fakes = fakes
         let reply = await withTaskExecutorPreference(machine.core(.assay)) {
             await SimulatedClock(machine: machine).pause(.microseconds(machine.pick(50...500)))
