@@ -67,6 +67,10 @@ struct CaseSchedule: Sendable {
     /// An instance takes time to start and to calibrate.
     private static let exclusiveCasesPerInstance = 4
 
+    /// The numbers of the additional instances that the cases need.
+    ///
+    /// They start in this order. The instance for degrading cases comes first.
+    let additionalInstances: [Int]
     private var groups: [Queue: ArraySlice<[ScheduledCase]>] = [:]
     private var instances: [Instance]
     private var areAdditionalInstancesRunning = true
@@ -100,8 +104,12 @@ struct CaseSchedule: Sendable {
             if number == freshInstance { queues.insert(.rule(.beforeEverything), at: 0) }
             return Instance(queues: queues)
         }
+        let undegradedInstances = Array(1..<instances.count)
         if degradedInstanceCount > 0 {
+            additionalInstances = [instances.count] + undegradedInstances
             instances.append(Instance(queues: [.rule(.degradesInstance)]))
+        } else {
+            additionalInstances = undegradedInstances
         }
     }
 
@@ -136,9 +144,6 @@ struct CaseSchedule: Sendable {
         }
         return groups[...]
     }
-
-    /// The numbers of the additional instances that the cases need.
-    var additionalInstances: Range<Int> { 1..<instances.count }
 
     // MARK: Decisions
 
