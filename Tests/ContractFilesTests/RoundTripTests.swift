@@ -1,6 +1,7 @@
 import ContractFiles
 import Contracts
 import Grammar
+internal import Providers
 import Testing
 import Values
 

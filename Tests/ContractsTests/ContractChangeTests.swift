@@ -1,4 +1,5 @@
 import Contracts
+internal import Providers
 import Testing
 import TestSupport
 import Values

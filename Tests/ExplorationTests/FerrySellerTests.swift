@@ -7,16 +7,40 @@ import Providers
 import Testing
 import Values
 
+/// Runs each test with the table that contains the ferry company.
+struct FerryTableTrait: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
+    func provideScope(
+        for _: Test,
+        testCase _: Test.Case?,
+        performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        try await ProviderTable.$all.withValue(.withFerry) { try await function() }
+    }
+}
+
+extension Trait where Self == FerryTableTrait {
+    static var ferry: FerryTableTrait { FerryTableTrait() }
+}
+
+extension ProviderTable {
+    /// The table of the providers that Assay imitates.
+    fileprivate static let withoutFerry = ProviderTable(
+        ProviderTable.withFerry.entries.filter { $0.party != .ferry }
+    )
+}
+
 /// A seller needs a folder and a line in the table; each part of `explore` asks the seller.
-@Suite("A new seller needs one table entry")
+@Suite("A new seller needs one table entry", .ferry)
 struct FerrySellerTests {
     private static let everything = Capabilities(
-        features: Set(Feature.allCases),
+        features: Set(ProviderTable.$all.withValue(.withFerry) { Feature.allCases }),
         canReadState: true,
         backendChoosesIDs: false
     )
 
-    private static let sellers = SellerTable.withFerrySeller
+    private static let sellers = ProviderTable.$all.withValue(.withFerry) { SellerTable.all }
 
     private func histories(_ count: Int, _ capabilities: Capabilities = everything)
         -> [HistoryScript]
@@ -40,10 +64,16 @@ struct FerrySellerTests {
         try HistoryScript(history(operations), Self.everything)
     }
 
-    /// The bodies of the deliveries of a script, in order.
+    /// The ferry events of a script, in order, with the facts from which access follows.
     private func bodies(_ script: HistoryScript) -> [JSONValue] {
         CasePlan(script.contract).subject.deliveries.compactMap { delivery in
-            if case .body(let body) = delivery.subject { body } else { nil }
+            guard let event = delivery.event?.content as? FerryEvent else { return nil }
+            return [
+                "type": .string(event.type), "pass": .string(event.pass),
+                "user": .string("{{user.\(event.user)}}"),
+                "environment": .string(event.environment),
+                "end": .integer(event.end?.components.seconds ?? 0),
+            ]
         }
     }
 
@@ -66,7 +96,7 @@ struct FerrySellerTests {
 
     @Test func `a backend without the feature of the seller gets none of its operations`() {
         var capabilities = Self.everything
-        capabilities.features.remove(.subscription)
+        capabilities.features.remove(.ferry)
         for script in histories(200, capabilities) {
             #expect(ferryOperations(script.history).isEmpty)
         }
@@ -75,13 +105,20 @@ struct FerrySellerTests {
         )
     }
 
-    @Test func `a further seller leaves the table of all sellers as it is`() {
-        #expect(Self.sellers != SellerTable.all)
-        #expect(Self.sellers == SellerTable.all.adding(FerrySeller.self))
-        #expect(!HistoryGenerator.stores(Self.everything).contains(FerrySeller.store))
-        var generator = HistoryGenerator(seed: 11, options: .init(capabilities: Self.everything))
-        for _ in 0..<100 {
-            #expect(ferryOperations(generator.next().script.history).isEmpty)
+    @Test(arguments: [ProviderTable.withoutFerry])
+    func `without the provider's line, no history contains its operations`(
+        table: ProviderTable
+    ) {
+        ProviderTable.$all.withValue(table) {
+            #expect(Self.sellers != SellerTable.all)
+            #expect(!HistoryGenerator.stores(Self.everything).contains(FerrySeller.store))
+            var generator = HistoryGenerator(
+                seed: 11,
+                options: .init(capabilities: Self.everything)
+            )
+            for _ in 0..<100 {
+                #expect(ferryOperations(generator.next().script.history).isEmpty)
+            }
         }
     }
 
@@ -117,7 +154,7 @@ struct FerrySellerTests {
             let plan = CasePlan(script.contract).subject
             for state in script.contract.expectation.states {
                 let isNamedElsewhere = plan.deliveries.contains { delivery in
-                    if case .body = delivery.subject { return false }
+                    if delivery.event?.content is FerryEvent { return false }
                     return delivery.users.contains(state.user)
                 }
                 guard !isNamedElsewhere, let access = access(state.user, script),

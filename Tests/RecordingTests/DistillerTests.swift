@@ -1,5 +1,6 @@
 import ContractFiles
 import Contracts
+internal import Providers
 import Recording
 import Testing
 import Values

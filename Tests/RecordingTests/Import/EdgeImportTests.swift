@@ -1,4 +1,5 @@
 import Foundation
+internal import Providers
 import Recording
 import Testing
 import TestSupport

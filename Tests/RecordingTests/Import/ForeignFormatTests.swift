@@ -1,5 +1,6 @@
 import Contracts
 import Foundation
+internal import Providers
 import Recording
 import Testing
 import TestSupport

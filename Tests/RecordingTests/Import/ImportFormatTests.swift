@@ -1,3 +1,4 @@
+internal import Providers
 import Recording
 import Testing
 import Values

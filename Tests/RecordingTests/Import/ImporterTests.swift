@@ -1,4 +1,5 @@
 import Contracts
+internal import Providers
 import Recording
 import Testing
 import Values

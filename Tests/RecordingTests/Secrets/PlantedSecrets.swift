@@ -1,5 +1,6 @@
 import Contracts
 import Grammar
+internal import Providers
 import Redaction
 import Testing
 import Values

@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+internal import Providers
 import Testing
 import Values
 

@@ -2,6 +2,7 @@ import Contracts
 import FakeServers
 import Foundation
 import Programs
+internal import Providers
 import Testing
 import TestSupport
 import Values

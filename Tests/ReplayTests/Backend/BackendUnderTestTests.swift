@@ -1,5 +1,6 @@
 import Contracts
 import FakeServers
+internal import Providers
 import TestBackend
 import Testing
 import Values

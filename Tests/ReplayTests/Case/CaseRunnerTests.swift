@@ -1,6 +1,7 @@
 import Contracts
 import FakeServers
 import Judging
+internal import Providers
 import TestBackend
 import Testing
 import Values
@@ -136,7 +137,7 @@ struct CaseRunnerTests {
             return nil
         }
         let purchase = SimulatedContracts.deliver("a") { delivery in
-            guard case .event(var spec) = delivery.subject else { return }
+            guard var spec = delivery.event?.content as? EventSpec else { return }
             spec.periodEndsSoon = true
             delivery.subject = .event(spec)
         }

@@ -1,6 +1,7 @@
 import Contracts
 import FakeServers
 import Judging
+internal import Providers
 import TestBackend
 import Testing
 import Values

@@ -1,3 +1,4 @@
+internal import Providers
 import Testing
 import Values
 

@@ -1,4 +1,5 @@
 import FakeServers
+internal import Providers
 import Testing
 import TestSupport
 import Values

@@ -2,6 +2,7 @@ import Contracts
 import FakeServers
 import Grammar
 import Judging
+internal import Providers
 import TestBackend
 import Testing
 import Values

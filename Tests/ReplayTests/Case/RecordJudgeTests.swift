@@ -1,6 +1,7 @@
 import Contracts
 import Judging
 import Providers
+import TestBackend
 import Testing
 import Values
 
