@@ -70,7 +70,8 @@ let package = Package(
         .target(
             name: "ContractFiles",
             dependencies: [
-                "Providers", "Contracts", "Grammar", "Values", .product(name: "Yams", package: "Yams"),
+                "Providers", "Contracts", "Grammar", "Values",
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict,
             plugins: ["EmbedContracts"]
@@ -175,7 +176,8 @@ let package = Package(
         .testTarget(
             name: "ExplorationTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Exploration", "Ferry", "Judging", "Providers", "Values",
+                "ContractFiles", "Contracts", "Exploration", "Ferry", "Judging", "Providers",
+                "Values",
             ],
             swiftSettings: strict
         ),
@@ -210,21 +212,24 @@ let package = Package(
         .testTarget(
             name: "JudgingTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport", "Values",
+                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
+                "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport", "Values",
+                "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport",
+                "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ContractFilesTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Grammar", "Judging", "Providers", "Redaction", "TestSupport", "Values",
+                "ContractFiles", "Contracts", "Grammar", "Judging", "Providers", "Redaction",
+                "TestSupport", "Values",
             ],
             resources: [.copy("Malformed")],
             swiftSettings: strict
@@ -232,7 +237,8 @@ let package = Package(
         .testTarget(
             name: "ReportsTests",
             dependencies: [
-                "Contracts", "Judging", "Providers", "Redaction", "Reports", "TestSupport", "Values",
+                "Contracts", "Judging", "Providers", "Redaction", "Reports", "TestSupport",
+                "Values",
             ],
             resources: [.copy("Golden")],
             swiftSettings: strict
@@ -248,7 +254,8 @@ let package = Package(
         .target(
             name: "Ferry",
             dependencies: [
-                "Contracts", "Exploration", "Grammar", "Providers", "Redaction", "Values", .product(name: "Crypto", package: "swift-crypto"),
+                "Contracts", "Exploration", "Grammar", "Providers", "Redaction", "Values",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Tests/Ferry",
             swiftSettings: strict
@@ -264,21 +271,29 @@ let package = Package(
         .testTarget(
             name: "FakeServersTests",
             dependencies: [
-                "Contracts", "FakeServers", "Ferry", "Grammar", "Providers", "Redaction", "Replay", "TestBackend", "TestSupport", "Values", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "Contracts", "FakeServers", "Ferry", "Grammar", "Providers", "Redaction", "Replay",
+                "TestBackend", "TestSupport", "Values",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Ferry", "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay", "TestBackend", "TestSupport", "Values",
+                "AssayCLI", "ContractFiles", "Contracts", "Exploration", "FakeServers", "Ferry",
+                "Grammar", "Judging", "Phone", "Programs", "Providers", "Redaction", "Replay",
+                "TestBackend", "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RecordingTests",
             dependencies: [
-                "ContractFiles", "Contracts", "FakeServers", "Ferry", "Grammar", "Judging", "Providers", "Recording", "Redaction", "Replay", "Reports", "TestBackend", "TestSupport", "Values",
+                "ContractFiles", "Contracts", "FakeServers", "Ferry", "Grammar", "Judging",
+                "Providers", "Recording", "Redaction", "Replay", "Reports", "TestBackend",
+                "TestSupport", "Values",
             ],
             swiftSettings: strict
         ),
@@ -292,7 +307,8 @@ let package = Package(
         .testTarget(
             name: "PhoneTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Grammar", "Judging", "Phone", "Providers", "Replay", "Values",
+                "ContractFiles", "Contracts", "Grammar", "Judging", "Phone", "Providers", "Replay",
+                "Values",
             ],
             swiftSettings: strict
         ),
@@ -306,14 +322,16 @@ let package = Package(
         .testTarget(
             name: "ReferenceBackendTests",
             dependencies: [
-                "ReferenceBackend", .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "GRDB", package: "GRDB.swift"),
+                "ReferenceBackend", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Phone", "Providers", "ReferenceBackend", "TestSupport",
+                "ContractFiles", "Contracts", "Phone", "ReferenceBackend",
+                "TestSupport",
             ],
             swiftSettings: strict
         ),

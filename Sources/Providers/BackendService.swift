@@ -10,15 +10,8 @@ package protocol BackendService: Provider {
     /// Hints that reveal, in the files of a backend, that the backend uses this service.
     static var hints: ProviderHints { get }
 
-    /// The provider's secrets that a profile may define.
-    static var profileSecrets: [ProfileSecret] { get }
-    /// The optional features of backends that concern this service alone.
-    static var features: [Feature] { get }
-    /// The kinds of effects that the backend's calls can cause at the service.
-    static var effects: [EffectKind] { get }
-    /// The properties of the backend's calls for which a contract can plan responses; nil when
-    /// contracts cannot plan them.
-    static var plannedCalls: PlannedCalls? { get }
+    /// The parts of contracts and profiles that concern the service alone.
+    static var contractTerms: ContractTerms { get }
 
     /// Returns whether a backend with these traits may call the service, so that it needs the fake.
     static func isCalled(by backend: BackendTraits) -> Bool

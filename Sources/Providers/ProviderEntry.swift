@@ -119,10 +119,11 @@ package final class ProviderEntry: Sendable {
         isCalled = { service?.isCalled(by: $0) ?? false }
         environment = { service?.environment($0) ?? [:] }
         affectsOtherFakes = Kind.affectsOtherFakes
-        profileSecrets = service?.profileSecrets ?? []
-        features = service?.features ?? []
-        effects = service?.effects ?? []
-        plannedCalls = service?.plannedCalls
+        let terms = service?.contractTerms
+        profileSecrets = terms?.secrets ?? []
+        features = terms?.features ?? []
+        effects = terms?.effects ?? []
+        plannedCalls = terms?.plannedCalls
         controls = Kind.controls
         let settingsGroup = SwitchGroup(Kind.party.description) {
             $0[keyPath: stateKeyPath].settings

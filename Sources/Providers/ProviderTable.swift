@@ -118,7 +118,7 @@ package struct ProviderTable: Sendable {
     /// The types of the events that the fake store reports.
     ///
     /// The fake store is that of the first sender.
-    package var storeEventTypes: [String] { senders.first?.sender.eventTypes ?? [] }
+    package var storeEventTypes: [String] { senders.first?.sender.format.eventTypes ?? [] }
 
     /// The entries of the providers that a backend uses: all that send events or that have a plan
     /// of responses.

@@ -5,7 +5,7 @@ package import Redaction
 package import Values
 
 /// An event of the ferry company, as a contract describes it: `ferry: {type: PASS_SOLD, user: ada}`.
-package struct FerryEvent: WebhookEvent {
+package struct FerryEvent: ProviderEvent {
     enum Kind: String, CaseIterable {
         case sold = "PASS_SOLD"
         case returned = "PASS_RETURNED"

@@ -24,12 +24,14 @@ package struct FerryState: BackendService {
     package static let affectsOtherFakes = true
     package static let hosts = [ServiceHost("api.ferry.example")]
     package static let hints = ProviderHints(environmentVariableNameParts: ["FERRY"])
-    package static let features = [Feature.ferry, .ferrySignature]
-    package static let effects = [EffectKind("announcement")]
-    package static let plannedCalls: PlannedCalls? = PlannedCalls(includesReads: true)
-    package static let profileSecrets = [
-        ProfileSecret(.ferrySigning, "The secret that signs the events of the ferry company.")
-    ]
+    package static let contractTerms = ContractTerms(
+        secrets: [
+            ProfileSecret(.ferrySigning, "The secret that signs the events of the ferry company.")
+        ],
+        features: [.ferry, .ferrySignature],
+        effects: [EffectKind("announcement")],
+        plannedCalls: PlannedCalls(includesReads: true)
+    )
 
     package static let operations = [
         ServiceOperation(

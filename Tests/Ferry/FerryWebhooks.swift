@@ -20,13 +20,15 @@ extension FerryState: WebhookSender {
     package typealias Event = FerryEvent
 
     package static let webhookEndpoint = "ferry-webhook"
-    package static let defaultWebhookPath: String? = nil
-    package static let eventPointer = JSONPointer()
-    package static let typePointer = JSONPointer(tokens: ["type"])
-    package static let eventTypes = FerryEvent.types
-    package static let webhookFeature: Feature? = .ferry
-    package static let signatureFeature = Feature.ferrySignature
-    package static let sendsAuthorization = false
+    package static let webhookFormat = WebhookFormat(
+        eventPointer: JSONPointer(),
+        typePointer: JSONPointer(tokens: ["type"]),
+        eventTypes: FerryEvent.types,
+        sendsAuthorization: false,
+        defaultPath: nil,
+        feature: .ferry,
+        signatureFeature: .ferrySignature
+    )
 
     package var enteredSecrets: [(name: String, secret: Secret)] {
         hasSecret ? [("ferry-signing", Secret("confided-planted-51"))] : []

@@ -37,21 +37,21 @@ struct LayoutTests {
             ("Values", ["NIOConcurrencyHelpers"]),
             ("Grammar", ["Values"]),
             ("Redaction", ["Values"]),
-            ("Contracts", ["Grammar", "Redaction", "Values"]),
-            ("Judging", ["Contracts", "Grammar", "Redaction", "Values"]),
+            ("Contracts", ["Grammar", "Providers", "Redaction", "Values"]),
+            ("Judging", ["Contracts", "Grammar", "Providers", "Redaction", "Values"]),
             (
                 "Providers",
                 [
-                    "Contracts", "Grammar", "Redaction", "Values", "Crypto", "CryptoExtras",
-                    "DequeModule", "Foundation", "HashTreeCollections", "SwiftASN1",
+                    "Grammar", "Redaction", "Values", "Crypto", "CryptoExtras", "DequeModule",
+                    "Foundation", "HashTreeCollections", "SwiftASN1",
                     "Synchronization", "X509",
                 ]
             ),
             (
                 "ContractFiles",
-                ["Contracts", "Grammar", "Values", "Yams", "Dispatch", "Foundation"]
+                ["Contracts", "Grammar", "Providers", "Values", "Yams", "Dispatch", "Foundation"]
             ),
-            ("Reports", ["Contracts", "Judging", "Redaction", "Values"]),
+            ("Reports", ["Contracts", "Judging", "Providers", "Redaction", "Values"]),
             ("Exploration", ["Contracts", "Grammar", "Judging", "Providers", "Values"]),
             (
                 "FakeServers",

@@ -190,7 +190,7 @@ package struct Profile: Hashable, Sendable {
             ),
         ]
         for (_, sender) in ProviderTable.all.senders {
-            endpoints[sender.webhookEndpoint] = sender.defaultWebhookPath.map {
+            endpoints[sender.webhookEndpoint] = sender.format.defaultPath.map {
                 Endpoint(method: "POST", path: $0)
             }
         }

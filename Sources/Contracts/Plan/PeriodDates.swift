@@ -2,7 +2,7 @@ internal import Providers
 
 /// The events of a contract, from which later events take the dates of their subscription period.
 struct PeriodDates: Sendable {
-    private let events: [AnyWebhookEvent]
+    private let events: [AnyProviderEvent]
 
     init(of contract: Contract) { events = (contract.given + contract.steps).compactMap(\.event) }
 
@@ -18,7 +18,7 @@ struct PeriodDates: Sendable {
 
 extension Step {
     /// The event that the step delivers completely; nil for other steps.
-    fileprivate var event: AnyWebhookEvent? {
+    fileprivate var event: AnyProviderEvent? {
         guard case .deliver(let delivery) = self, case .event(let event) = delivery.subject else {
             return nil
         }

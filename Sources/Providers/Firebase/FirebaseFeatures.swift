@@ -30,18 +30,15 @@ extension Feature {
 }
 
 extension FirebaseState {
-    package static let profileSecrets: [ProfileSecret] = []
-
-    package static let features: [Feature] = [
-        .firebase, .signedTokens, .revocation, .realAccounts,
-    ]
-
-    package static let effects: [EffectKind] = []
-
-    package static let plannedCalls: PlannedCalls? = PlannedCalls(
-        includesReads: true,
-        affectsConcurrentRuns: true,
-        keyRotationWord: "rotate-keys"
+    package static let contractTerms = ContractTerms(
+        secrets: [],
+        features: [.firebase, .signedTokens, .revocation, .realAccounts],
+        effects: [],
+        plannedCalls: PlannedCalls(
+            includesReads: true,
+            affectsConcurrentRuns: true,
+            keyRotationWord: "rotate-keys"
+        )
     )
 }
 

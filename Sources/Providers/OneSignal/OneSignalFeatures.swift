@@ -11,25 +11,25 @@ extension SecretName {
 }
 
 extension OneSignalState {
-    package static let profileSecrets = [
-        ProfileSecret(
-            .oneSignalKey,
-            "The key of OneSignal's REST API.",
-            defaultValue: Secret("os_v2_app_assay")
-        )
-    ]
-
-    package static let features = [Feature.push]
-
-    package static let effects = [
-        EffectKind("notification"), EffectKind("tags", isExpectedByDefault: false),
-        EffectKind("cancel"), EffectKind("user"), EffectKind("user-deleted"),
-        EffectKind("aliases"), EffectKind("alias-removed"), EffectKind("subscription"),
-        EffectKind("subscription-transferred"), EffectKind("subscription-deleted"),
-        EffectKind("email"), EffectKind("sms"), EffectKind("event"), EffectKind("live-activity"),
-    ]
-
-    package static let plannedCalls: PlannedCalls? = PlannedCalls(includesReads: false)
+    package static let contractTerms = ContractTerms(
+        secrets: [
+            ProfileSecret(
+                .oneSignalKey,
+                "The key of OneSignal's REST API.",
+                defaultValue: Secret("os_v2_app_assay")
+            )
+        ],
+        features: [.push],
+        effects: [
+            EffectKind("notification"), EffectKind("tags", isExpectedByDefault: false),
+            EffectKind("cancel"), EffectKind("user"), EffectKind("user-deleted"),
+            EffectKind("aliases"), EffectKind("alias-removed"), EffectKind("subscription"),
+            EffectKind("subscription-transferred"), EffectKind("subscription-deleted"),
+            EffectKind("email"), EffectKind("sms"), EffectKind("event"),
+            EffectKind("live-activity"),
+        ],
+        plannedCalls: PlannedCalls(includesReads: false)
+    )
 }
 
 extension Exchange.Party {

@@ -31,16 +31,15 @@ extension SecretName {
 }
 
 extension PurchaselyState {
-    package static let profileSecrets = [
-        ProfileSecret(.purchaselySigning, "The secret that signs Purchasely's webhook.")
-    ]
-
-    package static let features: [Feature] = [.purchasely, .purchaselyPush, .purchaselySignature]
-
-    package static let effects: [EffectKind] = []
-
-    /// Backends do not call Purchasely.
-    package static let plannedCalls: PlannedCalls? = nil
+    /// Backends do not call Purchasely, so no responses can be planned.
+    package static let contractTerms = ContractTerms(
+        secrets: [
+            ProfileSecret(.purchaselySigning, "The secret that signs Purchasely's webhook.")
+        ],
+        features: [.purchasely, .purchaselyPush, .purchaselySignature],
+        effects: [],
+        plannedCalls: nil
+    )
 }
 
 extension Exchange.Party {

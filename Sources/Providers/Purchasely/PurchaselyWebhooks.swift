@@ -5,14 +5,15 @@ extension PurchaselyState: WebhookSender {
     package typealias Event = PurchaselySpec
 
     package static let webhookEndpoint = "purchasely-webhook"
-    package static let defaultWebhookPath: String? = nil
-    package static let eventPointer = JSONPointer()
-    package static let typePointer = JSONPointer(tokens: ["event_name"])
-    package static let eventTypes = PurchaselySpec.names
-    package static let webhookFeature: Feature? = .purchasely
-    package static let signatureFeature = Feature.purchaselySignature
-
-    package static let sendsAuthorization = false
+    package static let webhookFormat = WebhookFormat(
+        eventPointer: JSONPointer(),
+        typePointer: JSONPointer(tokens: ["event_name"]),
+        eventTypes: PurchaselySpec.names,
+        sendsAuthorization: false,
+        defaultPath: nil,
+        feature: .purchasely,
+        signatureFeature: .purchaselySignature
+    )
 
     /// Returns the request that delivers a body.
     ///

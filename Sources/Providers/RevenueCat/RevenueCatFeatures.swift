@@ -53,30 +53,29 @@ extension SecretName {
 }
 
 extension RevenueCatState {
-    package static let profileSecrets = [
-        ProfileSecret(
-            .revenueCatAuthorization,
-            "RevenueCat's Authorization header for webhooks.",
-            defaultValue: Secret("Bearer assay-test-token")
-        ),
-        ProfileSecret(.revenueCatSigning, "The secret that signs RevenueCat's webhook."),
-        ProfileSecret(
-            .revenueCatKey,
-            "The key of RevenueCat's REST API.",
-            defaultValue: Secret("sk_assay")
-        ),
-    ]
-
-    package static let features: [Feature] = [
-        .authorization, .signature, .createsUnknownUsers, .aliases, .separatesSandbox,
-        .acceptsEveryStore, .readsSubscriberOnEvent, .reconcile,
-    ]
-
-    package static let effects: [EffectKind] = []
-
-    package static let plannedCalls: PlannedCalls? = PlannedCalls(
-        includesReads: true,
-        requiredFeatures: [.readsSubscriberOnEvent]
+    package static let contractTerms = ContractTerms(
+        secrets: [
+            ProfileSecret(
+                .revenueCatAuthorization,
+                "RevenueCat's Authorization header for webhooks.",
+                defaultValue: Secret("Bearer assay-test-token")
+            ),
+            ProfileSecret(.revenueCatSigning, "The secret that signs RevenueCat's webhook."),
+            ProfileSecret(
+                .revenueCatKey,
+                "The key of RevenueCat's REST API.",
+                defaultValue: Secret("sk_assay")
+            ),
+        ],
+        features: [
+            .authorization, .signature, .createsUnknownUsers, .aliases, .separatesSandbox,
+            .acceptsEveryStore, .readsSubscriberOnEvent, .reconcile,
+        ],
+        effects: [],
+        plannedCalls: PlannedCalls(
+            includesReads: true,
+            requiredFeatures: [.readsSubscriberOnEvent]
+        )
     )
 }
 

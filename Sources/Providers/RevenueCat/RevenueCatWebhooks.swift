@@ -5,14 +5,15 @@ extension RevenueCatState: WebhookSender {
     package typealias Event = EventSpec
 
     package static let webhookEndpoint = "revenuecat-webhook"
-    package static let defaultWebhookPath: String? = "/api/webhooks/revenuecat"
-    package static let eventPointer = JSONPointer(tokens: ["event"])
-    package static let typePointer = JSONPointer(tokens: ["event", "type"])
-    package static let eventTypes = EventSpec.types
-    package static let webhookFeature: Feature? = nil
-    package static let signatureFeature = Feature.signature
-
-    package static let sendsAuthorization = true
+    package static let webhookFormat = WebhookFormat(
+        eventPointer: JSONPointer(tokens: ["event"]),
+        typePointer: JSONPointer(tokens: ["event", "type"]),
+        eventTypes: EventSpec.types,
+        sendsAuthorization: true,
+        defaultPath: "/api/webhooks/revenuecat",
+        feature: nil,
+        signatureFeature: .signature
+    )
 
     package static func request(
         _ body: [UInt8],

@@ -5,35 +5,13 @@ package import Values
 /// A provider without this protocol sends no events, and no code can ask it for one.
 package protocol WebhookSender: BackendService {
     /// The event as a contract describes it.
-    associatedtype Event: WebhookEvent
-
-    /// The types of the documented events.
-    static var eventTypes: [String] { get }
-
-    /// The member of a request body that contains the type of the event.
-    static var typePointer: JSONPointer { get }
-
-    /// The feature of a backend that receives the events; nil when every backend must receive them.
-    static var webhookFeature: Feature? { get }
-
-    /// The feature of a backend that verifies the signature of the events.
-    static var signatureFeature: Feature { get }
-
-    /// The path of the webhook in profiles that define none; nil: such profiles have no webhook for
-    /// the events.
-    static var defaultWebhookPath: String? { get }
+    associatedtype Event: ProviderEvent
 
     /// The name that a profile gives to the backend's endpoint for the events.
     static var webhookEndpoint: String { get }
 
-    /// The member of a request body that contains the fields of the event; empty when the body
-    /// itself contains them.
-    ///
-    /// The service adds new fields there.
-    static var eventPointer: JSONPointer { get }
-
-    /// Whether the service's requests contain the `Authorization` header of the webhook's settings.
-    static var sendsAuthorization: Bool { get }
+    /// The facts about the webhook that are the same for all events.
+    static var webhookFormat: WebhookFormat { get }
 
     /// Returns the request that delivers a body, with correct or deliberately wrong proofs of the
     /// sender.

@@ -5,15 +5,9 @@ package import Values
 /// It exposes the members of `WebhookSender` as closures.
 package struct WebhookSenderEntry: Sendable {
     package let webhookEndpoint: String
-    package let eventPointer: JSONPointer
-    package let typePointer: JSONPointer
-    package let eventTypes: [String]
-    package let webhookFeature: Feature?
-    package let signatureFeature: Feature
-    package let defaultWebhookPath: String?
+    package let format: WebhookFormat
     /// The notation of the provider's events in contracts and in saved runs.
     package let notation: EventNotation
-    package let sendsAuthorization: Bool
     package let event: @Sendable (JSONValue) -> EventSummary?
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
     package let request:
@@ -27,14 +21,8 @@ package struct WebhookSenderEntry: Sendable {
 
     init<Kind: WebhookSender>(_ stateKeyPath: any WritableKeyPath<Services, Kind> & Sendable) {
         webhookEndpoint = Kind.webhookEndpoint
-        eventPointer = Kind.eventPointer
-        typePointer = Kind.typePointer
-        eventTypes = Kind.eventTypes
-        webhookFeature = Kind.webhookFeature
-        signatureFeature = Kind.signatureFeature
-        defaultWebhookPath = Kind.defaultWebhookPath
+        format = Kind.webhookFormat
         notation = EventNotation(Kind.Event.self, of: Kind.party)
-        sendsAuthorization = Kind.sendsAuthorization
         event = { Kind.event(in: $0) }
         proof = { Kind.proof(of: $0, for: $1, at: $2) }
         request = { Kind.request($0, to: $1, of: $2, proof: $3, at: $4) }

@@ -287,7 +287,7 @@ extension Distiller {
                 )
             else {
                 let sender = Services.provider(exchange.from)?.sender
-                if sender?.sendsAuthorization == true,
+                if sender?.format.sendsAuthorization == true,
                     exchange.request[field: "authorization"] == nil
                 {
                     delivery.authorization = .missing

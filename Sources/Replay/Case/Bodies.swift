@@ -73,7 +73,7 @@ extension CaseExecution {
     private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
-        let eventPointer = delivery.sender?.eventPointer ?? JSONPointer()
+        let eventPointer = delivery.sender?.format.eventPointer ?? JSONPointer()
         for edit in delivery.edits {
             body.set(edit.pointer, to: edit.value.map { values.fill($0) })
         }

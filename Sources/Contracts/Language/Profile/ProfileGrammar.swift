@@ -19,51 +19,7 @@ extension Profile {
             "The settings to reach one backend and to observe its state.",
             makeEmptyOwner: { _ in Profile() }
         ) {
-            Field<Profile>.version
-            Field.optional(
-                "target",
-                \.target,
-                .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
-                "The URL of the backend."
-            )
-            Field.optional(
-                "start",
-                \.start,
-                StartSettings.grammar.flow,
-                "The command with which Assay starts the backend, and its settings.",
-                fallback: "the backend is already running"
-            )
-            Field<Profile>.endpoints
-            Field.optional(
-                "session",
-                \.session,
-                Profile.Session.grammar.flow,
-                "A login request that is sent once. Later requests carry a value of its response in "
-                    + "place of `{{session}}`.",
-                fallback: "no login"
-            )
-            Field<Profile>.secrets
-            Field<Profile>.users
-            Field<Profile>.accounts
-            Field.optional(
-                "fault",
-                \.fault,
-                Fault.grammar.flow,
-                "Requests or commands that make the backend's database fail and repair it. Without "
-                    + "this key, failures inside the backend are tested only by chance.",
-                fallback: "not possible"
-            )
-            Field.optional(
-                "clock",
-                \.clock,
-                SetupAction.syntax("clock", .clock),
-                "A request or a command that sets the backend's clock, which continues to run from the "
-                    + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
-                    + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
-                    + "resets it).",
-                fallback: "the machine's clock; the time between deliveries appears only in their "
-                    + "events"
-            )
+            backendFields
             probeFields
             nameFields
             Field<Profile>.features
@@ -81,6 +37,55 @@ extension Profile {
                 at: keys.node.location
             )
         }
+    }
+
+    /// The fields for the process of the backend, its routes, and the actions on it.
+    @FieldBuilder<Profile> private static var backendFields: [Field<Profile>] {
+        Field<Profile>.version
+        Field.optional(
+            "target",
+            \.target,
+            .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
+            "The URL of the backend."
+        )
+        Field.optional(
+            "start",
+            \.start,
+            StartSettings.grammar.flow,
+            "The command with which Assay starts the backend, and its settings.",
+            fallback: "the backend is already running"
+        )
+        Field<Profile>.endpoints
+        Field.optional(
+            "session",
+            \.session,
+            Profile.Session.grammar.flow,
+            "A login request that is sent once. Later requests carry a value of its response in "
+                + "place of `{{session}}`.",
+            fallback: "no login"
+        )
+        Field<Profile>.secrets
+        Field<Profile>.users
+        Field<Profile>.accounts
+        Field.optional(
+            "fault",
+            \.fault,
+            Fault.grammar.flow,
+            "Requests or commands that make the backend's database fail and repair it. Without "
+                + "this key, failures inside the backend are tested only by chance.",
+            fallback: "not possible"
+        )
+        Field.optional(
+            "clock",
+            \.clock,
+            SetupAction.syntax("clock", .clock),
+            "A request or a command that sets the backend's clock, which continues to run from the "
+                + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
+                + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
+                + "resets it).",
+            fallback: "the machine's clock; the time between deliveries appears only in their "
+                + "events"
+        )
     }
 
     @FieldBuilder<Profile> private static var probeFields: [Field<Profile>] {

@@ -49,29 +49,36 @@ extension Profile.StartSettings {
                 "The working directory of the command, relative to the profile's folder.",
                 fallback: "Assay's working directory"
             )
-            environmentField
-            Field.optional(
-                "stop",
-                \.stop,
-                Profile.StopSettings.grammar.flow,
-                "The signal that stops the backend. Processes that do not exit in time are killed.",
-                fallback: "SIGTERM and 10s"
-            )
-            Field.optional(
-                "intercept",
-                \.intercept,
-                .either(
-                    Syntax<Bool>.flag.mapped(
-                        to: { Profile.InterceptionSettings(isOn: $0) },
-                        from: \.isOn
-                    ),
-                    orMapping: Profile.InterceptionSettings.grammar.flow
-                ) { !$0.allowed.isEmpty },
-                "Redirects calls to a provider's real host to its fake, through a proxy with its own "
-                    + "certificate authority. Calls to other hosts are refused and reported.",
-                fallback: "false"
-            )
+            processFields
         }
+    }
+
+    /// The fields for the environment and the end of the process.
+    @FieldBuilder<Profile.StartSettings> private static var processFields:
+        [Field<Profile.StartSettings>]
+    {
+        environmentField
+        Field.optional(
+            "stop",
+            \.stop,
+            Profile.StopSettings.grammar.flow,
+            "The signal that stops the backend. Processes that do not exit in time are killed.",
+            fallback: "SIGTERM and 10s"
+        )
+        Field.optional(
+            "intercept",
+            \.intercept,
+            .either(
+                Syntax<Bool>.flag.mapped(
+                    to: { Profile.InterceptionSettings(isOn: $0) },
+                    from: \.isOn
+                ),
+                orMapping: Profile.InterceptionSettings.grammar.flow
+            ) { !$0.allowed.isEmpty },
+            "Redirects calls to a provider's real host to its fake, through a proxy with its own "
+                + "certificate authority. Calls to other hosts are refused and reported.",
+            fallback: "false"
+        )
     }
 }
 

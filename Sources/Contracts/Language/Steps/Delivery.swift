@@ -7,7 +7,7 @@ package import Values
 package struct Delivery: Hashable, Codable, Sendable {
     package enum Subject: Hashable, Sendable {
         /// An event of a provider, from which Assay generates a realistic body.
-        case event(AnyWebhookEvent)
+        case event(AnyProviderEvent)
         /// A literal JSON body, which may contain templates.
         case body(JSONValue)
         /// A literal body of bytes that need not be JSON.
@@ -21,7 +21,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     package enum RawBody: Hashable, Sendable {
         case text(String)
         /// The body of this event, cut off after this percentage of its bytes.
-        case truncated(AnyWebhookEvent, percent: Int)
+        case truncated(AnyProviderEvent, percent: Int)
     }
 
     /// A change of one field in the generated body; a nil value removes the field.
@@ -133,7 +133,7 @@ package struct Delivery: Hashable, Codable, Sendable {
 
     /// Returns the type that a literal body contains; nil when the body contains none.
     package func eventType(of body: JSONValue) -> String? {
-        sender.flatMap { body[$0.typePointer]?.string }
+        sender.flatMap { body[$0.format.typePointer]?.string }
     }
 
     /// The sender of the event; nil when the table of the current task lacks the provider.
@@ -141,7 +141,7 @@ package struct Delivery: Hashable, Codable, Sendable {
 
     /// The event that the delivery describes, whether its body is complete or cut off; nil when the
     /// contract contains the body itself or refers to another event.
-    package var event: AnyWebhookEvent? {
+    package var event: AnyProviderEvent? {
         switch subject {
         case .event(let event), .raw(.truncated(let event, _)): event
         case .body, .raw(.text), .repeats, .storeEvent: nil
@@ -160,8 +160,8 @@ package struct Delivery: Hashable, Codable, Sendable {
 
 extension Delivery.Subject {
     /// An event of a provider, from which Assay generates a realistic body.
-    package static func event(_ event: some WebhookEvent) -> Delivery.Subject {
-        .event(AnyWebhookEvent(event))
+    package static func event(_ event: some ProviderEvent) -> Delivery.Subject {
+        .event(AnyProviderEvent(event))
     }
 }
 
@@ -170,7 +170,7 @@ extension Delivery {
         var traits = StepTraits(.deliver)
         if case .storeEvent = subject { traits.kind = .storeEvent }
         traits.users = users
-        if let feature = sender?.webhookFeature { traits.needs.append(feature) }
+        if let feature = sender?.format.feature { traits.needs.append(feature) }
         if crash != nil { traits.needs.append(.restart) }
         if databaseFailureCount != nil {
             traits.needs.append(.fault)
@@ -188,7 +188,7 @@ extension Delivery {
     /// the credentials are correct.
     package var requiredCredentialFeatures: [Feature] {
         (authorization == .configured ? [] : [.authorization])
-            + (signature == .configured ? [] : [sender?.signatureFeature].compactMap(\.self))
+            + (signature == .configured ? [] : [sender?.format.signatureFeature].compactMap(\.self))
     }
 
     /// A copy of the delivery without faults, which arrives immediately and on the first attempt.

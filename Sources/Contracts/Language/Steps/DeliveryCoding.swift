@@ -24,7 +24,7 @@ extension Delivery.Subject: Codable {
         case "storeEvent": self = .storeEvent(try values.decode(String.self, forKey: Self.value))
         default:
             self = .event(
-                try AnyWebhookEvent(of: key.stringValue, from: values, at: Self.value)
+                try AnyProviderEvent(of: key.stringValue, from: values, at: Self.value)
             )
         }
     }
@@ -85,7 +85,7 @@ extension Delivery.RawBody: Codable {
         )
         let key = try values.decodeIfPresent(String.self, forKey: Self.event)
         self = .truncated(
-            try AnyWebhookEvent(of: key ?? Self.defaultEventKey, from: values, at: Self.value),
+            try AnyProviderEvent(of: key ?? Self.defaultEventKey, from: values, at: Self.value),
             percent: try values.decode(Int.self, forKey: Self.percent)
         )
     }

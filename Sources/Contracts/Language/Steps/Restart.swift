@@ -111,19 +111,7 @@ struct RestartForm: Hashable, Sendable {
                 "The value of the environment variable `TZ` after the restart.",
                 fallback: "unchanged"
             )
-            Field.optional(
-                "at-call",
-                \.position,
-                .count(1...1000),
-                "Kills the backend at this call to a provider during the previous steps. Calls are "
-                    + "counted from 1."
-            )
-            Field.optional(
-                "to",
-                \.party,
-                ProviderPlan.party,
-                "The provider whose calls `at-call` counts."
-            )
+            callFields
         }
         .companionKeys("phase", ["during"])
         .companionKeys("at-call", ["to"])
@@ -140,6 +128,23 @@ struct RestartForm: Hashable, Sendable {
                 at: signal.location
             )
         }
+    }
+
+    /// The fields for a kill at one of the backend's calls.
+    @FieldBuilder<RestartForm> private static var callFields: [Field<RestartForm>] {
+        Field.optional(
+            "at-call",
+            \.position,
+            .count(1...1000),
+            "Kills the backend at this call to a provider during the previous steps. Calls are "
+                + "counted from 1."
+        )
+        Field.optional(
+            "to",
+            \.party,
+            ProviderPlan.party,
+            "The provider whose calls `at-call` counts."
+        )
     }
 
     static var syntax: Syntax<RestartForm> {

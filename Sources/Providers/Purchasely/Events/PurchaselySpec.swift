@@ -4,7 +4,7 @@ package import Grammar
 /// realistic request body.
 ///
 /// Source: sections 4 and 5 of the Purchasely fact sheet.
-package struct PurchaselySpec: WebhookEvent {
+package struct PurchaselySpec: ProviderEvent {
     package static let stores = [
         "APPLE_APP_STORE", "GOOGLE_PLAY_STORE", "AMAZON_APPSTORE", "HUAWEI_APPGALLERY", "STRIPE",
     ]

@@ -6,7 +6,7 @@ package import Values
 ///
 /// A conforming type contains only the values that a contract writes. The provider generates the
 /// rest of a realistic body.
-package protocol WebhookEvent: Hashable, Codable, Sendable {
+package protocol ProviderEvent: Hashable, Codable, Sendable {
     /// The notation of the event in contracts.
     ///
     /// The name of the construct is the key of the event in a delivery.
@@ -38,7 +38,7 @@ package protocol WebhookEvent: Hashable, Codable, Sendable {
     func body(in context: EventContext, name: String) -> JSONValue
 }
 
-extension WebhookEvent {
+extension ProviderEvent {
     /// The key of the event in a delivery of a contract.
     package static var key: String { grammar.shape.name }
 }
@@ -46,7 +46,7 @@ extension WebhookEvent {
 /// A webhook event about a subscription period.
 ///
 /// A contract may omit the dates of the period, or let the period end while the case runs.
-package protocol SubscriptionPeriodEvent: WebhookEvent {
+package protocol SubscriptionPeriodEvent: ProviderEvent {
     /// Whether a subscription period or a grace period of the event ends while the case runs
     /// (`soon` in contracts).
     var hasPeriodEndingSoon: Bool { get }

@@ -3,10 +3,10 @@ package import Redaction
 package import Values
 
 /// A webhook event of any provider in the table.
-package struct AnyWebhookEvent: Sendable {
-    package let content: any WebhookEvent
+package struct AnyProviderEvent: Sendable {
+    package let content: any ProviderEvent
 
-    package init(_ content: any WebhookEvent) { self.content = content }
+    package init(_ content: any ProviderEvent) { self.content = content }
 
     /// The key of the event in a delivery of a contract.
     package var key: String { type(of: content).key }
@@ -24,31 +24,33 @@ package struct AnyWebhookEvent: Sendable {
         content as? any SubscriptionPeriodEvent
     }
 
-    package func redacted(by redaction: Redaction) -> AnyWebhookEvent {
-        AnyWebhookEvent(content.redacted(by: redaction))
+    package func redacted(by redaction: Redaction) -> AnyProviderEvent {
+        AnyProviderEvent(content.redacted(by: redaction))
     }
 
-    package func withUsualUserID() -> AnyWebhookEvent { AnyWebhookEvent(content.withUsualUserID()) }
+    package func withUsualUserID() -> AnyProviderEvent {
+        AnyProviderEvent(content.withUsualUserID())
+    }
 
     package func body(in context: EventContext, name: String) -> JSONValue {
         content.body(in: context, name: name)
     }
 
-    package func endingPeriod(at end: Duration) -> AnyWebhookEvent {
-        periodEvent.map { AnyWebhookEvent($0.endingPeriod(at: end)) } ?? self
+    package func endingPeriod(at end: Duration) -> AnyProviderEvent {
+        periodEvent.map { AnyProviderEvent($0.endingPeriod(at: end)) } ?? self
     }
 
-    package func fillingDates(from events: [AnyWebhookEvent]) -> AnyWebhookEvent {
-        func filled<Event: SubscriptionPeriodEvent>(_ event: Event) -> AnyWebhookEvent {
-            AnyWebhookEvent(event.fillingDates(from: events.compactMap { $0.content as? Event }))
+    package func fillingDates(from events: [AnyProviderEvent]) -> AnyProviderEvent {
+        func filled<Event: SubscriptionPeriodEvent>(_ event: Event) -> AnyProviderEvent {
+            AnyProviderEvent(event.fillingDates(from: events.compactMap { $0.content as? Event }))
         }
         return periodEvent.map { filled($0) } ?? self
     }
 }
 
-extension AnyWebhookEvent: Hashable {
-    package static func == (left: AnyWebhookEvent, right: AnyWebhookEvent) -> Bool {
-        func isEqual<Event: WebhookEvent>(_ event: Event) -> Bool {
+extension AnyProviderEvent: Hashable {
+    package static func == (left: AnyProviderEvent, right: AnyProviderEvent) -> Bool {
+        func isEqual<Event: ProviderEvent>(_ event: Event) -> Bool {
             right.content as? Event == event
         }
         return isEqual(left.content)
@@ -67,7 +69,7 @@ package struct EventCodingKey: CodingKey {
     package init?(intValue _: Int) { nil }
 }
 
-extension AnyWebhookEvent {
+extension AnyProviderEvent {
     /// Decodes the event of the provider whose events have this key in deliveries.
     package init(
         of key: String,
@@ -101,21 +103,21 @@ package struct EventNotation: Sendable {
     /// The provider that sends the events.
     package let provider: Exchange.Party
     package let shape: Shape
-    package let read: @Sendable (LocatedNode, inout NodeReader) -> AnyWebhookEvent?
+    package let read: @Sendable (LocatedNode, inout NodeReader) -> AnyProviderEvent?
     /// Returns the event in the notation; nil for an event of another provider.
-    package let write: @Sendable (AnyWebhookEvent) -> YAMLNode?
+    package let write: @Sendable (AnyProviderEvent) -> YAMLNode?
     fileprivate let decode:
         @Sendable (KeyedDecodingContainer<EventCodingKey>, EventCodingKey) throws ->
-            AnyWebhookEvent
+            AnyProviderEvent
 
-    init<Event: WebhookEvent>(_: Event.Type, of provider: Exchange.Party) {
+    init<Event: ProviderEvent>(_: Event.Type, of provider: Exchange.Party) {
         let grammar = Event.grammar
         key = Event.key
         doc = grammar.shape.doc
         self.provider = provider
         shape = grammar.flow.shape
-        read = { node, reader in grammar.read(node, &reader).map { AnyWebhookEvent($0) } }
+        read = { node, reader in grammar.read(node, &reader).map { AnyProviderEvent($0) } }
         write = { ($0.content as? Event).map(grammar.flow.write) }
-        decode = { AnyWebhookEvent(try $0.decode(Event.self, forKey: $1)) }
+        decode = { AnyProviderEvent(try $0.decode(Event.self, forKey: $1)) }
     }
 }
