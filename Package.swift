@@ -263,7 +263,7 @@ let package = Package(
         .target(
             name: "TestBackend",
             dependencies: [
-                "Contracts", "FakeServers", "Replay", "TestSupport", "Values",
+                "Contracts", "FakeServers", "Providers", "Replay", "TestSupport", "Values",
             ],
             path: "Tests/TestBackend",
             swiftSettings: strict
@@ -330,8 +330,7 @@ let package = Package(
         .testTarget(
             name: "RepositoryTests",
             dependencies: [
-                "ContractFiles", "Contracts", "Phone", "ReferenceBackend",
-                "TestSupport",
+                "ContractFiles", "Contracts", "Phone", "ReferenceBackend", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -1,4 +1,5 @@
 import FakeServers
+internal import Providers
 package import Replay
 package import Values
 
@@ -33,9 +34,12 @@ package final class BackendDouble: @unchecked Sendable {
         }
         /// The event of a webhook of RevenueCat.
         package var event: JSONValue? { body?["event"] }
-        /// The type of the event of a webhook of RevenueCat or Purchasely; empty for other requests.
+        /// The type of the event of a webhook; empty for other requests.
         package var eventName: String {
-            (event?["type"] ?? body?["event_name"])?.string ?? ""
+            let types = ProviderTable.all.senders.lazy.compactMap { entry in
+                body?[entry.sender.format.typePointer]?.string
+            }
+            return types.first ?? body?["type"]?.string ?? ""
         }
     }
 

@@ -31,16 +31,20 @@ struct FerrySuiteTests {
           - register: ada
         \(given)
         steps:
+          - ferry: {responses: [503]}
           - deliver: sale
             \(key): {type: PASS_SOLD, user: ada}
           - deliver: forged
             ferry: {type: PASS_SOLD, user: bob}
             signature: wrong-key
             status: 401
-          - ferry: {responses: [503]}
 
         expect:
           status: 200
+          effects:
+            - ferry: announcement
+              to: ada
+              count: 1
           state:
             ada: {access: true}
             bob: {access: false}
@@ -77,7 +81,9 @@ struct FerrySuiteTests {
                     guard proof.signature == .configured || !self.verifiesSignature else {
                         return .status(401)
                     }
-                    self.take(JSONValue(ifValid: request.body) ?? .null)
+                    let event = JSONValue(ifValid: request.body) ?? .null
+                    self.take(event)
+                    if event["type"] == "PASS_SOLD" { Self.announce(event, bench.fakes) }
                     return .status(200)
                 }
                 guard request.method == "GET", request.path.hasPrefix("/test/") else { return nil }
@@ -89,6 +95,16 @@ struct FerrySuiteTests {
                     "access": .bool(!valid.isEmpty), "refunded": false,
                     "product": valid.first.map { .string($0) } ?? .null,
                 ])
+            }
+        }
+
+        /// Calls the API of the company, and once more after a failure.
+        private static func announce(_ event: JSONValue, _ fakes: FakeRegistry) {
+            let body: JSONValue = ["to": event["user"] ?? .null]
+            let request = HTTPMessage.Request("POST", "/announcements", body: body.bytes)
+            for _ in 0..<2 {
+                let reply = FakeServer.reply(to: request, .ferry, fakes)
+                if reply.response.status == 200 { return }
             }
         }
 
