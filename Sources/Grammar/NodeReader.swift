@@ -18,7 +18,7 @@ package struct NodeReader: Sendable {
     package var sourceLocations: [SourceLocation] = []
     /// The environment variables that replace `${NAME}` in a profile.
     package var environment: [String: String] = [:]
-    /// What the grammars of a file format have noted while they read the file.
+    /// Notes of the grammars of a file format, made while they read the file.
     private var notes: [ObjectIdentifier: any Sendable] = [:]
 
     package init() {}

@@ -7,7 +7,7 @@ package import Values
 /// needs.
 ///
 /// A provider is a value that responds to requests, so that a test needs no socket. To add a
-/// provider, add a folder with its type, a field in `Services`, and a line in `ProviderTable.all`.
+/// provider, add a folder with its type and a line in `ProviderTable.all`.
 ///
 /// This protocol contains the requirements of every fake. The abilities that only some services
 /// have are protocols of their own, such as `BackendService`, `WebhookSender` and `TokenIssuer`.

@@ -22,7 +22,7 @@ package struct Services: Hashable, Codable, Sendable {
     private var additionalStates: AdditionalStates?
     package var clock = VirtualClock()
     package var queue = DeliveryQueue()
-    /// Whether events are collected in `told` in addition to the delivery queue.
+    /// Whether `told` keeps events, in addition to the delivery queue.
     ///
     /// This is for a caller that delivers the events itself.
     package var keepsEvents = false

@@ -72,7 +72,7 @@ package struct HistoryGenerator: Sendable {
 
     // MARK: One history
 
-    /// The user name that stands for an additional ID of another user.
+    /// The user name for an additional ID of another user.
     ///
     /// No operation has this name as its acting user.
     static let aliasUserName = "eve"

@@ -4,8 +4,8 @@ package struct PlannedCalls: Sendable {
     ///
     /// The value is true for a provider from which backends mostly read.
     package var includesReads: Bool
-    /// Whether a plan also affects the runs of other cases, because their calls cannot be told
-    /// apart.
+    /// Whether a plan also affects the runs of other cases, because their calls are
+    /// indistinguishable.
     package var affectsConcurrentRuns = false
     /// The features without which a backend makes no such call.
     package var requiredFeatures: [Feature] = []
