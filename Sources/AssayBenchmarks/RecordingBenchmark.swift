@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Programs
+internal import Providers
 internal import Recording
 internal import Values
 
