@@ -1,421 +1,224 @@
-"""A mutation score that nobody chose: every mechanical mutant of a backend before the contracts.
+"""Judges the verdicts of Assay: false failures on conforming backends, and faults that it misses.
 
-    python3 Tests/Mutation/campaign.py                      all mutants that have not been tried
-    python3 Tests/Mutation/campaign.py --of reference       those of the reference backend
-    python3 Tests/Mutation/campaign.py --shard 2/4          a quarter of them
-    python3 Tests/Mutation/campaign.py --sample 10          every tenth
-    python3 Tests/Mutation/campaign.py --mutant 3f9a01c2    one, with the whole output of assay
-    python3 Tests/Mutation/campaign.py --list               what would be tried
-    python3 Tests/Mutation/campaign.py --report             the score, the survivors
-    python3 Tests/Mutation/campaign.py --by lives           before lives that nobody wrote down
+    python3 Tests/Mutation/campaign.py                       everything that has not been run
+    python3 Tests/Mutation/campaign.py conforming            all backends, seeds and loads
+    python3 Tests/Mutation/campaign.py faults                faults written from the fact sheets
+    python3 Tests/Mutation/campaign.py mutants               mechanical mutants
+    python3 Tests/Mutation/campaign.py mutants --histories 6000    the same with `assay explore`
+    python3 Tests/Mutation/campaign.py --backend worker --shard 2/4 --sample 10
+    python3 Tests/Mutation/campaign.py mutants --only 3f9a01c2     one, with the output of assay
+    python3 Tests/Mutation/campaign.py --list                what would run
+    python3 Tests/Mutation/campaign.py --table               the results as Markdown
 
-`--of backend` (the usual) changes backend.py by Python's own syntax tree, one file a mutant. `--of
-reference` changes Sources/ReferenceBackend: all mutants are compiled into one binary
-(.build/mutation/assay) and chosen by ASSAY_MUTANT when it starts; the first time, and with
-`--build`, it is built. `.build` holds the changed backend then, until the next ordinary build.
-
-What was tried stands in .build/mutation, one line a mutant: a campaign that was ended goes on where it
-was. `--by lives` asks `assay explore` in place of the contracts, for so many lives (`--lives`), and
-keeps a state of its own. A mutant whose change nobody can see from outside stands in equivalent.txt with the reason;
-everything else that survives is a contract that is missing. Not a part of CI.
+The backends are the folders of Tests/Backends (see backends.py). Each result is one line in
+.build/mutation/results.jsonl, so an interrupted campaign continues. A result counts until its
+backend or its profile changes. Mutants of the reference backend are compiled into one binary
+(.build/mutation/assay); `--build` builds it again. CI does not run the campaign.
 """
 
 import argparse
-import ast
 import collections
-import copy
+import functools
 import hashlib
 import json
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
-import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-BINARY = os.environ.get("ASSAY_BINARY", str(ROOT / ".build" / "debug" / "assay"))
-SOURCE = HERE / "backend.py"
-STATE = ROOT / ".build" / "mutation"
-MUTATED = STATE / "assay"
+import backends
+import javascript_mutants
+import python_mutants
+import runs
+import swift_mutants
 
-# The first tier that fails tells enough; who survives has been before every contract of its profile.
-TIERS = [
-    ["revenuecat/smoke", "revenuecat/entitlement", "revenuecat/ordering", "revenuecat/safety-net"],
-    ["revenuecat/idempotency", "revenuecat/authenticity", "revenuecat/tolerance", "notification",
-     "identity"],
-    ["revenuecat/retry", "revenuecat/crash"],
-]
-MORE_TIERS = [["purchasely"], ["firebase", "revenuecat/reconciliation"], ["account", "together"]]
-
-# Where a file of the reference backend is asked for first.
-FIRST_TIERS = {
-    "Purchasely": ["purchasely"], "TokenVerifier": ["firebase"], "SessionRoutes": ["firebase"],
-    "Accounts": ["account"], "Registration": ["identity"], "Outbox": ["notification"],
-    "Notification": ["notification"], "Reconciliation": ["revenuecat/reconciliation"],
-    "Subscriber": ["revenuecat/reconciliation"], "Authenticity": ["revenuecat/authenticity"],
-}
-
-OPPOSITES = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Pow: ast.Mult,
-}
-
-DROPPABLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Raise, ast.Return, ast.If, ast.For,
-             ast.Continue)
-
-# Parts of SQL that somebody forgets: text, and what stands there instead.
-SQL = [
-    (" OR IGNORE", ""), (" OR REPLACE", ""), (" UNIQUE", ""), (" ORDER BY told", ""),
-    (" ORDER BY due", ""), (" AND sandbox = 0", ""), (" AND told > ?", " AND ? IS NOT NULL"),
-    (" AND product = ?", " AND ? IS NOT NULL"), (" AND sandbox = ?", " AND ? IS NOT NULL"),
-    ("BEGIN IMMEDIATE", "BEGIN"), ("COMMIT", "ROLLBACK"), ("ROLLBACK", "COMMIT"),
-    ("tries = tries + 1, ", ""), (", sandbox)", ")"), (", product, sandbox)", ", product)"),
-]
+LOADS = {"idle": 0, "busy": 30}
 
 
-class Mutant:
-    """One change of a backend, known by what it changes and not by where that stands."""
+class Trial:
+    """One run of the campaign: what is run, and how its result is found again."""
 
-    def __init__(self, operator, function, place, before, after, seen):
-        self.operator, self.function, self.place = operator, function, place
-        self.before, self.after = before, after
-        key = f"{function}|{before}|{after}"
-        seen[key] += 1
-        self.id = hashlib.sha1(f"{key}|{seen[key]}".encode()).hexdigest()[:8]
-
-
-class BackendMutant(Mutant):
-    """One of backend.py: a text of its own."""
-
-    def __init__(self, text, original, operator, function, line, seen):
-        self.text = text
-        before = collections.Counter(row.strip() for row in original.splitlines())
-        after = collections.Counter(row.strip() for row in text.splitlines())
-        super().__init__(operator, function, f"backend.py:{line}",
-                         "\n".join((before - after).elements()),
-                         "\n".join((after - before).elements()), seen)
-
-    def runs(self, folder):
-        """The profile and the environment of each run that may tell it."""
-        path = folder / "backend.py"
-        path.write_text(self.text)
-        return [(HERE / "assay.yaml", {"BACKEND": str(path)})]
-
-    @property
-    def tiers(self):
-        return TIERS
+    def __init__(self, kind, backend, name, execute, detail=None):
+        self.kind, self.backend, self.name = kind, backend, name
+        self.execute, self.detail = execute, detail
+        parts = [backend.profile.read_text(),
+                 backend.program.read_text() if backend.program else ""]
+        content = hashlib.sha1("\0".join(parts).encode()).hexdigest()[:8]
+        self.id = f"{kind}/{backend.name}/{name}/{content}"
 
 
-class ReferenceMutant(Mutant):
-    """One of the reference backend: a number."""
+def conforming(backend, options):
+    def execute(seed, load, folder, is_loud):
+        with runs.load(LOADS[load]):
+            return runs.verify(backend, backend.environment(), folder, seed, is_loud)
 
-    def __init__(self, line, seen):
-        self.number = line["number"]
-        super().__init__(line["operator"], line["function"], f"{line['file']}:{line['line']}",
-                         line["before"], line["after"], seen)
-
-    def runs(self, folder):
-        chosen = {"ASSAY_MUTATED": str(MUTATED), "ASSAY_MUTANT": str(self.number)}
-        # What comes from the event's own fields is neither read from REST nor compared with it.
-        plain = folder / "body.yaml"
-        plain.write_text((HERE / "reference.yaml").read_text()
-                         + "features: {except: [subscriber-reads, reconcile]}\n")
-        body = (plain, {**chosen, "STYLE": "body"})
-        sync = (HERE / "reference.yaml", {**chosen, "STYLE": "sync"})
-        reads = self.place.startswith(("Reconciliation.", "Subscriber."))
-        return [sync] if reads else [body, sync]
-
-    @property
-    def tiers(self):
-        first = [tier for name, tier in FIRST_TIERS.items() if self.place.startswith(name)]
-        return first + TIERS + MORE_TIERS
+    for load in options.load or LOADS:
+        for seed in range(1, options.seeds + 1):
+            yield Trial("conforming", backend, f"{load}-{seed}",
+                        functools.partial(execute, seed, load))
 
 
-def alternatives(node):
-    """What may stand instead of a node: pairs of an operator's name and an edit of a copy."""
-    if isinstance(node, (ast.If, ast.IfExp, ast.While)) and not isinstance(node.test, ast.Constant):
-        yield ("negate", lambda n: setattr(n, "test", ast.UnaryOp(ast.Not(), n.test)))
-    if isinstance(node, ast.comprehension):
-        for index in range(len(node.ifs)):
-            yield ("unfilter", lambda n, i=index: n.ifs.pop(i))
-    if isinstance(node, ast.BoolOp):
-        yield ("and-or", lambda n: setattr(
-            n, "op", ast.Or() if isinstance(n.op, ast.And) else ast.And()))
-        for index in range(len(node.values)):
-            if len(node.values) > 2:
-                yield ("drop-operand", lambda n, i=index: n.values.pop(i))
-            else:
-                keep = 1 - index
-                yield ("drop-operand", lambda n, k=keep: n.values.__setitem__(
-                    slice(None), [n.values[k], n.values[k]]))
-    if isinstance(node, ast.Compare):
-        for index, operator in enumerate(node.ops):
-            other = OPPOSITES.get(type(operator))
-            if other:
-                yield ("compare", lambda n, i=index, o=other: n.ops.__setitem__(i, o()))
-        if any(isinstance(operator, (ast.Lt, ast.Gt)) for operator in node.ops):
-            yield ("turn-around", lambda n: setattr(n, "ops", [
-                {ast.Lt: ast.Gt, ast.Gt: ast.Lt}.get(type(o), type(o))() for o in n.ops]))
-    if isinstance(node, ast.BinOp) and type(node.op) in OPPOSITES:
-        yield ("arithmetic", lambda n: setattr(n, "op", OPPOSITES[type(n.op)]()))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield ("un-negate", lambda n: setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand)))
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        for step in (1, -1):
-            yield ("constant", lambda n, s=step: setattr(n, "value", n.value + s))
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        for part, other in SQL:
-            if part in node.value:
-                yield ("sql", lambda n, p=part, o=other: setattr(
-                    n, "value", n.value.replace(p, o, 1)))
-    if isinstance(node, ast.Constant) and type(node.value) is bool:
-        yield ("constant", lambda n: setattr(n, "value", not n.value))
-    if isinstance(node, (ast.Set, ast.List, ast.Tuple)) and len(node.elts) > 1 \
-            and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        if all(isinstance(element, ast.Constant) for element in node.elts):
-            for index in range(len(node.elts)):
-                yield ("drop-element", lambda n, i=index: n.elts.pop(i))
-    if isinstance(node, ast.Dict) and len(node.keys) > 1:
-        for index in range(len(node.keys)):
-            yield ("drop-entry", lambda n, i=index: (n.keys.pop(i), n.values.pop(i)))
-    if isinstance(node, ast.Call):
-        name = getattr(node.func, "id", "")
-        if name in ("max", "min"):
-            yield ("max-min", lambda n: setattr(
-                n.func, "id", "min" if n.func.id == "max" else "max"))
-        plain = [isinstance(argument, ast.Name) for argument in node.args]
-        for index in range(len(plain) - 1):
-            if plain[index] and plain[index + 1]:
-                yield ("swap-arguments", lambda n, i=index: n.args.__setitem__(
-                    slice(i, i + 2), [n.args[i + 1], n.args[i]]))
-        for index in range(len(node.keywords)):
-            yield ("drop-keyword", lambda n, i=index: n.keywords.pop(i))
+def faults(backend, options):
+    def execute(fault, folder, is_loud):
+        program = folder / backend.program.name
+        program.write_text(fault["text"])
+        result = runs.verify(backend, backend.environment(program), folder, 1, is_loud)
+        known = backend.findings()
+        result["failed"] = [found for found in result["failed"] if found["contract"] not in known]
+        return result
+
+    for fault in backend.faults():
+        yield Trial("faults", backend, fault["id"], functools.partial(execute, fault), fault)
 
 
-def at(tree, path):
-    for field, index in path:
-        tree = getattr(tree, field) if index is None else getattr(tree, field)[index]
-    return tree
+def mutants(backend, options):
+    def execute(mutant, folder, is_loud):
+        environment = backend.environment()
+        if mutant.number is not None:
+            environment.update(ASSAY_UNDER_TEST=str(swift_mutants.BINARY),
+                               ASSAY_MUTANT=str(mutant.number))
+        else:
+            program = folder / backend.program.name
+            program.write_text(mutant.text)
+            environment = backend.environment(program)
+        return runs.first_failure(backend, environment, folder, options.histories,
+                                  backend.findings(), is_loud)
+
+    if backend.language == "Swift":
+        found = swift_mutants.mutants(options.build)
+    elif backend.language == "Python":
+        found = python_mutants.mutants(backend.program.read_text())
+    else:
+        found = javascript_mutants.mutants(backend.program.read_text())
+    kind = f"mutants-{options.histories}" if options.histories else "mutants"
+    for index, mutant in enumerate(found):
+        if index % options.sample == 0 and mutant.id not in backend.equivalents():
+            yield Trial(kind, backend, mutant.id, functools.partial(execute, mutant), mutant)
 
 
-def mutants_of_backend():
-    tree = ast.parse(SOURCE.read_text())
-    original = ast.unparse(tree)
-    found, seen = [], collections.Counter()
+KINDS = {"conforming": conforming, "faults": faults, "mutants": mutants}
 
-    def add(function, operator, line, change):
-        copied = copy.deepcopy(tree)
-        try:
-            change(copied)
-            text = ast.unparse(ast.fix_missing_locations(copied))
-            compile(text, "mutant", "exec")
-        except (ValueError, SyntaxError, TypeError):
-            return
-        if text != original:
-            found.append(BackendMutant(text, original, operator, function, line, seen))
 
-    def drop(copied, path):
-        field, index = path[-1]
-        getattr(at(copied, path[:-1]), field)[index] = ast.Pass()
+def describe(trial, result):
+    """Returns one line about a result."""
+    if "verdict" in result:
+        return f"{result['verdict']:12} {' '.join(result['clauses'])}"
+    counts = " ".join(f"{count} {name}" for name, count in sorted(result["counts"].items()))
+    clauses = sorted({found["clause"] for found in result["failed"]})
+    return f"exit {result['exit']}  {counts}  {' '.join(clauses)}"
 
-    def walk(node, path, function, line):
-        line = getattr(node, "lineno", line)
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            function = f"{function}.{node.name}" if function else node.name
-        for operator, change in alternatives(node):
-            add(function, operator, line, lambda tree, change=change: change(at(tree, path)))
-        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if function and isinstance(node, DROPPABLE) and not is_docstring:
-            add(function, "drop", line, lambda tree: drop(tree, path))
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, ast.AST):
-                walk(value, [*path, (field, None)], function, line)
-            elif isinstance(value, list):
-                for index, child in enumerate(value):
-                    if isinstance(child, ast.AST):
-                        walk(child, [*path, (field, index)], function, line)
 
-    for index, node in enumerate(tree.body):
-        is_main = isinstance(node, ast.If) and "__main__" in ast.unparse(node.test)
-        if not is_main and not isinstance(node, (ast.Import, ast.Expr)):
-            walk(node, [("body", index)], "", node.lineno)
+def false_failures(trial, result):
+    """Returns the contracts that failed without a line in the backend's list of true findings."""
+    known = trial.backend.findings()
+    return sorted({found["contract"] for found in result["failed"]} - set(known))
+
+
+def table(trials, results):
+    """Prints the results of the campaign as Markdown."""
+    done = [(trial, results[trial.id]) for trial in trials if trial.id in results]
+
+    def rows(kind):
+        grouped = collections.defaultdict(list)
+        for trial, result in done:
+            if trial.kind == kind:
+                grouped[trial.backend.name].append((trial, result))
+        return grouped.items()
+
+    print("| conforming backend | language | runs | false failures | inconclusive | true findings |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, found in rows("conforming"):
+        wrong = collections.Counter(contract for trial, result in found
+                                    for contract in false_failures(trial, result))
+        unclear = sum(len(result["inconclusive"]) for _, result in found)
+        listed = ", ".join(f"`{contract}` ({count})" for contract, count in sorted(wrong.items()))
+        backend = found[0][0].backend
+        print(f"| {name} | {backend.language} | {len(found)} | {listed or 0} | {unclear} | "
+              f"{len(backend.findings())} |")
+    print("\n| faults from the fact sheets | tried | caught | right clause | missed |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, found in rows("faults"):
+        caught = [(t, r) for t, r in found if r["failed"] or r["exit"] in (2, 6)]
+        right = [t for t, r in caught
+                 if t.detail["clause"] in {finding["clause"] for finding in r["failed"]}]
+        missed = [f"`{t.name}`" for t, r in found if (t, r) not in caught]
+        print(f"| {name} | {len(found)} | {len(caught)} | {len(right)} | {', '.join(missed)} |")
+    print("\n| mechanical mutants | tried | caught | inconclusive | survived |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, found in rows("mutants"):
+        counts = collections.Counter(result["verdict"] for _, result in found)
+        print(f"| {name} | {len(found)} | {counts['caught'] + counts['broken']} | "
+              f"{counts['inconclusive']} | {counts['survived']} |")
+    for trial, result in done:
+        if result.get("verdict") == "survived":
+            print(f"\n    {trial.name}  {trial.detail.operator}  {trial.detail.function}:"
+                  f"{trial.detail.line}\n    - {trial.detail.before}\n    + {trial.detail.after}")
+
+
+def read_results(path):
+    found = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        result = json.loads(line)
+        found[result["id"]] = result
     return found
 
 
-def swift(*words, stage):
-    environment = {**os.environ, "ASSAY_MUTATION": stage}
-    return subprocess.run(["swift", *words], cwd=ROOT, env=environment, check=True, text=True,
-                          stdout=subprocess.PIPE).stdout
-
-
-def mutants_of_reference(is_fresh):
-    listing = STATE / "mutants.jsonl"
-    if is_fresh or not MUTATED.exists():
-        STATE.mkdir(parents=True, exist_ok=True)
-        print("building the tool that makes mutants", flush=True)
-        swift("build", "--product", "Mutator", stage="tool")
-        tool = pathlib.Path(swift("build", "--show-bin-path", stage="tool").strip()) / "Mutator"
-        lines = subprocess.run(
-            [tool, ROOT / "Sources" / "ReferenceBackend", STATE / "ReferenceBackend"],
-            check=True, text=True, stdout=subprocess.PIPE).stdout
-        print(f"building one binary of {len(lines.splitlines())} mutants", flush=True)
-        swift("build", "-c", "release", "--product", "assay", stage="mutants")
-        built = swift("build", "-c", "release", "--show-bin-path", stage="mutants").strip()
-        shutil.copy(pathlib.Path(built) / "assay", MUTATED)
-        listing.write_text(lines)
-    seen = collections.Counter()
-    return [ReferenceMutant(json.loads(line), seen) for line in listing.read_text().splitlines()]
-
-
-def judge(mutant, folder, is_loud, lives):
-    start = time.monotonic()
-    outcome = {"verdict": "survived", "clauses": [], "cases": []}
-    # Whoever answers slowly is not waited for longer than whoever answers.
-    words = [["explore", "--histories", str(lives), "--for", "2m", "--fail-fast",
-              "--shrink-time", "10s"]]
-    if not lives:
-        words = [["verify", "--max-time", "5m", *(word for only in tier for word in ("--only", only))]
-                 for tier in mutant.tiers]
-    for profile, chosen in mutant.runs(folder):
-        found = judge_run(words, profile, {**os.environ, **chosen}, folder, is_loud)
-        if found["verdict"] != "survived":
-            outcome = found
-        if found["verdict"] in ("caught", "broken"):
-            break
-    outcome["seconds"] = round(time.monotonic() - start, 1)
-    return outcome
-
-
-def judge_run(commands, profile, environment, folder, is_loud):
-    outcome = {"verdict": "survived", "clauses": [], "cases": []}
-    for command in commands:
-        report = folder / "report.json"
-        report.unlink(missing_ok=True)
-        words = [BINARY, *command, "--profile", str(profile), "--seed", "campaign",
-                 "--report", f"json={report}"]
-        run = subprocess.run(words, env=environment, cwd=folder, check=False, text=True,
-                             stdout=None if is_loud else subprocess.DEVNULL,
-                             stderr=None if is_loud else subprocess.DEVNULL)
-        if run.returncode == 1:
-            failed = [case for case in json.loads(report.read_text())["cases"]
-                      if case["verdict"] == "failed"]
-            return {"verdict": "caught",
-                    "clauses": sorted({case["clause"] for case in failed}),
-                    "cases": [case["id"] for case in failed][:3],
-                    "notes": [case.get("note", "") for case in failed][:3]}
-        if run.returncode in (2, 6):
-            return {**outcome, "verdict": "broken"}
-        if run.returncode not in (0, 4, 5):
-            raise SystemExit(f"assay ended with {run.returncode}: {' '.join(words)}")
-        # Inconclusive is exit 5, and so is what this profile leaves out: the cases tell.
-        if run.returncode != 4:
-            verdicts = [case["verdict"] for case in json.loads(report.read_text())["cases"]]
-            if "inconclusive" in verdicts:
-                outcome["verdict"] = "inconclusive"
-    return outcome
-
-
-def equivalents(of):
-    """The ids below the backend's heading, with their reasons."""
-    known, heading = {}, ""
-    for line in (HERE / "equivalent.txt").read_text().splitlines():
-        if line.startswith("["):
-            heading = line.strip("[]")
-        elif line.strip() and not line.startswith("#") and heading == of:
-            name, reason = line.split(None, 1)
-            known[name] = reason
-    return known
-
-
-def report(tried, every, of):
-    known = equivalents(of)
-    stale = sorted(set(known) - {mutant.id for mutant in every})
-    counts = collections.Counter()
-    survivors = []
-    for mutant in every:
-        result = tried.get(mutant.id)
-        if result is None:
-            counts["not tried"] += 1
-        elif result["verdict"] == "survived" and mutant.id in known:
-            counts["equivalent"] += 1
-        else:
-            counts[result["verdict"]] += 1
-            if result["verdict"] == "survived":
-                survivors.append((mutant, result))
-    for mutant, result in survivors:
-        print(f"{mutant.id}  {result['verdict']:12} {mutant.operator:14} "
-              f"{mutant.place}  {mutant.function}")
-        print(f"    - {mutant.before}\n    + {mutant.after}")
-    told = counts["caught"] + counts["broken"]
-    # Exit 5 is no green build either: the probes of such a mutant show nothing.
-    red = told + counts["inconclusive"]
-    judged = sum(counts.values()) - counts["not tried"] - counts["equivalent"]
-    print("  ".join(f"{name} {count}" for name, count in sorted(counts.items())))
-    if judged:
-        print(f"told {100 * told / judged:.1f} %, not green {100 * red / judged:.1f} % of {judged} "
-              "that can be seen")
-    for name in stale:
-        print(f"equivalent.txt: there is no mutant {name} any more")
-    return 1 if stale else 0
+def parsed():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", nargs="*", choices=[*KINDS, []])
+    parser.add_argument("--backend", action="append")
+    parser.add_argument("--load", action="append", choices=LOADS)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--histories", type=int, default=0)
+    parser.add_argument("--shard", default="1/1")
+    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--only")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--build", action="store_true")
+    parser.add_argument("--state", type=pathlib.Path, default=backends.STATE / "results.jsonl")
+    options = parser.parse_args()
+    known = {backend.name for backend in backends.every()}
+    for name in options.backend or []:
+        if name not in known:
+            parser.error(f"no backend {name}; these exist: {', '.join(sorted(known))}")
+    return parser, options
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shard", default="1/1")
-    parser.add_argument("--sample", type=int, default=1)
-    parser.add_argument("--mutant")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--report", action="store_true")
-    parser.add_argument("--of", choices=["backend", "reference"], default="backend")
-    parser.add_argument("--build", action="store_true")
-    parser.add_argument("--by", choices=["contracts", "histories"], default="contracts")
-    parser.add_argument("--histories", type=int, default=6000)
-    parser.add_argument("--state", type=pathlib.Path)
-    options = parser.parse_args()
-    kind = "" if options.by == "contracts" else "-lives"
-    options.state = options.state or STATE / f"results-{options.of}{kind}.jsonl"
+    parser, options = parsed()
     part, parts = map(int, options.shard.split("/"))
-    if options.of == "reference":
-        every = mutants_of_reference(options.build)
-    else:
-        every = mutants_of_backend()
-    if options.list:
-        for mutant in every:
-            print(f"{mutant.id}  {mutant.operator:14} {mutant.place}  {mutant.function}")
-        print(f"{len(every)} mutants")
-        return 0
-    tried = {}
-    if options.state.exists():
-        for line in options.state.read_text().splitlines():
-            result = json.loads(line)
-            tried[result["id"]] = result
-    if options.report:
-        return report(tried, every, options.of)
-    if options.mutant:
-        chosen = [mutant for mutant in every if mutant.id == options.mutant]
+    trials = [trial for backend in backends.every()
+              if not options.backend or backend.name in options.backend
+              for kind in options.kind or KINDS for trial in KINDS[kind](backend, options)]
+    results = read_results(options.state)
+    chosen = [trial for index, trial in enumerate(trials) if index % parts == part - 1]
+    if options.only:
+        chosen = [trial for trial in trials if trial.name == options.only]
         if not chosen:
-            parser.error(f"there is no mutant {options.mutant}; see --list")
-    else:
-        chosen = [mutant for index, mutant in enumerate(every)
-                  if index % options.sample == 0 and index % parts == part - 1
-                  and mutant.id not in tried and mutant.id not in equivalents(options.of)]
+            parser.error(f"nothing is called {options.only}; see --list")
+    if options.list:
+        for trial in chosen:
+            print(trial.id, "" if trial.id not in results else describe(trial, results[trial.id]))
+        return 0
+    if options.table:
+        table(trials, results)
+        return 0
     options.state.parent.mkdir(parents=True, exist_ok=True)
-    for number, mutant in enumerate(chosen, 1):
+    waiting = [trial for trial in chosen if options.only or trial.id not in results]
+    for number, trial in enumerate(waiting, 1):
+        trial.backend.prepare()
         with tempfile.TemporaryDirectory() as folder:
-            result = judge(mutant, pathlib.Path(folder), bool(options.mutant),
-                           options.histories if options.by == "histories" else 0)
-        tried[mutant.id] = {"id": mutant.id, **result}
+            result = trial.execute(pathlib.Path(folder), bool(options.only))
+        results[trial.id] = {"id": trial.id, **result}
         with options.state.open("a") as file:
-            file.write(json.dumps(tried[mutant.id]) + "\n")
-        print(f"{number}/{len(chosen)}  {mutant.id}  {result['verdict']:12} "
-              f"{mutant.operator:14} {mutant.place}  {' '.join(result['clauses'])}  "
-              f"{result['seconds']} s", flush=True)
-    return report(tried, every, options.of)
+            file.write(json.dumps(results[trial.id]) + "\n")
+        print(f"{number}/{len(waiting)}  {trial.kind}/{trial.backend.name}/{trial.name}  "
+              f"{describe(trial, result)}  {result['seconds']} s", flush=True)
+    table(trials, results)
+    wrong = [trial for trial in chosen if trial.kind == "conforming" and trial.id in results
+             and false_failures(trial, results[trial.id])]
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
     .build/acceptance/bin/python Tests/Mutation/recorded.py --mutant ID  one, with all that assay says
     .build/acceptance/bin/python Tests/Mutation/recorded.py --report     the share, the survivors
 
-Sessions are recorded in front of backend.py, distilled, and played on each of its mutants whose changed
+Sessions are recorded in front of the backend `events`, distilled, and played on each of its mutants whose changed
 line ran while they were recorded. A golden that is red on the unchanged backend ends the campaign: it
 would accuse a right one. Of what survives, the sessions are played again in front of the mutant: where
 every answer and every push is the one that was recorded, the fault does not touch what was recorded.
@@ -27,12 +27,15 @@ import requests
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "Acceptance")]
 
-import campaign  # noqa: E402
+import backends  # noqa: E402
+import python_mutants  # noqa: E402
 from sessions import Session  # noqa: E402
 from serving import BINARY  # noqa: E402
 from test_recording import Recorder, assay  # noqa: E402
 
-FOLDER = campaign.STATE / "recorded"
+EVENTS = backends.ROOT / "Tests" / "Backends" / "events"
+PROGRAM = EVENTS / "backend.py"
+FOLDER = backends.STATE / "recorded"
 
 # Runs the backend and writes down which of its lines ran, when it is told to end.
 TRACED = """
@@ -161,7 +164,7 @@ SESSIONS = {
 
 def profile(command):
     """The campaign's own profile with another way to start the backend."""
-    text = (HERE / "assay.yaml").read_text()
+    text = (EVENTS / "assay.yaml").read_text()
     lines = [f"  command: {command}" if line.startswith("  command:") else line
              for line in text.splitlines()]
     return "\n".join(lines) + "\n"
@@ -173,9 +176,9 @@ def record():
     (FOLDER / "traced.py").write_text(TRACED)
     places = FOLDER / "lines.txt"
     python = sys.executable
-    traced = (f"exec '{python}' '{FOLDER}/traced.py' '{campaign.SOURCE}' '{places}' "
+    traced = (f"exec '{python}' '{FOLDER}/traced.py' '{PROGRAM}' '{places}' "
               "{{port}} '{{data}}/shop.db'")
-    plain = f"exec '{python}' '{campaign.SOURCE}' {{{{port}}}} '{{{{data}}}}/shop.db'"
+    plain = f"exec '{python}' '{PROGRAM}' {{{{port}}}} '{{{{data}}}}/shop.db'"
     (FOLDER / "traced.yaml").write_text(profile(traced))
     (FOLDER / "plain.yaml").write_text(profile(plain))
     for name, play in SESSIONS.items():
@@ -271,7 +274,7 @@ def report(tried, every):
     caught = [result for result in judged if result["verdict"] in ("caught", "broken")]
     missed = [m for m in every if m.id in tried and tried[m.id].get("touches")]
     for mutant in missed:
-        print(f"survived  {mutant.id}  {mutant.place}  {mutant.function}, and changes "
+        print(f"survived  {mutant.id}  {mutant.line}  {mutant.function}, and changes "
               f"{tried[mutant.id]['touches']}\n  - {mutant.before}\n  + {mutant.after}")
     visible = len(caught) + len(missed)
     share = 100 * len(caught) / visible if visible else 0
@@ -288,8 +291,8 @@ def main():
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
     lines = record()
-    every = [mutant for mutant in campaign.mutants_of_backend()
-             if int(mutant.place.rsplit(":", 1)[1]) in lines]
+    every = [mutant for mutant in python_mutants.mutants(PROGRAM.read_text())
+             if mutant.line in lines]
     state = FOLDER / "results.jsonl"
     tried = {}
     if state.exists():
@@ -310,7 +313,7 @@ def main():
             with state.open("a") as file:
                 file.write(json.dumps(tried[mutant.id]) + "\n")
             print(f"{number}/{len(chosen)}  {mutant.id}  {tried[mutant.id]['verdict']:10} "
-                  f"{mutant.place}  {' '.join(tried[mutant.id]['cases'])}", flush=True)
+                  f"{mutant.line}  {' '.join(tried[mutant.id]['cases'])}", flush=True)
     return report(tried, every)
 
 
