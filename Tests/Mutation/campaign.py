@@ -22,6 +22,7 @@ import functools
 import hashlib
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -46,6 +47,37 @@ class Trial:
         self.id = f"{kind}/{backend.name}/{name}/{content}"
 
 
+def compiles(program):
+    """Returns false if the language rejects the program before it runs."""
+    if program.suffix == ".py":
+        return True
+    return subprocess.run(["node", "--check", program], check=False,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def failures_of_unchanged(backend, options):
+    """Returns the contracts that the unchanged backend fails; they show nothing about a change.
+
+    Without a result of the unchanged backend, one is made first.
+    """
+    unchanged = list(conforming(backend, options))
+    results = read_results(options.state)
+    if not any(trial.id in results for trial in unchanged):
+        execute_and_save(unchanged[0], results, options, is_loud=False)
+    return {found["contract"] for trial in unchanged if trial.id in results
+            for found in results[trial.id]["failed"]} | set(backend.findings())
+
+
+def execute_and_save(trial, results, options, is_loud):
+    """Executes a trial and appends its result to the state of the campaign."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = trial.execute(pathlib.Path(folder), is_loud)
+    results[trial.id] = {"id": trial.id, **result}
+    with options.state.open("a") as file:
+        file.write(json.dumps(results[trial.id]) + "\n")
+    return result
+
+
 def conforming(backend, options):
     def execute(seed, load, folder, is_loud):
         with runs.load(LOADS[load]):
@@ -62,7 +94,7 @@ def faults(backend, options):
         program = folder / backend.program.name
         program.write_text(fault["text"])
         result = runs.verify(backend, backend.environment(program), folder, 1, is_loud)
-        known = backend.findings()
+        known = failures_of_unchanged(backend, options)
         result["failed"] = [found for found in result["failed"] if found["contract"] not in known]
         return result
 
@@ -79,9 +111,11 @@ def mutants(backend, options):
         else:
             program = folder / backend.program.name
             program.write_text(mutant.text)
+            if not compiles(program):
+                return {"verdict": "invalid", "clauses": [], "cases": [], "seconds": 0}
             environment = backend.environment(program)
         return runs.first_failure(backend, environment, folder, options.histories,
-                                  backend.findings(), is_loud)
+                                  failures_of_unchanged(backend, options), is_loud)
 
     if backend.language == "Swift":
         found = swift_mutants.mutants(options.build)
@@ -142,11 +176,12 @@ def table(trials, results):
                  if t.detail["clause"] in {finding["clause"] for finding in r["failed"]}]
         missed = [f"`{t.name}`" for t, r in found if (t, r) not in caught]
         print(f"| {name} | {len(found)} | {len(caught)} | {len(right)} | {', '.join(missed)} |")
-    print("\n| mechanical mutants | tried | caught | inconclusive | survived |")
-    print("| --- | --- | --- | --- | --- |")
+    print("\n| mechanical mutants | tried | caught | does not start | inconclusive | survived |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for name, found in rows("mutants"):
         counts = collections.Counter(result["verdict"] for _, result in found)
-        print(f"| {name} | {len(found)} | {counts['caught'] + counts['broken']} | "
+        tried = len(found) - counts["invalid"]
+        print(f"| {name} | {tried} | {counts['caught']} | {counts['broken']} | "
               f"{counts['inconclusive']} | {counts['survived']} |")
     for trial, result in done:
         if result.get("verdict") == "survived":
@@ -208,11 +243,7 @@ def main():
     waiting = [trial for trial in chosen if options.only or trial.id not in results]
     for number, trial in enumerate(waiting, 1):
         trial.backend.prepare()
-        with tempfile.TemporaryDirectory() as folder:
-            result = trial.execute(pathlib.Path(folder), bool(options.only))
-        results[trial.id] = {"id": trial.id, **result}
-        with options.state.open("a") as file:
-            file.write(json.dumps(results[trial.id]) + "\n")
+        result = execute_and_save(trial, results, options, bool(options.only))
         print(f"{number}/{len(waiting)}  {trial.kind}/{trial.backend.name}/{trial.name}  "
               f"{describe(trial, result)}  {result['seconds']} s", flush=True)
     table(trials, results)
