@@ -204,7 +204,12 @@ package final class FakeRegistry: Sendable {
     package func apply(_ event: JSONValue, of party: Exchange.Party, namespace: String) {
         guard let fake = providers[party]?.eventDrivenFake else { return }
         assignUserIDs(fake.userIDs(in: event), namespace: namespace)
-        state.withLock { $0.servicesByNamespace[namespace]?.apply(event, to: fake) }
+        state.withLock { state in
+            state.servicesByNamespace[namespace]?.apply(event, to: fake)
+            if !namespace.isEmpty {
+                state.servicesByNamespace[""]?.recordResources(of: event, in: fake)
+            }
+        }
     }
 
     package func schedule(_ plan: ProviderPlan, namespace: String) {

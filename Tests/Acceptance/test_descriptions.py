@@ -203,6 +203,9 @@ class RevenueCatV2(unittest.TestCase):
     def setUp(self):
         self.description.called = set()
 
+    # Captured responses of 2026 have this member of an entitlement; the description is older.
+    NEWER = "Additional properties are not allowed ('state' was unexpected)"
+
     P = "/projects/{project_id}"
     ME = P + "/customers/{customer_id}"
 
@@ -215,7 +218,9 @@ class RevenueCatV2(unittest.TestCase):
             method, f"{self.serving.urls['revenuecat']}/{version}{address}", json=body, params=query,
             headers={"Authorization": "Bearer sk_test"} | (headers or {}), timeout=60, allow_redirects=False)
         if version == "v2":
-            self.assertEqual(self.description.complaints(method, path, answer), [], f"{method} {address}")
+            found = [each for each in self.description.complaints(method, path, answer)
+                     if not each.endswith(self.NEWER)]
+            self.assertEqual(found, [], f"{method} {address}")
         self.assertEqual(answer.status_code, status, answer.text)
         return answer.json() if answer.text else None
 

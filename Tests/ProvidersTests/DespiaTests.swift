@@ -132,14 +132,14 @@ struct DespiaTests {
         let called = (closed["replies"]?.array ?? []).compactMap { $0["name"]?.string }
         #expect(called == ["onRevenueCatPurchase", "revenueCatResult", "onRevenueCatResult"])
         #expect(services.settle(at: Self.now).isEmpty)
-        #expect(services.revenueCat.customer("ada")?.subscriptions["premium_yearly"] != nil)
+        #expect(services.revenueCat.customer("ada")?.subscription(to: "premium_yearly") != nil)
         let delivery = services.queue.all.first
         #expect(delivery?.type == "INITIAL_PURCHASE")
         let read = send("POST", "/bridge", ["command": "getpurchasehistory://"])
         let entry = read["replies"]?.array?.first?["value"]?.array?.first
         #expect(entry?["productId"] == "premium_yearly" && entry?["externalUserId"] == "ada")
         #expect(entry?["store"] == "app_store" && entry?["environment"] == "sandbox")
-        let purchase = services.revenueCat.customer("ada")?.subscriptions["premium_yearly"]
+        let purchase = services.revenueCat.customer("ada")?.subscription(to: "premium_yearly")
         #expect(entry?["transactionId"]?.string == purchase?.transactionID)
         #expect(entry?["willRenew"] == true)
         var cancel = StoreAction(.cancel, user: "ada")
@@ -229,7 +229,7 @@ struct DespiaTests {
         _ = services.settle(at: Self.now)
         _ = send("revenuecat://login?external_id=zoe")
         let zoe = try #require(services.revenueCat.customer("zoe"))
-        #expect(zoe.subscriptions["premium_monthly"] != nil, "an anonymous buyer is merged")
+        #expect(zoe.subscription(to: "premium_monthly") != nil, "an anonymous buyer is merged")
         let who = send("revenuecat://whoami")["replies"]?.array?.first?["value"]
         #expect(who?["user"] == "zoe" && who?["anonymous"] == false)
         _ = send("registerpush://")

@@ -139,7 +139,10 @@ package enum RevenueCatIntegration {
     ) -> String? {
         let product = event["product_id"]?.string?.split(separator: ":").first.map(String.init)
         guard let id = event["app_user_id"]?.string, let knownCustomer = state.customer(id),
-            knownCustomer.subscriptions[product ?? ""]?.graceEnd != nil
+            knownCustomer.subscription(
+                to: product ?? "",
+                preferring: event["environment"]?.string ?? "PRODUCTION"
+            )?.graceEnd != nil
         else { return nil }
         return isTrial ? "grace_period_trial" : "grace_period"
     }

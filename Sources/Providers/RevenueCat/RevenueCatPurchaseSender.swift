@@ -34,20 +34,20 @@ extension RevenueCatState: PurchaseSender {
 }
 
 extension RevenueCatState: EventDrivenFake {
-    package static func reportsUserState(_ body: JSONValue) -> Bool {
-        body["event"]?["app_user_id"] != nil
-    }
+    package static func reportsUserState(_ body: JSONValue) -> Bool { !userIDs(in: body).isEmpty }
 
     package static func userIDs(in body: JSONValue) -> [String] {
-        let event = body["event"]
-        var ids = ["app_user_id", "original_app_user_id"].compactMap { event?[$0]?.string }
-        for list in ["aliases", "transferred_from", "transferred_to"] {
-            ids += event?[list]?.array?.compactMap(\.string) ?? []
-        }
-        return ids
+        EventCustomers.ids(
+            body["event"]?.object,
+            EventCustomers.identityKeys + EventCustomers.partyKeys
+        )
     }
 
     package static func apply(_ body: JSONValue, _ services: inout Services) {
         services.revenueCat.apply(body)
+    }
+
+    package static func recordResources(of body: JSONValue, _ services: inout Services) {
+        services.revenueCat.recordResources(of: body)
     }
 }

@@ -23,6 +23,8 @@ package struct RevenueCatState: Hashable, Sendable {
     package var ids: RevenueCatIDs
     package var outbox = RevenueCatOutbox()
     var customers = CustomerDirectory()
+    /// The resources of the project that events name; nil when no event named any.
+    var resources: ProjectResources?
     var currencies = VirtualCurrencies()
     var callLimit = CallRateLimit()
     var idempotentResults = IdempotentResults()
@@ -58,7 +60,10 @@ package struct RevenueCatState: Hashable, Sendable {
     /// Applies a RevenueCat event to the store model.
     ///
     /// An event that the model itself created must not be applied again.
-    package mutating func apply(_ body: JSONValue) { ScriptedEvents.apply(&self, body) }
+    package mutating func apply(_ body: JSONValue) {
+        recordResources(of: body)
+        ScriptedEvents.apply(&self, body)
+    }
 
     /// Returns and removes the webhook events created since the last call, in the order in which
     /// they happened.
@@ -90,7 +95,7 @@ extension RevenueCatState: Codable {
     ///
     /// The API key is not among them, because it is configuration and secret.
     private enum CodingKeys: String, CodingKey {
-        case settings, catalog, webhooks, ids, outbox, customers, currencies, callLimit
+        case settings, catalog, webhooks, ids, outbox, customers, resources, currencies, callLimit
         case idempotentResults
     }
 }

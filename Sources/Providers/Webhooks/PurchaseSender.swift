@@ -50,11 +50,31 @@ package protocol EventDrivenFake: WebhookSender {
 
     /// Changes the state of the fake to the state that an event reports.
     static func apply(_ body: JSONValue, _ services: inout Services)
+
+    /// Records the resources of the project that an event names, such as its product, but nothing
+    /// about its user.
+    ///
+    /// A call that names a resource but no user belongs to the default namespace. So the fake of
+    /// the default namespace needs the resources of the events in every namespace.
+    static func recordResources(of body: JSONValue, _ services: inout Services)
+}
+
+extension EventDrivenFake {
+    /// Does nothing, as for a service whose API has no resources of a project.
+    package static func recordResources(of _: JSONValue, _: inout Services) {}
 }
 
 extension Services {
     /// Changes the state of a fake to the state that an event of a contract reports.
     package mutating func apply(_ body: JSONValue, to fake: any EventDrivenFake.Type) {
         fake.apply(body, &self)
+    }
+
+    /// Records the resources of a project that an event of a contract names.
+    package mutating func recordResources(
+        of body: JSONValue,
+        in fake: any EventDrivenFake.Type
+    ) {
+        fake.recordResources(of: body, &self)
     }
 }

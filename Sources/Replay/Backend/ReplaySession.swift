@@ -106,6 +106,7 @@ package final class ReplaySession: Sendable {
             let issuer = fakes.providers.tokenIssuer
             fakes.edit("") { services, _ in issuer?.signTokens(&services) }
         }
+        Self.recordResources(of: profile, in: fakes, base)
         servers = try await Self.openServers(profile, addresses, others: others, fakes)
         interception = try await Self.openInterception(
             profile,
@@ -355,6 +356,28 @@ package final class ReplaySession: Sendable {
     /// An intercepted backend may call every service, also the one that issues tokens.
     private static func receivesIDTokens(_ profile: Profile) -> Bool {
         profile.usesIDTokens || profile.start?.isIntercepted == true
+    }
+
+    /// Makes the product and the entitlement of the profile known to the fakes before the first
+    /// event, as resources of the project.
+    private static func recordResources(
+        of profile: Profile,
+        in fakes: FakeRegistry,
+        _ base: Instant
+    ) {
+        let context = EventContext(
+            namespace: Namespace(name: "sample", idForm: profile.idForm),
+            base: base,
+            products: profile.products,
+            entitlement: profile.entitlement
+        )
+        for entry in fakes.providers.entries {
+            guard let fake = entry.eventDrivenFake, let sender = entry.purchaseSender else {
+                continue
+            }
+            let event = sender.purchaseEvent(of: "sample", name: "sample", in: context)
+            fakes.edit("") { services, _ in services.recordResources(of: event, in: fake) }
+        }
     }
 
     /// Returns whether the ID tokens for this backend are signed, as in production.

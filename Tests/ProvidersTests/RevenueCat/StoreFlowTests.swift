@@ -37,7 +37,7 @@ private final class Shop {
     }
 
     func line(_ product: String = "premium_monthly", _ user: String = "ada") -> Purchase? {
-        services.revenueCat.customer(user)?.subscriptions[product]
+        services.revenueCat.customer(user)?.subscription(to: product)
     }
 
     /// Whether REST gives access, by the access rule of the fact sheet's section 4.2.

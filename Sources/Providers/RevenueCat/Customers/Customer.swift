@@ -9,7 +9,10 @@ package struct Customer: Hashable, Codable, Sendable {
     package var lastSeen: Instant
     package var lastSeenID: String?
     package var lastPlatform: String?
-    package var subscriptions: [String: Purchase] = [:]
+    /// The customer's subscriptions.
+    ///
+    /// The sandbox and production have separate subscriptions to the same product.
+    package var subscriptions: [SubscriptionKey: Purchase] = [:]
     package var oneTime: [String: [Purchase]] = [:]
     /// Refunded one-time purchases of the customer.
     ///
@@ -52,7 +55,7 @@ package struct Customer: Hashable, Codable, Sendable {
             list.removeAll { $0.transactionID == purchase.transactionID }
             oneTime[purchase.productID] = list + [purchase]
         } else {
-            subscriptions[purchase.productID] = purchase
+            subscriptions[purchase.subscriptionKey] = purchase
         }
     }
 
@@ -61,7 +64,7 @@ package struct Customer: Hashable, Codable, Sendable {
             oneTime[purchase.productID]?.removeAll { $0.transactionID == purchase.transactionID }
             if oneTime[purchase.productID]?.isEmpty == true { oneTime[purchase.productID] = nil }
         } else {
-            subscriptions[purchase.productID] = nil
+            subscriptions[purchase.subscriptionKey] = nil
         }
     }
 
@@ -69,6 +72,23 @@ package struct Customer: Hashable, Codable, Sendable {
     package mutating func hideRefundedPurchase(_ purchase: Purchase) {
         remove(purchase)
         refundedOneTime = (refundedOneTime ?? []) + [purchase]
+    }
+
+    /// Returns the subscription to a product in an environment.
+    ///
+    /// If there is none, returns the subscription in the other environment.
+    package func subscription(
+        to product: String,
+        preferring environment: String = "PRODUCTION"
+    ) -> Purchase? {
+        let key = SubscriptionKey(product: product, environment: environment)
+        return subscriptions[key]
+            ?? subscriptions[
+                SubscriptionKey(
+                    product: product,
+                    environment: key.isSandbox ? "PRODUCTION" : "SANDBOX"
+                )
+            ]
     }
 
     mutating func removePurchases() {

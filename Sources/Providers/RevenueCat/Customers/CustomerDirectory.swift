@@ -162,6 +162,21 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
         table[targetNumber]?.mergePurchases(from: sourceCustomer)
     }
 
+    /// Records that all these IDs belong to one customer, and returns the customer's number.
+    ///
+    /// Customers who had one of the IDs before are merged, because an event that lists aliases
+    /// reports a merge (RevenueCat fact sheet, section 5.4).
+    mutating func unite(_ ids: [String], originalID: String, at now: Instant) -> Int {
+        let number = findOrCreate(ids, originalID: originalID, at: now)
+        for id in ids {
+            if let otherNumber = numberByID[id], otherNumber != number {
+                merge(otherNumber, into: number)
+            }
+        }
+        table[number]?.originalID = originalID
+        return number
+    }
+
     mutating func remove(_ number: Int) {
         guard let customer = table[number] else { return }
         table[number] = nil

@@ -3,21 +3,24 @@ package import Values
 /// The JSON of a customer in responses of REST v1, which the SDK calls CustomerInfo (RevenueCat fact
 /// sheet, section 4.2).
 extension Customer {
-    package func customerInfo(at now: Instant, showsAttributes: Bool) -> JSONValue {
-        let subscriptions = subscriptions.sorted { $0.key < $1.key }
+    /// Returns the response body with the customer.
+    ///
+    /// - Parameters:
+    ///   - now: The current time.
+    ///   - showsAttributes: Whether the caller may read the customer's attributes.
+    ///   - prefersSandbox: Whether the caller asks for sandbox transactions.
+    /// - Returns: The members `request_date`, `request_date_ms` and `subscriber`.
+    package func customerInfo(
+        at now: Instant,
+        showsAttributes: Bool,
+        prefersSandbox: Bool = false
+    ) -> JSONValue {
+        let subscriptions = visibleSubscriptions(prefersSandbox: prefersSandbox)
         let oneTime = oneTime.sorted { $0.key < $1.key }
         var entitlements = JSONObject()
-        var entitlementEnds: [String: Instant?] = [:]
-        for purchase in subscriptions.map(\.value) + oneTime.flatMap(\.value)
-        where purchase.refunded == nil || !purchase.isOneTime {
-            for name in purchase.entitlements {
-                if let other = entitlementEnds[name] {
-                    guard let end = other, purchase.effectiveEnd.map({ $0 > end }) ?? true
-                    else { continue }
-                }
-                entitlementEnds[name] = .some(purchase.effectiveEnd)
-                entitlements[name] = purchase.entitlementJSON
-            }
+        let candidates = subscriptions + oneTime.flatMap(\.value)
+        for source in Self.entitlementSources(among: candidates, prefersSandbox, at: now) {
+            entitlements[source.name] = source.purchase.entitlementJSON
         }
         var subscriber: JSONObject = [
             "original_app_user_id": .string(originalID),
@@ -30,7 +33,7 @@ extension Customer {
             "subscriptions": .object(
                 JSONObject(
                     members: subscriptions.map {
-                        .init(key: $0.key, value: $0.value.subscriptionJSON)
+                        .init(key: $0.productID, value: $0.subscriptionJSON)
                     }
                 )
             ),
@@ -79,7 +82,7 @@ extension Purchase {
     fileprivate var entitlementJSON: JSONValue {
         var fields: JSONObject = [
             "expires_date": Self.dateJSON(effectiveEnd),
-            "grace_period_expires_date": Self.dateJSON(graceEnd),
+            "grace_period_expires_date": Self.dateJSON(shownGraceEnd),
             "product_identifier": .string(productID),
             "purchase_date": Self.dateJSON(purchased),
         ]
@@ -108,8 +111,8 @@ extension Purchase {
             "auto_resume_date": Self.dateJSON(resume),
             "billing_issues_detected_at": Self.dateJSON(billingIssue),
             "display_name": .string(displayName),
-            "expires_date": Self.dateJSON(expires),
-            "grace_period_expires_date": Self.dateJSON(graceEnd),
+            "expires_date": Self.dateJSON(shownEnd),
+            "grace_period_expires_date": Self.dateJSON(shownGraceEnd),
             "is_sandbox": .bool(isSandbox),
             "management_url": managementURL,
             "original_purchase_date": Self.dateJSON(originallyPurchased),

@@ -14,15 +14,15 @@ struct CustomerTable: Hashable, Sendable {
     private var accessEnds = SharedSortedSet<DueChange>()
     private var purchaseIdentifiers = SharedIndex<PurchaseIdentifier, Int>()
 
-    /// The time of the next automatic change of a subscription, with the customer and the product.
+    /// The time of the next automatic change of a subscription, with the customer and the subscription.
     struct DueChange: Hashable, Comparable {
         let time: Instant
         let customerNumber: Int
-        let productID: String
+        let subscriptionKey: SubscriptionKey
 
         static func < (left: DueChange, right: DueChange) -> Bool {
-            (left.time, left.customerNumber, left.productID) < (
-                right.time, right.customerNumber, right.productID
+            (left.time, left.customerNumber, left.subscriptionKey) < (
+                right.time, right.customerNumber, right.subscriptionKey
             )
         }
     }
@@ -52,7 +52,7 @@ struct CustomerTable: Hashable, Sendable {
             DueChange(
                 time: $0.time + delay,
                 customerNumber: $0.customerNumber,
-                productID: $0.productID
+                subscriptionKey: $0.subscriptionKey
             )
         }
         return [renewals.first, nextNoticedEnd].compactMap { $0 }.min()
@@ -119,7 +119,11 @@ struct CustomerTable: Hashable, Sendable {
         var dueChanges: (renewals: [DueChange], accessEnds: [DueChange]) = ([], [])
         for purchase in customer?.subscriptions.values.map({ $0 }) ?? [] {
             func dueChange(_ time: Instant) -> DueChange {
-                DueChange(time: time, customerNumber: customerNumber, productID: purchase.productID)
+                DueChange(
+                    time: time,
+                    customerNumber: customerNumber,
+                    subscriptionKey: purchase.subscriptionKey
+                )
             }
             switch purchase.nextAutomaticChange {
             case .periodBegins(let time): dueChanges.renewals.append(dueChange(time))
@@ -135,17 +139,18 @@ struct CustomerTable: Hashable, Sendable {
 ///
 /// The indexes are rebuilt when a saved table is loaded.
 extension CustomerTable: Codable {
-    /// - Throws: A decoding error for a subscription that is not stored under its own product. An
+    /// - Throws: A decoding error for a subscription that is not stored under its own key. An
     ///   automatic change would not find such a subscription, and would stay due forever.
     init(from decoder: any Decoder) throws {
         customers = try SharedTable(from: decoder)
         for customer in customers.values {
-            for (productID, subscription) in customer.subscriptions
-            where subscription.productID != productID {
+            for (key, subscription) in customer.subscriptions
+            where subscription.subscriptionKey != key {
                 throw DecodingError.dataCorrupted(
                     .init(
                         codingPath: decoder.codingPath,
-                        debugDescription: "a subscription is not stored under its own product"
+                        debugDescription:
+                            "a subscription is not stored under its own product and environment"
                     )
                 )
             }

@@ -56,23 +56,49 @@ package struct Purchase: Hashable, Codable, Sendable {
     /// The ID of the product that replaces this one at the end of the period; nil for no change.
     package var nextProductID: String?
 
+    /// The transaction ID with which a family member received a shared purchase.
+    ///
+    /// It distinguishes the members, because all of them share the first transaction ID.
+    package var sharedTransactionID: String?
+
     package var isSandbox: Bool { environment == "SANDBOX" }
+
+    /// The key under which a customer's subscription to the product is stored.
+    var subscriptionKey: SubscriptionKey {
+        SubscriptionKey(product: productID, environment: environment)
+    }
 
     /// The product ID as webhooks spell it.
     ///
     /// An ID from Play includes the base plan.
     package var webhookProductID: String { planID.map { "\(productID):\($0)" } ?? productID }
 
+    /// The end of the period; the time of the refund if that is earlier.
+    ///
+    /// A refund cuts the period short (RevenueCat fact sheet, section 2.5, `expiration_at_ms`). All
+    /// responses use this time and `shownGraceEnd`, so that none contradicts the refund.
+    package var shownEnd: Instant? { Self.cut(expires, at: refunded) }
+
+    /// The end of the grace period; the time of the refund if that is earlier.
+    package var shownGraceEnd: Instant? {
+        graceEnd.flatMap { Self.cut($0, at: refunded) }
+    }
+
     /// The time at which access ends: the end of the period, or of a later grace period
-    /// (*inferred*; RevenueCat fact sheet, section 4.2).
+    /// (*inferred*; RevenueCat fact sheet, section 4.2), or the time of a refund.
     package var effectiveEnd: Instant? {
-        guard let expires else { return nil }
-        return max(expires, graceEnd ?? expires)
+        guard let end = shownEnd else { return nil }
+        return max(end, shownGraceEnd ?? end)
     }
 
     package func isActive(at now: Instant) -> Bool {
         guard refunded == nil else { return false }
         return effectiveEnd.map { $0 > now } ?? true
+    }
+
+    private static func cut(_ end: Instant?, at refund: Instant?) -> Instant? {
+        guard let refund else { return end }
+        return end.map { min($0, refund) } ?? refund
     }
 }
 

@@ -241,18 +241,25 @@ package struct EventFactory: Sendable {
 
     /// Returns the entitlements of the product in an event.
     ///
-    /// The list is empty for a consumable, whose name begins with `coins`.
+    /// A contract can state them. Otherwise they are those of the product in the standard catalog,
+    /// or the profile's entitlement for any other product. The list is empty for a consumable,
+    /// whose name begins with `coins`.
     private func entitlements(_ spec: EventSpec) -> [String] {
-        spec.product.hasPrefix("coins") ? [] : [context.entitlement]
+        let selection =
+            spec.entitlements ?? CatalogProduct.named(spec.product)?.entitlements
+            ?? (spec.product.hasPrefix("coins") ? .none : .main)
+        return selection.names(main: context.entitlement)
     }
 
-    /// Returns the store's ID of a product: the ID in the profile, or else the name itself.
+    /// Returns the store's ID of a product: the ID in the profile, or else the ID in the standard
+    /// catalog, or else the name itself.
     ///
     /// On Play, subscriptions have a base plan, which is appended to the ID.
     package func productID(_ name: String, store: String) -> String {
-        let id = context.products[name] ?? name
+        let id = context.products[name] ?? CatalogProduct.named(name)?.id(in: store) ?? name
         let isSubscription = Catalog().product(name).days != nil
-        return store == "PLAY_STORE" && isSubscription && !id.contains(":") ? "\(id):base-plan" : id
+        return store == "PLAY_STORE" && isSubscription && !id.contains(":")
+            ? "\(id):\(CatalogProduct.basePlan)" : id
     }
 
     /// Returns the transaction IDs of a purchase in the formats of section 2.5 of the RevenueCat

@@ -37,6 +37,11 @@ package struct EventSpec: SubscriptionPeriodEvent {
     package var from: [String] = []
     package var to: [String] = []
     package var product: String
+    /// The entitlements in the event.
+    ///
+    /// Nil: those of the product in the standard catalog, or the profile's entitlement for any other
+    /// product.
+    package var entitlements: EntitlementSelection?
     package var newProduct: String?
     /// The product whose original transaction ID the event contains; nil: the product of the event.
     ///
@@ -165,6 +170,14 @@ extension EventSpec {
             .text("a product name, which the profile maps to the store's ID"),
             default: "premium_monthly",
             "The product that was bought."
+        )
+        Field.optional(
+            "entitlements",
+            \.entitlements,
+            .choice("selection of entitlements"),
+            "The entitlements in the event: `main` is the profile's, `other` is another one of the "
+                + "same project.",
+            fallback: "those of the product; `main` for a product that is not in the catalog"
         )
         Field.optional(
             "new-product",

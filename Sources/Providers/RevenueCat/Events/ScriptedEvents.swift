@@ -11,12 +11,14 @@ enum ScriptedEvents {
             let asOf = instant(event["event_timestamp_ms"])
         else { return }
         let type = RevenueCatEventType(rawValue: event["type"]?.string ?? "")
-        guard let effect = type.facts?.effect else { return }
-        switch effect {
-        case .movesPurchases: applyTransfer(&state, event, asOf)
+        guard type.documented != .test else { return }
+        let customerNumber = EventCustomers.record(&state, event, asOf)
+        switch type.facts?.effect {
+        case .movesPurchases: applyTransfer(&state, event)
         case .paysPeriod, .setsDates, .changesPurchase, .endsPeriod:
-            applyToPurchase(&state, event, type, effect, asOf)
-        case .announcesChange, .noChange: break
+            guard let customerNumber, let effect = type.facts?.effect else { return }
+            applyToPurchase(&state, event, type, effect, of: customerNumber, asOf)
+        case .announcesChange, .noChange, nil: break
         }
     }
 
@@ -26,15 +28,20 @@ enum ScriptedEvents {
         _ event: JSONObject,
         _ type: RevenueCatEventType,
         _ effect: RevenueCatEventType.Effect,
+        of customerNumber: Int,
         _ asOf: Instant
     ) {
-        guard let customerNumber = customer(&state, of: event, asOf),
-            let name = event["product_id"]?.string
-        else { return }
+        guard let name = event["product_id"]?.string else { return }
         let productIDParts = name.split(separator: ":", maxSplits: 1).map(String.init)
         let product = productIDParts.first ?? name
-        if tryRefundOneTimePurchase(&state, event, type, product, of: customerNumber) { return }
-        let previousPurchase = state.customers[customerNumber]?.subscriptions[product]
+        if ScriptedOneTimePurchases.tryChange(&state, event, type, product, of: customerNumber) {
+            return
+        }
+        let key = SubscriptionKey(
+            product: product,
+            environment: event["environment"]?.string ?? "PRODUCTION"
+        )
+        let previousPurchase = state.customers[customerNumber]?.subscriptions[key]
         var purchase = Self.purchase(event, asOf, product, after: previousPurchase)
         purchase.planID = productIDParts.count == 2 ? productIDParts[1] : nil
         if type.documented == .nonRenewingPurchase, purchase.store != "PROMOTIONAL" {
@@ -52,25 +59,38 @@ enum ScriptedEvents {
             effect == .paysPeriod ? purchase.purchased : previousPurchase?.beganAt
         if purchase.price == 0, let previousPurchase { purchase.price = previousPurchase.price }
         Self.applyTypeSpecificFields(&purchase, type, event, after: previousPurchase)
+        purchase.willRenew = Self.willRenew(purchase)
+        if effect == .paysPeriod { endReplacedProducts(&state, purchase, of: customerNumber) }
         state.customers[customerNumber]?.putPurchase(purchase)
     }
 
-    /// Returns whether the event refunds a one-time purchase.
+    /// Whether the subscription renews at the end of the period, as far as its events report.
+    private static func willRenew(_ purchase: Purchase) -> Bool {
+        purchase.unsubscribed == nil && purchase.refunded == nil && !purchase.hasEnded
+            && !purchase.isTemporary && purchase.expires != nil
+            && !["PREPAID", "PROMOTIONAL"].contains(purchase.period)
+    }
+
+    /// Ends the subscriptions to other products that the purchase continues.
     ///
-    /// If so, removes that purchase from REST responses (RevenueCat fact sheet, section 3, row 18).
-    private static func tryRefundOneTimePurchase(
+    /// Such a purchase has their original transaction ID. The new product replaces the old one when
+    /// its period begins (RevenueCat fact sheet, section 3, rows 10 and 12).
+    private static func endReplacedProducts(
         _ state: inout RevenueCatState,
-        _ event: JSONObject,
-        _ type: RevenueCatEventType,
-        _ product: String,
+        _ purchase: Purchase,
         of customerNumber: Int
-    ) -> Bool {
-        guard type.documented == .cancellation,
-            event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
-            let refundablePurchase = state.customers[customerNumber]?.oneTime[product]?.last
-        else { return false }
-        state.customers[customerNumber]?.hideRefundedPurchase(refundablePurchase)
-        return true
+    ) {
+        for var replaced in state.customers[customerNumber]?.subscriptions.map(\.value) ?? []
+        where replaced.originalTransactionID == purchase.originalTransactionID
+            && replaced.environment == purchase.environment
+            && replaced.productID != purchase.productID && replaced.asOf <= purchase.asOf
+        {
+            replaced.expires = replaced.expires.map { min($0, purchase.purchased) }
+            replaced.graceEnd = nil
+            replaced.hasEnded = true
+            replaced.willRenew = false
+            state.customers[customerNumber]?.putPurchase(replaced)
+        }
     }
 
     /// Whether the event ends a period of the subscription that was already renewed.
@@ -116,6 +136,10 @@ enum ScriptedEvents {
             asOf: asOf
         )
         purchase.isScripted = true
+        purchase.isFamilyShared = event["is_family_share"]?.bool ?? false
+        if purchase.isFamilyShared {
+            purchase.sharedTransactionID = previousPurchase?.sharedTransactionID ?? transaction
+        }
         return purchase
     }
 
@@ -133,6 +157,12 @@ enum ScriptedEvents {
         if ![.paysPeriod, .setsDates].contains(type.facts?.effect) {
             purchase.unsubscribed = previousPurchase?.unsubscribed
             purchase.billingIssue = previousPurchase?.billingIssue
+            // Only a payment or a reversal undoes the refund of a period.
+            if type.documented != .refundReversed,
+                previousPurchase?.transactionID == purchase.transactionID
+            {
+                purchase.refunded = previousPurchase?.refunded
+            }
         }
         switch type.documented {
         case .cancellation:
@@ -148,9 +178,10 @@ enum ScriptedEvents {
             purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
         case .expiration:
             purchase.unsubscribed = previousPurchase?.unsubscribed ?? asOf
-            // A refund ends the period. The expiration event that follows must not undo the refund.
-            if previousPurchase?.transactionID == purchase.transactionID {
-                purchase.refunded = previousPurchase?.refunded
+            purchase.hasEnded = true
+            if event["expiration_reason"]?.string == "SUBSCRIPTION_PAUSED" {
+                purchase.isPaused = true
+                purchase.resume = previousPurchase?.resume
             }
             // The subscription ends now at the latest, because captured expiration events contain
             // an expiration date far in the future.
@@ -158,9 +189,10 @@ enum ScriptedEvents {
         case .subscriptionPaused:
             purchase.graceEnd = previousPurchase?.graceEnd
             purchase.resume = instant(event["auto_resume_at_ms"])
+        case .temporaryEntitlementGrant: purchase.isTemporary = true
         // The dates of these events contain all information.
         case .initialPurchase, .renewal, .uncancellation, .nonRenewingPurchase, .productChange,
-            .subscriptionExtended, .refundReversed, .temporaryEntitlementGrant:
+            .subscriptionExtended, .refundReversed:
             break
         // Events of these types do not change a purchase.
         case .test, .transfer, .invoiceIssuance, .virtualCurrencyTransaction,
@@ -171,39 +203,16 @@ enum ScriptedEvents {
         }
     }
 
-    private static func applyTransfer(
-        _ state: inout RevenueCatState,
-        _ event: JSONObject,
-        _ asOf: Instant
-    ) {
+    /// Moves all purchases to the new owner.
+    private static func applyTransfer(_ state: inout RevenueCatState, _ event: JSONObject) {
         let previousOwners = event["transferred_from"]?.array?.compactMap(\.string) ?? []
         let newOwners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
-        guard let newOwner = newOwners.first else { return }
-        let newOwnerNumber = state.customers.findOrCreate(newOwners, originalID: newOwner, at: asOf)
+        let customers = state.customers
+        guard let newOwnerNumber = newOwners.lazy.compactMap(customers.number).first else { return }
         for loser in previousOwners {
-            if let loserNumber = state.customers.number(of: loser) {
-                state.customers.movePurchases(from: loserNumber, to: newOwnerNumber)
-            }
+            guard let loserNumber = state.customers.number(of: loser) else { continue }
+            state.customers.movePurchases(from: loserNumber, to: newOwnerNumber)
         }
-    }
-
-    private static func customer(
-        _ state: inout RevenueCatState,
-        of event: JSONObject,
-        _ asOf: Instant
-    ) -> Int? {
-        guard let id = event["app_user_id"]?.string else { return nil }
-        let original = event["original_app_user_id"]?.string ?? id
-        let aliases = event["aliases"]?.array?.compactMap(\.string) ?? []
-        let customerNumber = state.customers.findOrCreate(
-            [id, original] + aliases,
-            originalID: original,
-            at: asOf
-        )
-        for member in event["subscriber_attributes"]?.object?.members ?? [] {
-            state.customers[customerNumber]?.attributes[member.key] = member.value
-        }
-        return customerNumber
     }
 
     private static func instant(_ milliseconds: JSONValue?) -> Instant? {

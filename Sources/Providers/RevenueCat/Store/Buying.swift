@@ -81,7 +81,9 @@ enum Buying {
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         var purchase = newPurchase
-        let previousPurchase = state.customers[customerNumber]?.subscriptions[purchase.productID]
+        let previousPurchase = state.customers[customerNumber]?.subscriptions[
+            purchase.subscriptionKey
+        ]
         if let previousPurchase, !previousPurchase.hasEnded, previousPurchase.isActive(at: now) {
             // The store would refuse a second subscription to the same product.
             guard previousPurchase.unsubscribed != nil || previousPurchase.isTemporary else {

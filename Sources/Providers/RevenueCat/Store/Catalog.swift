@@ -74,10 +74,18 @@ package struct Catalog: Hashable, Codable, Sendable {
 
     /// Returns the product with this ID.
     ///
-    /// If the product is not defined, the fake guesses it from words in the ID, such as `weekly`,
-    /// `yearly`, `lifetime` and `coins`. A first purchase therefore needs no preparation.
+    /// If the product is neither defined nor in the standard catalog, the fake guesses it from words
+    /// in the ID, such as `weekly`, `yearly`, `lifetime` and `coins`. A first purchase therefore
+    /// needs no preparation.
     package func product(_ id: String) -> Product {
         if let configuredProduct = products[id] { return configuredProduct }
+        if let standardProduct = CatalogProduct.withID(id) {
+            return Product(
+                days: standardProduct.days,
+                price: standardProduct.price,
+                entitlements: standardProduct.entitlements.names(main: entitlement)
+            )
+        }
         let name = id.lowercased()
         if name.contains("coin") || name.contains("consumable") {
             return Product(days: nil, price: 1.99, entitlements: [])

@@ -98,6 +98,7 @@ enum Ownership {
         }
         purchase.isFamilyShared = true
         purchase.transactionID = state.ids.transactionID(in: purchase.store)
+        purchase.sharedTransactionID = purchase.transactionID
         purchase.priceUSD = 0
         purchase.price = 0
         purchase.asOf = now

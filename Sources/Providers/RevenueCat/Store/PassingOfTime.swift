@@ -37,7 +37,7 @@ enum PassingOfTime {
     static func advance(_ state: inout RevenueCatState, to now: Instant) {
         while let dueChange = nextDueChange(state), dueChange.time <= now,
             var purchase = state.customers[dueChange.customerNumber]?.subscriptions[
-                dueChange.productID
+                dueChange.subscriptionKey
             ]
         {
             let (time, customerNumber) = (dueChange.time, dueChange.customerNumber)

@@ -159,7 +159,9 @@ enum StoreModel {
         of customer: Customer?
     ) throws(StoreAction.Refusal) -> Purchase {
         let id = action.product.split(separator: ":").first.map(String.init) ?? action.product
-        if let foundPurchase = customer?.subscriptions[id] { return foundPurchase }
+        if let foundPurchase = customer?.subscription(to: id, preferring: action.environment) {
+            return foundPurchase
+        }
         if let foundPurchase = customer?.oneTime[id]?.last { return foundPurchase }
         if action.kind == .reverseRefund,
             let foundPurchase = customer?.refundedOneTime?.last(where: { $0.productID == id })

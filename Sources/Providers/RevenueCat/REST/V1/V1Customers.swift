@@ -75,8 +75,11 @@ enum V1Customers {
             return RevenueCatError(404, 7259, "Subscriber not found.").response
         }
         var body =
-            customer.customerInfo(at: call.now, showsAttributes: call.usesSecretKey).object
-            ?? JSONObject()
+            customer.customerInfo(
+                at: call.now,
+                showsAttributes: call.usesSecretKey,
+                prefersSandbox: call.request[field: "x-is-sandbox"]?.lowercased() == "true"
+            ).object ?? JSONObject()
         for member in extra.members { body[member.key] = member.value }
         return HTTPMessage.Response(status, json: .object(body))
     }

@@ -103,7 +103,7 @@ enum V1Receipts {
         // refused.
         defer { state.outbox.putBack(eventsBeforePurchase) }
         try state.carryOut(action, at: call.now)
-        attachReceiptToken(&state, token, user, product)
+        attachReceiptToken(&state, token, user, product, action.environment)
         if body["create_events"]?.bool == false { _ = state.takeEvents() }
     }
 
@@ -115,11 +115,15 @@ enum V1Receipts {
         _ state: inout RevenueCatState,
         _ token: String,
         _ user: String,
-        _ product: String
+        _ product: String,
+        _ environment: String
     ) {
         guard let customerNumber = state.customers.number(of: user) else { return }
         let id = product.split(separator: ":").first.map(String.init) ?? product
-        if var purchase = state.customers[customerNumber]?.subscriptions[id] {
+        if var purchase = state.customers[customerNumber]?.subscription(
+            to: id,
+            preferring: environment
+        ) {
             purchase.receiptToken = token
             state.customers[customerNumber]?.putPurchase(purchase)
         } else if var purchase = state.customers[customerNumber]?.oneTime[id]?.last {

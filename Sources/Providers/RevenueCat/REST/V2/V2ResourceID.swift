@@ -11,11 +11,18 @@ enum V2ResourceID {
     }
 
     static func subscription(_ purchase: Purchase) -> String {
-        derivedID("sub", purchase.originalTransactionID, digits: 12)
+        // After a product change, two subscriptions have the same first transaction. The sandbox and
+        // production have separate subscriptions, and so has each member of a family.
+        let parts = [
+            purchase.sharedTransactionID ?? purchase.originalTransactionID, purchase.productID,
+            purchase.environment,
+        ]
+        return derivedID("sub", parts.joined(separator: " "), digits: 12)
     }
 
     static func purchase(_ purchase: Purchase) -> String {
-        derivedID("purch", purchase.transactionID, digits: 12)
+        let parts = [purchase.transactionID, purchase.productID, purchase.environment]
+        return derivedID("purch", parts.joined(separator: " "), digits: 12)
     }
 
     /// Returns an ID with this prefix and digits that are derived from a string.

@@ -40,7 +40,7 @@ enum V2Entitlements {
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let isExpanded = try call.requestedExpansions("product").contains("product")
-        let items = names(state).map {
+        let items = state.entitlementNames.map {
             (V2ResourceID.entitlement($0), json($0, state, call, withProducts: isExpanded))
         }
         return try V2List.response(items, call.projectPath + "/entitlements", call)
@@ -72,25 +72,14 @@ enum V2Entitlements {
 
     // MARK: Lookup
 
-    /// Returns the names of all entitlements that a product on sale or a purchase grants.
-    private static func names(_ state: RevenueCatState) -> [String] {
-        var names = Set([state.catalog.entitlement])
-        for product in state.catalog.sellableProductIDs {
-            names.formUnion(state.catalog.product(product).entitlements)
-        }
-        for customer in state.customers.all {
-            for purchase in customer.purchases { names.formUnion(purchase.entitlements) }
-        }
-        return names.sorted()
-    }
-
     /// Returns the lookup key (name) of the entitlement with this RevenueCat ID; throws when there
     /// is none.
     static func name(
         ofID id: String,
         _ state: RevenueCatState
     ) throws(RevenueCatError) -> String {
-        guard let name = names(state).first(where: { V2ResourceID.entitlement($0) == id }) else {
+        guard let name = state.entitlementNames.first(where: { V2ResourceID.entitlement($0) == id })
+        else {
             throw .missingResource("entitlement")
         }
         return name
@@ -125,6 +114,8 @@ enum V2Entitlements {
             "object": "entitlement", "project_id": .string(project),
             "id": .string(V2ResourceID.entitlement(name)),
             "lookup_key": .string(name), "display_name": .string(name),
+            // The API description lacks this member, which captured responses of 2026 contain.
+            "state": "active",
             "created_at": V2Projects.creationTime,
         ]
     }

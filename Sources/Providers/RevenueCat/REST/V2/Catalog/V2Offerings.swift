@@ -40,7 +40,7 @@ extension V2Operation {
 
 /// The operations of REST v2 on a project's offerings.
 ///
-/// They are read-only: the fake has only the standard offering.
+/// They are read-only: the fake has the standard offering, and those that purchases name.
 enum V2Offerings {
     /// The ID of the standard offering.
     static let standardID = V2ResourceID.offering("default")
@@ -49,33 +49,46 @@ enum V2Offerings {
         _ state: inout RevenueCatState,
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try V2List.response(
-            [(standardID, try json(state, call))],
-            call.projectPath + "/offerings",
-            call
-        )
+        var items: [V2List.Item] = []
+        for name in state.offeringNames {
+            items.append((V2ResourceID.offering(name), try json(name, state, call)))
+        }
+        return try V2List.response(items, call.projectPath + "/offerings", call)
     }
 
     static func get(
         _ state: inout RevenueCatState,
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try requireOffering(call)
-        return HTTPMessage.Response(200, json: try json(state, call))
+        let name = try requiredOffering(state, call)
+        return HTTPMessage.Response(200, json: try json(name, state, call))
     }
 
-    static func requireOffering(_ call: V2Call) throws(RevenueCatError) {
-        guard call.named("offering_id") == standardID else { throw .missingResource("offering") }
+    /// Returns the name of the offering in the call's path; throws 404 when there is none.
+    @discardableResult
+    static func requiredOffering(
+        _ state: RevenueCatState,
+        _ call: V2Call
+    ) throws(RevenueCatError) -> String {
+        let id = call.named("offering_id")
+        guard let name = state.offeringNames.first(where: { V2ResourceID.offering($0) == id })
+        else {
+            throw .missingResource("offering")
+        }
+        return name
     }
 
     private static func json(
+        _ name: String,
         _ state: RevenueCatState,
         _ call: V2Call
     ) throws(RevenueCatError) -> JSONValue {
         let expansions = try call.requestedExpansions("package", "package.product")
+        let id = V2ResourceID.offering(name)
         var responseFields: JSONObject = [
-            "object": "offering", "id": .string(standardID), "lookup_key": "default",
-            "display_name": "The standard offering", "is_current": true,
+            "object": "offering", "id": .string(id), "lookup_key": .string(name),
+            "display_name": .string(name == "default" ? "The standard offering" : name),
+            "is_current": .bool(name == "default"),
             "created_at": V2Projects.creationTime,
             "project_id": .string(call.project), "metadata": .null,
         ]
@@ -87,7 +100,7 @@ enum V2Offerings {
             )
             responseFields["packages"] = V2List.json(
                 packages.map(\.value),
-                "\(call.projectPath)/offerings/\(standardID)/packages"
+                "\(call.projectPath)/offerings/\(id)/packages"
             )
         }
         return .object(responseFields)

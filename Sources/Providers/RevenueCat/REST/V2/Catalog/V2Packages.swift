@@ -8,7 +8,7 @@ enum V2Packages {
         _ state: inout RevenueCatState,
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try V2Offerings.requireOffering(call)
+        try V2Offerings.requiredOffering(state, call)
         let path = "\(call.projectPath)/offerings/\(call.named("offering_id"))/packages"
         let isExpanded = try call.requestedExpansions("product").contains("product")
         return try V2List.response(items(state, call, withProducts: isExpanded), path, call)

@@ -30,7 +30,7 @@ enum V2Products {
             throw .missingResource("app")
         }
         let isExpanded = try call.requestedExpansions("app").contains("app")
-        let items = productIDs(state).map {
+        let items = state.productIDs.map {
             (V2ResourceID.product($0), json($0, state, call, withApp: isExpanded))
         }
         return try V2List.response(items, call.projectPath + "/products", call)
@@ -41,20 +41,11 @@ enum V2Products {
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("product_id")
-        guard let name = productIDs(state).first(where: { V2ResourceID.product($0) == id }) else {
+        guard let name = state.productIDs.first(where: { V2ResourceID.product($0) == id }) else {
             throw .missingResource("product")
         }
         let isExpanded = try call.requestedExpansions("app").contains("app")
         return HTTPMessage.Response(200, json: json(name, state, call, withApp: isExpanded))
-    }
-
-    /// Returns the IDs of all products that are on sale or that a customer has bought.
-    private static func productIDs(_ state: RevenueCatState) -> [String] {
-        let boughtPurchases = state.customers.all.flatMap(\.purchases).filter {
-            $0.store != "PROMOTIONAL"
-        }
-        return Set(state.catalog.sellableProductIDs).union(boughtPurchases.map(\.productID))
-            .sorted()
     }
 
     // MARK: JSON

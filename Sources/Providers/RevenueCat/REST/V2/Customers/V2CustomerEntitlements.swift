@@ -60,24 +60,16 @@ enum V2CustomerEntitlements {
 extension Customer {
     /// Returns the customer's active entitlements as items of a list.
     func activeEntitlementItems(at now: Instant) -> [V2List.Item] {
-        var entitlementEnds: [(name: String, end: Instant?)] = []
-        for purchase in purchases where purchase.isActive(at: now) {
-            for name in purchase.entitlements {
-                guard let index = entitlementEnds.firstIndex(where: { $0.name == name }) else {
-                    entitlementEnds.append((name, purchase.effectiveEnd))
-                    continue
-                }
-                guard let existingEnd = entitlementEnds[index].end else { continue }
-                entitlementEnds[index].end = purchase.effectiveEnd.map { max($0, existingEnd) }
-            }
-        }
-        return entitlementEnds.map { name, end in
+        let activePurchases = purchases.filter { $0.isActive(at: now) }
+        return Self.entitlementSources(among: activePurchases, false, at: now).map {
+            name,
+            purchase in
             let id = V2ResourceID.entitlement(name)
             return (
                 id,
                 [
                     "object": "customer.active_entitlement", "entitlement_id": .string(id),
-                    "expires_at": .v2Time(end),
+                    "expires_at": .v2Time(purchase.effectiveEnd),
                 ]
             )
         }

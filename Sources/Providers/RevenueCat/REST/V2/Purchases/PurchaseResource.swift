@@ -12,7 +12,7 @@ extension Purchase {
     ) -> JSONValue {
         let now = call.now
         let isActive = isActive(at: now)
-        let isInGrace = isActive && (graceEnd.map { $0 > now } ?? false)
+        let isInGrace = isActive && (shownGraceEnd.map { $0 > now } ?? false)
         let status =
             isPaused
             ? "paused"
@@ -20,13 +20,15 @@ extension Purchase {
                 ? "in_grace_period"
                 : isActive
                     ? period == "TRIAL" ? "trialing" : "active"
-                    : billingIssue != nil && !hasEnded
+                    : billingIssue != nil && !hasEnded && refunded == nil
                         ? "in_billing_retry" : "expired"
         let renewal =
             nextProductID != nil
             ? "will_change_product"
-            : willRenew && unsubscribed == nil
-                ? "will_renew" : "will_not_renew"
+            : resume != nil && !isPaused
+                ? "will_pause"
+                : willRenew && unsubscribed == nil
+                    ? "will_renew" : "will_not_renew"
         let resourceID = V2ResourceID.subscription(self)
         var fields: JSONObject = [
             "object": "subscription", "id": .string(resourceID), "customer_id": .string(id),
@@ -96,7 +98,7 @@ extension Purchase {
             "object": "subscription_transaction", "id": .string(transactionID),
             "purchased_at": .integer(purchased.milliseconds),
             "product_store_identifier": .string(webhookProductID),
-            "expiration_date": .v2Time(expires),
+            "expiration_date": .v2Time(shownEnd),
             "effective_expiration_date": .v2Time(effectiveEnd),
         ]
     }

@@ -207,7 +207,7 @@ enum V2Subscriptions {
         let visibleCustomers = state.customers.visibleCustomers(at: call.now)
         let visibleCustomer = visibleCustomers.first { $0.ids == customer.ids } ?? customer
         let currentPurchase =
-            visibleCustomer.subscriptions[foundPurchase.productID] ?? foundPurchase
+            visibleCustomer.subscriptions[foundPurchase.subscriptionKey] ?? foundPurchase
         return HTTPMessage.Response(
             200,
             json: currentPurchase.v2SubscriptionJSON(
