@@ -103,7 +103,8 @@ struct AuthenticityTests {
     @Test(
         "each is demanded where it is configured",
         arguments: [
-            (nil, nil, nil, false, true), (nil, nil, "x", true, true),
+            (nil, nil, nil, false, false), (nil, nil, "x", true, false),
+            ("", "", "", true, false), ("", nil, "", false, false), ("", "k", "", true, true),
             ("a", nil, "a", false, true), ("a", nil, "b", true, false),
             (nil, "k", nil, true, true), (nil, "k", "a", false, false),
             ("a", "k", "a", true, true), ("a", "k", "a", false, false),

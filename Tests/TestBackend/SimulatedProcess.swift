@@ -16,6 +16,7 @@ extension BackendDouble {
         package var output = ""
         package var listeningPorts: [Int] = []
         package var timeZone: String?
+        package var secretChange: SecretChange?
         /// Everything that a runner did to the process, in order.
         package internal(set) var operations: [String] = []
         /// Changes with each start and each end, so that work of an earlier process can stop.
@@ -39,6 +40,10 @@ extension BackendDouble: BackendProgram {
     package var timeZone: String? {
         get { process.timeZone }
         set { process.timeZone = newValue }
+    }
+    package var secretChange: SecretChange? {
+        get { process.secretChange }
+        set { process.secretChange = newValue }
     }
     package var exitDescription: String? { process.exitDescription }
     package var outputSize: UInt64 { 0 }

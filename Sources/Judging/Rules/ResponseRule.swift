@@ -106,7 +106,7 @@ package struct ResponseRule: Rule {
         case .answered(let response):
             if response.status == 429 { return finding(.backendThrottled, "429") }
             let isUnauthenticatedCaller =
-                (expected == .refused || expected == .nonSuccess || expected == .statuses([401]))
+                [.refused, .failsClosed, .nonSuccess, .statuses([401])].contains(expected)
                 && (200..<300).contains(response.status)
             return finding(
                 isUnauthenticatedCaller ? .unauthenticatedAccepted : .responseStatus,
@@ -114,6 +114,9 @@ package struct ResponseRule: Rule {
             )
         case .failed(.timedOut, let text):
             return expected == .anyOutcome ? nil : finding(.responseLate, text)
+        // A backend that refuses to start without its secret accepts no event.
+        case .failed(.refused, _) where expected == .failsClosed:
+            return nil
         case .failed(_, let text):
             return expected == .anyOutcome ? nil : finding(.noResponse, text)
         case .pending:

@@ -62,6 +62,7 @@ package struct PurchaselySender: Sendable {
         case .missing: return []
         case .wrongKey:
             return headerFields(code(body, currentTimestamp, key + "x"), currentTimestamp)
+        case .emptyKey: return headerFields(code(body, currentTimestamp, ""), currentTimestamp)
         case .otherBody:
             return headerFields(code(body + [0x20], currentTimestamp), currentTimestamp)
         case .stale: return headerFields(code(body, staleTimestamp), staleTimestamp)

@@ -68,6 +68,8 @@ package struct RevenueCatSender: Sendable {
                         )
                     }
                 )
+        case .undefinedWord: return scheme + "undefined"
+        case .noneWord: return scheme + "None"
         case .schemeOnly: return authorizationParts.count == 2 ? String(authorizationParts[0]) : ""
         }
     }
@@ -86,6 +88,7 @@ package struct RevenueCatSender: Sendable {
         case .configured: return sign(body).description
         case .missing, .deprecatedOnly: return nil
         case .wrongKey: return sign(body, key: key + "x").description
+        case .emptyKey: return sign(body, key: "").description
         case .otherBody: return sign(body + [0x20]).description
         case .stale: return sign(body, age: timestampOffsetInSeconds).description
         case .ahead: return sign(body, age: -timestampOffsetInSeconds).description

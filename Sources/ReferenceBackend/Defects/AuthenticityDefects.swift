@@ -15,6 +15,29 @@ extension Defect {
             $0.authenticity.isAuthorized = { _, _ in true }
         },
         Defect(
+            "unset-secrets-allowed",
+            "every event is accepted when no secret is configured",
+            breaks: "S-01"
+        ) {
+            $0.authenticity.acceptsEverySender = { authorization, signingKey in
+                authorization == nil && signingKey == nil
+            }
+        },
+        Defect(
+            "unset-authorization-allowed",
+            "every event is accepted when no Authorization value is configured",
+            breaks: "S-01"
+        ) {
+            $0.authenticity.acceptsEverySender = { authorization, _ in authorization == nil }
+        },
+        Defect(
+            "unset-signing-key-allowed",
+            "every event is accepted when no signing key is configured",
+            breaks: "S-01"
+        ) {
+            $0.authenticity.acceptsEverySender = { _, signingKey in signingKey == nil }
+        },
+        Defect(
             "authorization-missing-allowed",
             "a request without an Authorization header is accepted",
             breaks: "S-01"

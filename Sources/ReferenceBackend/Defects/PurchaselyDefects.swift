@@ -16,6 +16,13 @@ extension Defect {
             $0.purchasely.isSigned = { _, _, _, _ in true }
         },
         Defect(
+            "purchasely-unset-secret-allowed",
+            "every event of Purchasely is accepted when no secret is configured",
+            breaks: "P-01"
+        ) {
+            $0.purchasely.acceptsUnsetSecret = true
+        },
+        Defect(
             "purchasely-deprecated-accepted",
             "the deprecated Purchasely signature, which does not cover the body, is accepted",
             breaks: "P-01"

@@ -3,25 +3,42 @@ internal import Foundation
 
 /// Authenticates the sender of a RevenueCat webhook by the configured Authorization value, and by
 /// the signature if a signing key is configured.
+///
+/// Without any configured secret, no sender is authentic. An empty secret counts as not configured.
 struct Authenticity: Sendable {
     let authorization: String?
     let signingKey: String?
     let policy: Policy
 
+    init(authorization: String?, signingKey: String?, policy: Policy) {
+        self.authorization = authorization.flatMap { $0.isEmpty ? nil : $0 }
+        self.signingKey = signingKey.flatMap { $0.isEmpty ? nil : $0 }
+        self.policy = policy
+    }
+
     struct Policy: Sendable {
         var isAuthorized = Authenticity.isAuthorized
         var isSigned = Authenticity.isSigned
+        var acceptsEverySender = Authenticity.acceptsEverySender
         /// The maximum difference between the time in the signature and the clock, in seconds, as
         /// in RevenueCat's documented example.
         var ageMaxInSeconds: Int64 = 300
     }
 
     func accepts(authorization value: String?, signature: String?, body: Data) -> Bool {
+        if policy.acceptsEverySender(authorization, signingKey) { return true }
+        if authorization == nil, signingKey == nil { return false }
         if let authorization, !policy.isAuthorized(value, authorization) { return false }
         if let signingKey, !policy.isSigned(signature, body, signingKey, policy.ageMaxInSeconds) {
             return false
         }
         return true
+    }
+
+    /// Returns whether the backend accepts every sender with these configured secrets: never, even
+    /// when no secret is configured.
+    static func acceptsEverySender(_ authorization: String?, _ signingKey: String?) -> Bool {
+        false
     }
 
     /// Returns whether an Authorization value equals the configured secret exactly.

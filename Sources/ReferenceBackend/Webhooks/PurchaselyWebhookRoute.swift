@@ -15,6 +15,7 @@ struct PurchaselyWebhookRoute: Sendable {
 
     struct Policy: Sendable {
         var isSigned = PurchaselyWebhookRoute.isSigned
+        var acceptsUnsetSecret = false
         /// The maximum difference between the signed time and the clock, in seconds.
         var ageMaxInSeconds: Int64 = 900
         var read = PurchaselyWebhookRoute.read
@@ -38,7 +39,7 @@ struct PurchaselyWebhookRoute: Sendable {
             let signature = Signature { name in
                 HTTPField.Name(name).flatMap { request.headers[$0] }
             }
-            if let secret, !policy.isSigned(signature, body, secret, policy.ageMaxInSeconds) {
+            guard isAuthentic(signature, body) else {
                 return JSON.response(.unauthorized, ["error": "unauthorized"])
             }
             let event: ReceivedPurchaselyEvent
@@ -50,6 +51,14 @@ struct PurchaselyWebhookRoute: Sendable {
         } catch {
             return policy.serverErrorResponse(error)
         }
+    }
+
+    /// Returns whether Purchasely sent the request.
+    ///
+    /// Without a configured secret, no sender is authentic.
+    private func isAuthentic(_ signature: Signature, _ body: Data) -> Bool {
+        guard let secret, !secret.isEmpty else { return policy.acceptsUnsetSecret }
+        return policy.isSigned(signature, body, secret, policy.ageMaxInSeconds)
     }
 
     /// Returns a server error, because nothing was stored and Purchasely must retry the event

@@ -24,13 +24,14 @@ package final class BackendProcess: BackendProgram {
     private struct State {
         var program: StartedProgram?
         var timeZone: String?
+        var secretChange: SecretChange?
         /// The length of the output file when the backend was last started, in bytes.
         var launchOutputSize: UInt64 = 0
     }
 
-    private let command: String
+    private let configuredLaunch: BackendLaunch
     private let folder: String?
-    private let environment: [String: String]
+    private let launchWithSecrets: @Sendable (SecretChange) -> BackendLaunch
     private let outputPath: String
     private let stopSettings: Profile.StopSettings
     /// The port of this machine on which the backend is expected to listen; nil if it listens on
@@ -50,17 +51,21 @@ package final class BackendProcess: BackendProgram {
     ///   - stopSettings: The signal and the time limit for stopping the backend.
     ///   - port: The port of this machine that has to be free again before the backend counts as
     ///     stopped.
+    ///   - launchWithSecrets: Returns the command line and the environment for a start with other
+    ///     secrets.
     package init(
         command: String,
         folder: String? = nil,
         environment: [String: String],
         outputPath: String,
         stopSettings: Profile.StopSettings = Profile.StopSettings(),
-        port: UInt16? = nil
+        port: UInt16? = nil,
+        launchWithSecrets: (@Sendable (SecretChange) -> BackendLaunch)? = nil
     ) {
-        self.command = command
+        let launch = BackendLaunch(command: command, environment: environment)
+        configuredLaunch = launch
+        self.launchWithSecrets = launchWithSecrets ?? { _ in launch }
         self.folder = folder
-        self.environment = environment
         self.outputPath = outputPath
         self.stopSettings = stopSettings
         self.port = port
@@ -72,14 +77,21 @@ package final class BackendProcess: BackendProgram {
         set { state.withLock { $0.timeZone = newValue } }
     }
 
+    package var secretChange: SecretChange? {
+        get { state.withLock { $0.secretChange } }
+        set { state.withLock { $0.secretChange = newValue } }
+    }
+
     package func launch() throws(StartError) {
-        var shell = ProgramCommand("/bin/sh", ["-c", command])
+        let launch = secretChange.map(launchWithSecrets) ?? configuredLaunch
+        var shell = ProgramCommand("/bin/sh", ["-c", launch.command])
         shell.folder = folder
         shell.output = .appending(path: outputPath)
         shell.errorOutput = .sameAsOutput
         shell.endsWithParent = true
         var mergedEnvironment = ProgramCommand.inheritedEnvironment
-        mergedEnvironment.merge(environment) { $1 }
+        for name in launch.removedVariables { mergedEnvironment[name] = nil }
+        mergedEnvironment.merge(launch.environment) { $1 }
         mergedEnvironment["ASSAY_PROCESS"] = processMarker
         if let timeZone { mergedEnvironment["TZ"] = timeZone }
         shell.environment = mergedEnvironment
@@ -88,7 +100,7 @@ package final class BackendProcess: BackendProgram {
         do throws(StartedProgram.StartError) {
             program = try StartedProgram(shell)
         } catch {
-            throw StartError(description: "cannot start '\(command)': \(error.reason)")
+            throw StartError(description: "cannot start '\(launch.command)': \(error.reason)")
         }
         state.withLock { state in
             state.program = program

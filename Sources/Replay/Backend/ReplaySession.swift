@@ -209,31 +209,24 @@ package final class ReplaySession: Sendable {
         let target = try templateValues.filled(profile.target ?? "http://127.0.0.1:{{port}}")
         var process: BackendProcess?
         if let start = profile.start {
-            var environment = standardEnvironment(
-                placeholderValues,
-                BackendSetup(
-                    addresses: Dictionary(
-                        uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }
-                    ),
-                    secrets: profile.secrets,
-                    project: profile.tokenProject,
-                    isSigned: signsTokens(profile)
-                )
+            let setup = BackendSetup(
+                addresses: Dictionary(uniqueKeysWithValues: servers.map { ($0.party, $0.baseURL) }),
+                secrets: profile.secrets,
+                project: profile.tokenProject,
+                isSigned: signsTokens(profile)
             )
-            for (name, text) in start.environment {
-                environment[name] = try templateValues.filled(start.expanded(text))
-            }
-            if let interception {
-                let inherited = ProgramCommand.inheritedEnvironment.merging(environment) { $1 }
-                environment.merge(interception.environment(inheriting: inherited)) { $1 }
-            }
+            var plan = BackendLaunchPlan(start, placeholderValues, setup)
+            plan.interception = interception
+            let launch = try plan.launch()
             process = BackendProcess(
-                command: try templateValues.filled(start.command),
+                command: launch.command,
                 folder: start.folder,
-                environment: environment,
+                environment: launch.environment,
                 outputPath: folder + "/backend.log",
                 stopSettings: start.stop ?? Profile.StopSettings(),
-                port: loopbackPort(of: target)
+                port: loopbackPort(of: target),
+                // The templates were filled successfully before.
+                launchWithSecrets: { [plan] in (try? plan.launch($0)) ?? launch }
             )
         }
         return BackendUnderTest(
@@ -397,20 +390,8 @@ package final class ReplaySession: Sendable {
             project: profile.tokenProject,
             isSigned: signsTokens(profile)
         )
-        return Set(standardEnvironment(["port": "0", "data": ""], setup).keys)
-    }
-
-    /// Returns the environment variables that every backend gets, even if its profile lists none.
-    private static func standardEnvironment(
-        _ placeholderValues: [String: String],
-        _ setup: BackendSetup
-    ) -> [String: String] {
-        var environment: [String: String] = [:]
-        environment["PORT"] = placeholderValues["port"]
-        environment["DATA_DIR"] = placeholderValues["data"]
-        for provider in Services.providers {
-            environment.merge(provider.environment(setup)) { first, _ in first }
-        }
-        return environment
+        return Set(
+            BackendLaunchPlan.standardEnvironment(["port": "0", "data": ""], setup).keys
+        )
     }
 }

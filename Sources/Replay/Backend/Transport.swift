@@ -62,6 +62,9 @@ extension Transport {
 package protocol BackendProgram: AnyObject, Sendable {
     /// The time zone with which the backend is started next; nil for the time zone of Assay.
     var timeZone: String? { get set }
+    /// The change of the secrets with which the backend is started next; nil for the secrets of the
+    /// profile.
+    var secretChange: SecretChange? { get set }
     /// The reason and the status with which the backend exited; nil while it runs.
     var exitDescription: String? { get }
     /// Waits for the exit of the backend, and returns its reason and status; nil if the backend was

@@ -36,6 +36,8 @@ struct CaseExecution: Sendable {
     /// has no such kill.
     var killTask: Task<Bool, Never>?
     var servesOneRequestAtATime = false
+    /// Whether the backend refused to start with the secrets that a step gave it.
+    var lacksServer = false
     /// Whether the backend's database is failing because of an injected fault.
     var isDatabaseFailing = false
     var expiringTokens = ExpiringTokens()
@@ -169,8 +171,11 @@ struct CaseExecution: Sendable {
             fakes.endFaults(namespace: "")
             fakes.release("")
         }
-        guard let process = backend.process, process.timeZone != nil else { return }
+        guard let process = backend.process,
+            process.timeZone != nil || process.secretChange != nil
+        else { return }
         process.timeZone = nil
+        process.secretChange = nil
         // If the backend does not start, the next case finds that it is unreachable and reports it.
         try? await backend.restart(.terminate)
     }

@@ -147,7 +147,8 @@ extension CaseExecution {
     }
 
     mutating func isBackendGone(_ outcome: Exchange.Outcome) async -> Bool {
-        guard case .failed(.refused, let text) = outcome, !(await backend.isReachable())
+        guard !lacksServer, case .failed(.refused, let text) = outcome,
+            !(await backend.isReachable())
         else { return false }
         runProblem = .backendGone(text)
         return true

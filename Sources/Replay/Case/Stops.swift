@@ -24,7 +24,15 @@ extension CaseExecution {
     }
 
     mutating func restart(_ restart: Restart) async {
-        if let text = await requests.restartBackend(restart) { runProblem = .restartFailed(text) }
+        let problem = await requests.restartBackend(restart)
+        lacksServer = false
+        guard let problem else { return }
+        if restart.secretChange == nil {
+            runProblem = .restartFailed(problem)
+        } else {
+            // A backend that refuses to start without its secret is correct.
+            lacksServer = !(await backend.isReachable())
+        }
     }
 
     /// Sends the first attempt of a delivery, and restarts the backend while the attempt is in
@@ -93,6 +101,7 @@ extension CaseRequests {
     /// Returns an error message if that fails; nil on success.
     func restartBackend(_ restart: Restart) async -> String? {
         if let zone = restart.timeZone { run.backend.process?.timeZone = zone }
+        run.backend.process?.secretChange = restart.secretChange
         let sequence = run.fakes.journal.begin(
             .restart(restart.signal.rawValue, namespace: namespace.name, at: now)
         )

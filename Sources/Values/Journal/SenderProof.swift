@@ -22,6 +22,10 @@ package struct SenderProof: Hashable, Sendable {
         case wrongCase = "wrong-case"
         /// The authentication scheme, such as `Bearer`, without the secret.
         case schemeOnly = "scheme-only"
+        /// The scheme with the word `undefined`, the text of a missing variable in JavaScript.
+        case undefinedWord = "undefined"
+        /// The scheme with the word `None`, the text of a missing variable in Python.
+        case noneWord = "none"
     }
 
     /// The signature header that the sender of the webhook uses, for example
@@ -31,6 +35,8 @@ package struct SenderProof: Hashable, Sendable {
         case missing
         /// The signature is made with a different key than the configured key.
         case wrongKey = "wrong-key"
+        /// The signature is made with an empty key.
+        case emptyKey = "empty-key"
         /// The signature is made for different bytes than the sent body.
         case otherBody = "other-body"
         /// The signature is valid, but a day old.

@@ -9,7 +9,8 @@ import Values
 @Suite("Response table")
 struct ResponseTableTests {
     private static let expectations: [ResponseExpectation] = [
-        .statuses([200]), .statuses([200, 409]), .statuses([401]), .refused, .clientError,
+        .statuses([200]), .statuses([200, 409]), .statuses([401]), .refused, .failsClosed,
+        .clientError,
         .answered,
         .success, .nonSuccess, .conflict, .anyOutcome,
     ]
@@ -19,6 +20,7 @@ struct ResponseTableTests {
         switch expected {
         case .statuses(let list): list.contains(status)
         case .refused: [401, 403].contains(status)
+        case .failsClosed: [401, 403].contains(status) || status / 100 == 5
         case .clientError: status / 100 == 4
         case .answered: [2, 3, 4].contains(status / 100)
         case .success: status / 100 == 2
@@ -43,7 +45,7 @@ struct ResponseTableTests {
         for status in [200, 201, 204, 301, 400, 401, 403, 404, 409, 422, 429, 500, 503] {
             let found = EvidenceBuilder.answered(status, expected).codes(ResponseRule.self)
             let isUnknownUser =
-                expected == .refused || expected == .nonSuccess || expected == .statuses([401])
+                [.refused, .failsClosed, .nonSuccess, .statuses([401])].contains(expected)
             let code: FindingCode =
                 status == 429
                 ? .backendThrottled
@@ -63,7 +65,12 @@ struct ResponseTableTests {
         ]
         for (outcome, code) in outcomes {
             let found = EvidenceBuilder.outcome(outcome, expected).codes(ResponseRule.self)
-            #expect(found == (expected == .anyOutcome ? [] : [code]), "\(outcome)")
+            let isRefusedStart =
+                expected == .failsClosed && outcome == .failed(.refused, "refused")
+            #expect(
+                found == (expected == .anyOutcome || isRefusedStart ? [] : [code]),
+                "\(outcome)"
+            )
         }
     }
 

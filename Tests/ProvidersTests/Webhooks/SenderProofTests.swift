@@ -26,7 +26,7 @@ struct SenderProofTests {
 
     /// A signature of another key, of another body and of another time look alike.
     private static func told(_ use: SenderProof.Signature) -> SenderProof.Signature {
-        [.otherBody, .refreshed].contains(use) ? .wrongKey : use
+        [.emptyKey, .otherBody, .refreshed].contains(use) ? .wrongKey : use
     }
 
     @Test("every signature of RevenueCat is recognised", arguments: SenderProof.Signature.allCases)

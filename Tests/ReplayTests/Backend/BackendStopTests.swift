@@ -48,6 +48,27 @@ struct BackendStopTests {
         #expect(bench.executor.backend.processNumber == 1)
     }
 
+    @Test(
+        "a backend that refuses to start without its secret accepts no event",
+        arguments: SecretChange.Value.allCases
+    )
+    func refusesToStart(value: SecretChange.Value) throws {
+        let bench = SimulationBench()
+        bench.backend.process.launchError = "no secret"
+        let change = SecretChange(secretNames: ["revenuecat-authorization"], value: value)
+        let record = try Self.run(
+            [
+                .restart(Restart(signal: .kill, secretChange: change)),
+                .deliver(Self.purchase()),
+            ],
+            bench
+        )
+        #expect(bench.backend.process.operations.first == "stop KILL")
+        #expect(record.runProblem == nil)
+        // The backend gets its own secrets again after the case.
+        #expect(bench.backend.secretChange == nil)
+    }
+
     @Test func `a backend restarts in another time zone and is reset afterwards`() throws {
         let bench = SimulationBench()
         _ = try Self.run([.restart(Restart(signal: .kill, timeZone: "Asia/Kathmandu"))], bench)

@@ -7,6 +7,9 @@ package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConve
     case statuses([Int])
     /// The status must be 401 or 403: the backend refuses the sender of the request.
     case refused
+    /// The status must be 401, 403 or from 500 to 599, or no backend responds: a backend that lacks
+    /// its secret accepts no event.
+    case failsClosed
     /// The status must be from 400 to 499: the backend rejects the body, and does not ask for a
     /// retry with a 5xx.
     case clientError
@@ -25,6 +28,7 @@ package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConve
         switch self {
         case .statuses(let statuses): statuses.contains(status)
         case .refused: status == 401 || status == 403
+        case .failsClosed: status == 401 || status == 403 || (500..<600).contains(status)
         case .clientError: (400..<500).contains(status)
         case .answered: (200..<500).contains(status)
         case .success: (200..<300).contains(status)
@@ -38,6 +42,7 @@ package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConve
         switch self {
         case .statuses(let statuses): statuses.map(String.init).joined(separator: " or ")
         case .refused: "401 or 403"
+        case .failsClosed: "401, 403, a status from 500 to 599 or no response"
         case .clientError: "a status from 400 to 499"
         case .answered: "a status below 500"
         case .success: "a status from 200 to 299"
@@ -51,8 +56,8 @@ package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConve
 extension ResponseExpectation {
     private static let words: [(word: String, answer: ResponseExpectation)] = [
         ("answered", .answered), ("anything", .anyOutcome), ("conflict", .conflict),
-        ("denied", .nonSuccess), ("refused", .refused), ("rejected", .clientError),
-        ("success", .success),
+        ("denied", .nonSuccess), ("fails-closed", .failsClosed), ("refused", .refused),
+        ("rejected", .clientError), ("success", .success),
     ]
 
     /// The syntax of expected statuses: a status, a list of statuses, or a word for a group of
@@ -87,7 +92,8 @@ extension Field where Owner == Expectation {
             ResponseExpectation.syntax.shape,
             "The statuses that satisfy every delivery and call: a number, a list or a word. The "
                 + "words are `refused` (401 or 403), `rejected` (4xx), `answered` (below 500), "
-                + "`success` (2xx), `denied` (not 2xx), `conflict` (409) and `anything` (even no "
+                + "`success` (2xx), `denied` (not 2xx), `fails-closed` (401, 403, 5xx or no backend), "
+                + "`conflict` (409) and `anything` (even no "
                 + "response)."
         )
         shape.fallback = "200"

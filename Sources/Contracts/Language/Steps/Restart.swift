@@ -13,10 +13,38 @@ package struct Restart: Hashable, Codable, Sendable {
     /// The time zone of the restarted backend, set by the environment variable `TZ`; nil:
     /// unchanged.
     package var timeZone: String?
+    /// The change of the backend's secrets at this start; nil: the backend gets the secrets of the
+    /// profile.
+    package var secretChange: SecretChange?
 
-    package init(signal: Signal, timeZone: String? = nil) {
+    package init(signal: Signal, timeZone: String? = nil, secretChange: SecretChange? = nil) {
         self.signal = signal
         self.timeZone = timeZone
+        self.secretChange = secretChange
+    }
+}
+
+/// A change of the secrets that a backend gets when Assay starts it.
+///
+/// A deployment without a secret, or with another one, is a configuration error. The backend must
+/// then refuse every event, or refuse to start (clause S-01).
+package struct SecretChange: Hashable, Codable, Sendable {
+    /// The values that the backend gets in place of the profile's secrets.
+    package enum Value: String, Hashable, Codable, Sendable, CaseIterable {
+        /// The environment variables do not exist.
+        case missing
+        case empty
+        /// A different value of the same length and form.
+        case wrong
+    }
+
+    /// The names of the secrets, as in the profile's `secrets`.
+    package var secretNames: [String]
+    package var value: Value
+
+    package init(secretNames: [String], value: Value) {
+        self.secretNames = secretNames
+        self.value = value
     }
 }
 
@@ -67,6 +95,9 @@ struct RestartForm: Hashable, Sendable {
     var deliveryName: String?
     var phase = Crash.Phase.sent
     var timeZone: String?
+    /// The names of the secrets that the restarted backend gets with the value `secretValue`.
+    var secretNames: [String] = []
+    var secretValue = SecretChange.Value.missing
     /// The provider of the call at which the backend is killed; `position` is the number of that
     /// call, counted from 1.
     var party: Exchange.Party?
@@ -111,12 +142,16 @@ struct RestartForm: Hashable, Sendable {
                 "The value of the environment variable `TZ` after the restart.",
                 fallback: "unchanged"
             )
+            secretFields
             callFields
         }
         .companionKeys("phase", ["during"])
         .companionKeys("at-call", ["to"])
         .companionKeys("to", ["at-call"])
+        .companionKeys("value", ["secrets"])
         .mutuallyExclusiveKeys(["during", "time-zone"])
+        .mutuallyExclusiveKeys(["during", "secrets"])
+        .mutuallyExclusiveKeys(["at-call", "secrets"])
         .mutuallyExclusiveKeys(["during", "at-call"])
         .mutuallyExclusiveKeys(["time-zone", "at-call"])
         .checking { form, keys, reader in
@@ -128,6 +163,24 @@ struct RestartForm: Hashable, Sendable {
                 at: signal.location
             )
         }
+    }
+
+    /// The fields for a start with other secrets.
+    @FieldBuilder<RestartForm> private static var secretFields: [Field<RestartForm>] {
+        Field.list(
+            "secrets",
+            \.secretNames,
+            .word("secret", among: ProviderTable.all.profileSecrets.map(\.name.rawValue)),
+            "The secrets that the restarted backend gets with another value, until the next "
+                + "restart. The backend may refuse to start."
+        )
+        Field.value(
+            "value",
+            \.secretValue,
+            .choice("value"),
+            default: .missing,
+            "The value of these secrets: `missing` (no environment variable), `empty` or `wrong`."
+        )
     }
 
     /// The fields for a kill at one of the backend's calls.
@@ -180,7 +233,17 @@ extension StepForm {
                     return .killAtCall(party: party, position: position)
                 }
                 guard let name = form.deliveryName else {
-                    return .restart(Restart(signal: form.signal, timeZone: form.timeZone))
+                    let secretChange =
+                        form.secretNames.isEmpty
+                        ? nil
+                        : SecretChange(secretNames: form.secretNames, value: form.secretValue)
+                    return .restart(
+                        Restart(
+                            signal: form.signal,
+                            timeZone: form.timeZone,
+                            secretChange: secretChange
+                        )
+                    )
                 }
                 if reader.crashesByDelivery[name] != nil {
                     reader.fail(
@@ -199,6 +262,8 @@ extension StepForm {
                 if case .restart(let restart) = step {
                     form.signal = restart.signal
                     form.timeZone = restart.timeZone
+                    form.secretNames = restart.secretChange?.secretNames ?? []
+                    form.secretValue = restart.secretChange?.value ?? .missing
                 } else if case .killAtCall(let party, let position) = step {
                     form.party = party
                     form.position = position
