@@ -235,6 +235,25 @@ struct NeedsTests {
         #expect(plan(.oneSignal).hasPlannedResponses)
     }
 
+    private static let plannedResponses: [(ProviderPlan.PlannedResponse, Bool)] =
+        ProviderPlan.PlannedResponse.words.map { word, response in
+            (response, ["no-response", "slow", "hang"].contains(word))
+        } + [
+            (.status(503), false), (.code("QUOTA_EXCEEDED"), false),
+            (.tooManyRequests(3000), false),
+            (.slow(10), true), (.hangThenReset(10), true),
+        ]
+
+    @Test("a provider that keeps its caller waiting blocks other runs", arguments: plannedResponses)
+    func waitingCalls(response: ProviderPlan.PlannedResponse, mayBlock: Bool) {
+        for responses in [[response], [.asUsual, response], [response, .reset]] {
+            let failing = ProviderPlan(provider: .oneSignal, responses: responses)
+            let plan = CasePlan(contract(steps: [.provider(failing)])).subject
+            #expect(plan.mayBlockBackend == mayBlock)
+            #expect(plan.needsBackendForItself == mayBlock)
+        }
+    }
+
     @Test func `held copies are distinguished from sequential copies`() {
         func plan(_ change: (inout Delivery) -> Void) -> RunPlan {
             CasePlan(contract(steps: [Self.event(change)])).subject

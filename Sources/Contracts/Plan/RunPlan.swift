@@ -117,6 +117,22 @@ package struct RunPlan: Hashable, Codable, Sendable {
         }
     }
 
+    /// Whether the run can slow down or block the whole backend process, so that effects of other
+    /// runs come late.
+    ///
+    /// A provider that keeps the backend waiting blocks a backend with one worker. Many requests at
+    /// once use up resources that all users share.
+    package var mayBlockBackend: Bool {
+        sendsRequestBurst
+            || steps.contains { step in
+                guard case .provider(let plan) = step else { return false }
+                return plan.responses.contains(where: \.keepsCallerWaiting)
+            }
+    }
+
+    /// Whether no other run may use the same backend process at the same time.
+    package var needsBackendForItself: Bool { mustRunExclusively || mayBlockBackend }
+
     /// Whether the result of the run depends on exact timing that cannot be controlled.
     ///
     /// Examples are a kill of the backend, concurrent copies and a caller that disconnects.

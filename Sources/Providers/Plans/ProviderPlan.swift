@@ -39,6 +39,17 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         /// The fake responds with status 429, the provider's error body and a `Retry-After` of this
         /// many milliseconds.
         case tooManyRequests(Int64)
+
+        /// Whether the caller has to wait for the response, so that a backend with few workers does
+        /// no other work meanwhile.
+        package var keepsCallerWaiting: Bool {
+            switch self {
+            case .never, .hangThenReset, .slow: true
+            case .asUsual, .status, .noSubscribers, .invalidAliases, .reset, .lostResponse,
+                .malformed, .truncatedResponse, .code, .tooManyRequests:
+                false
+            }
+        }
     }
 
     package var provider: Exchange.Party

@@ -129,7 +129,7 @@ extension HistoryExecutor: InputReplaying {
     }
 
     func replay(_ contract: Contract) async -> CaseResult? {
-        let isExclusive = CasePlan(contract).subject.mustRunExclusively
+        let isExclusive = CasePlan(contract).subject.needsBackendForItself
         // A reported result keeps the evidence of its verdict, which `execute` discards.
         return await execution(contract, isExclusive: isExclusive)
     }
@@ -158,5 +158,5 @@ extension CaseResult {
 extension HistoryScript {
     /// Whether the history has to run exclusively, because it affects state that other histories
     /// share.
-    var mustRunExclusively: Bool { CasePlan(contract).subject.mustRunExclusively }
+    var mustRunExclusively: Bool { CasePlan(contract).subject.needsBackendForItself }
 }

@@ -31,6 +31,9 @@ struct CaseMemory {
     /// in vain.
     private(set) var shortenedWaits: [String: ShortenedWaitJudgment] = [:]
 
+    /// The IDs of the cases that have run while other cases ran.
+    var caseIDsRunConcurrently: Set<String> = []
+
     /// The number of cases without any response of the backend after which the remaining cases are
     /// not run.
     ///

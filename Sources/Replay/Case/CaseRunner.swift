@@ -69,6 +69,7 @@ final class CaseRunner: Sendable {
     /// Returns nil when the backend ended while the case ran, or the date of this machine changed.
     /// The case then has to run again, exclusively.
     func runConcurrently(_ plan: CasePlan) async -> CaseResult? {
+        memory.withLock { _ = $0.caseIDsRunConcurrently.insert(plan.contract.caseID) }
         let completedRun = await runOnRunningBackend(plan)
         return completedRun.isBackendRunOver || completedRun.isDateChanged
             ? nil : completedRun.result
@@ -77,10 +78,22 @@ final class CaseRunner: Sendable {
     /// Runs a case while no other case runs.
     ///
     /// If the date of this machine changes during the run, the case runs once more.
+    ///
+    /// After a run that may block the backend, waits until the backend has recovered.
     func runExclusively(_ plan: CasePlan) async -> CaseResult? {
+        // The baseline runs of a case that ran next to other cases may lack effects too.
+        if memory.withLock({ $0.caseIDsRunConcurrently.contains(plan.contract.caseID) }) {
+            baselineRuns.forget(baselineOf: plan)
+        }
         var completedRun = await runOnRunningBackend(plan)
         if completedRun.isDateChanged, !Task.isCancelled {
             completedRun = await runOnRunningBackend(plan)
+        }
+        if plan.subject.mayBlockBackend {
+            await executor.waitForRecovery(
+                memory.withLock { $0.nextNamespaceName(options.nonce) } + "-r",
+                observability
+            )
         }
         if Task.isCancelled { return nil }
         guard completedRun.isDateChanged else { return completedRun.result }
@@ -111,6 +124,8 @@ final class CaseRunner: Sendable {
             return CompletedRun(result: result, isBackendRunOver: false, isDateChanged: false)
         }
         if executor.adoptDateChange() { baselineRuns.forget() }
+        // Records of an earlier attempt to run the case no longer count.
+        memory.withLock { $0.forget(caseID) }
         let dateOffsetAtStart = executor.dateOffset
         var result = await CaseSearch(caseRunner: self).run(plan)
         if let hint = await timingHint(of: result, plan) { result.hints.append(hint) }

@@ -91,7 +91,7 @@ extension SchedulingRule {
                 .degradesInstance
             } else if plan.clock != nil {
                 .movesClock
-            } else if plan.mustRunExclusively || plan.sendsRequestBurst
+            } else if plan.needsBackendForItself
                 || servesOneRequestAtATime && plan.sendsConcurrentCopies
             {
                 .exclusive

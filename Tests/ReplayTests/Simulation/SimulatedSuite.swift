@@ -198,6 +198,7 @@ struct SimulatedSuite: Sendable {
     var seed: UInt64
     var load = SimulatedMachine.Load.faultFree
     var defect: SubscriptionModel.Defect?
+    var shape = SubscriptionModel.WorkShape()
     var contracts = SimulatedContracts.all
     var jobs = 4
     var keepsEvidence = false
@@ -293,7 +294,13 @@ struct SimulatedSuite: Sendable {
         let program = BackendDouble(
             on: machine,
             process: .backend,
-            model: SubscriptionModel(machine, fakes, pace: pace, defect: defect)
+            model: SubscriptionModel(
+                machine,
+                fakes,
+                pace: pace,
+                shape: shape,
+                defect: defect
+            )
         )
         program.process.isListening = false
         program.connections.abandonsTimedOutRequests = false

@@ -26,6 +26,34 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         var push: ClosedRange<Int64> = 200...12_000
     }
 
+    /// The way in which the backend does its work.
+    struct WorkShape: Sendable {
+        /// Whether one worker sends all pushes, one after the other.
+        var sendsOnePushAtATime = false
+        /// The time after which a call without a response is given up.
+        var callTimeout: Duration = .milliseconds(400)
+        /// The delays of events, which wait in a lane for each user; nil if events are applied
+        /// before the response.
+        var lanes: LaneDelays?
+    }
+
+    /// The time that events spend in the lanes of their users.
+    struct LaneDelays: Sendable {
+        /// The longest delay of an event of most users.
+        var usual: Duration = .milliseconds(20)
+        /// The longest delay of an event of a slow user.
+        var slow: Duration = .milliseconds(20)
+        /// One user in this number is slow.
+        var slowOneIn: UInt64 = 4
+        /// The time from which every delay is multiplied by `laterFactor`.
+        var later: Duration = .seconds(3600)
+        var laterFactor = 1
+        /// Events are processed only at multiples of this interval; nil for at once.
+        var batchInterval: Duration?
+        /// The additional delay in the first seconds of the process.
+        var coldStart: Duration = .zero
+    }
+
     private struct Subscriber {
         var product: String?
         var access = false
@@ -46,6 +74,8 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         var seen: Set<String> = []
         var subscribers: [String: Subscriber] = [:]
         var outbox: [Push] = []
+        /// The accepted events that wait in the lanes of their users, oldest first.
+        var inbox: [(user: String, event: JSONValue)] = []
     }
 
     /// The result of sending a push to OneSignal.
@@ -56,10 +86,22 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
     private let fakes: FakeRegistry
     private let pace: Pace
     private let defect: Defect?
+    private let shape: WorkShape
     private var disk = Disk()
+    /// The pushes that wait for the only worker.
+    private var waitingPushes: [Int] = []
+    private var isWorkerBusy = false
+    private var busyLanes: Set<String> = []
     private var eventCount = 0
 
-    init(_ machine: SimulatedMachine, _ fakes: FakeRegistry, pace: Pace, defect: Defect?) {
+    init(
+        _ machine: SimulatedMachine,
+        _ fakes: FakeRegistry,
+        pace: Pace,
+        shape: WorkShape = WorkShape(),
+        defect: Defect?
+    ) {
+        self.shape = shape
         self.machine = machine
         clock = SimulatedClock(machine: machine, process: .backend)
         self.fakes = fakes
@@ -71,9 +113,11 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
 
     func processDidStart(of backend: BackendDouble) {
         for index in disk.outbox.indices where !disk.outbox[index].isDone { send(index, backend) }
+        for user in Set(disk.inbox.map(\.user)).sorted() { startLane(user, backend) }
     }
 
     func processDidEnd() {
+        (waitingPushes, isWorkerBusy, busyLanes) = ([], false, [])
         if defect == .forgetsAfterRestart { disk.subscribers = [:] }
         if defect == .remembersIDsInMemory { disk.seen = [] }
         if defect == .keepsOutboxInMemory { disk.outbox = [] }
@@ -148,6 +192,12 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
             guard await spend(20_000...60_000, backend, lifetime) else { return .never }
         default: break
         }
+        if shape.lanes != nil, let user = event["app_user_id"]?.string {
+            guard await spend(pace.work, backend, lifetime) else { return .never }
+            disk.inbox.append((user, event))
+            startLane(user, backend)
+            return .status(200)
+        }
         if defect == .checksBeforeItStores {
             if disk.seen.contains(id) { return .status(200) }
             guard await spend(pace.work, backend, lifetime) else { return .never }
@@ -160,6 +210,39 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         }
         guard await spend(pace.work, backend, lifetime) else { return .never }
         return .status(200)
+    }
+
+    // MARK: Lanes
+
+    /// Applies the waiting events of one user in the order of their arrival.
+    private func startLane(_ user: String, _ backend: BackendDouble) {
+        guard busyLanes.insert(user).inserted else { return }
+        let lifetime = backend.process.lifetime
+        _ = clock.task {
+            while let first = self.disk.inbox.first(where: { $0.user == user }) {
+                await self.clock.pause(self.laneDelay(of: user))
+                guard backend.process.lifetime == lifetime else { return }
+                self.disk.inbox.removeAll { $0.event == first.event }
+                let id = first.event["id"]?.string ?? ""
+                if self.disk.seen.insert(id).inserted {
+                    self.store(first.event, id, first.event["type"]?.string ?? "", backend)
+                }
+            }
+            self.busyLanes.remove(user)
+        }
+    }
+
+    private func laneDelay(of user: String) -> Duration {
+        guard let lanes = shape.lanes else { return .zero }
+        let sum = user.utf8.reduce(UInt64(7)) { ($0 &* 31) &+ UInt64($1) }
+        let longest = sum % lanes.slowOneIn == 0 ? lanes.slow : lanes.usual
+        var delay = Duration.milliseconds(machine.pick(0...longest.milliseconds))
+        if clock.now > lanes.later { delay = delay * lanes.laterFactor }
+        if clock.now < .seconds(5) { delay += lanes.coldStart }
+        guard let interval = lanes.batchInterval else { return delay }
+        let due = (clock.now + delay).milliseconds
+        let batches = due / interval.milliseconds + 1
+        return .milliseconds(batches * interval.milliseconds - clock.now.milliseconds)
     }
 
     /// Stores the subscription and its push in one transaction.
@@ -207,7 +290,34 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
 
     private func send(_ index: Int, _ backend: BackendDouble) {
         let lifetime = backend.process.lifetime
-        _ = clock.task { await self.push(index, backend, lifetime) }
+        guard shape.sendsOnePushAtATime else {
+            _ = clock.task { await self.push(index, backend, lifetime) }
+            return
+        }
+        waitingPushes.append(index)
+        guard !isWorkerBusy else { return }
+        isWorkerBusy = true
+        _ = clock.task { await self.work(backend, lifetime) }
+    }
+
+    /// Sends the waiting pushes one after the other; a push that failed waits again.
+    private func work(_ backend: BackendDouble, _ lifetime: Int) async {
+        while !waitingPushes.isEmpty {
+            guard await spend(pace.push, backend, lifetime) else { return }
+            let index = waitingPushes.removeFirst()
+            let sent = await call(disk.outbox[index])
+            guard backend.process.lifetime == lifetime else { return }
+            if sent == .unknown {
+                _ = clock.task {
+                    await self.clock.pause(.milliseconds(60))
+                    guard backend.process.lifetime == lifetime else { return }
+                    self.send(index, backend)
+                }
+            } else {
+                disk.outbox[index].isDone = true
+            }
+        }
+        isWorkerBusy = false
     }
 
     private func push(_ index: Int, _ backend: BackendDouble, _ lifetime: Int) async {
@@ -258,14 +368,14 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         case .answer: return sent(reply)
         case .reset, .truncatedResponse: return .unknown
         case .never:
-            await clock.pause(.milliseconds(400))
+            await clock.pause(shape.callTimeout)
             return .unknown
         case .hangThenReset(let milliseconds):
-            await clock.pause(.milliseconds(min(milliseconds, 400)))
+            await clock.pause(min(.milliseconds(milliseconds), shape.callTimeout))
             return .unknown
         case .slow(let milliseconds):
-            await clock.pause(.milliseconds(min(milliseconds, 400)))
-            return milliseconds < 400 ? sent(reply) : .unknown
+            await clock.pause(min(.milliseconds(milliseconds), shape.callTimeout))
+            return .milliseconds(milliseconds) < shape.callTimeout ? sent(reply) : .unknown
         }
     }
 

@@ -176,6 +176,8 @@ private struct ScheduleSimulation {
         let scheduledCase: ScheduledCase
         let isExclusive: Bool
         var state = State.working
+        /// Whether another case ran on the same instance at any time.
+        var wasAccompanied = false
     }
 
     let cases: [ScheduledCase]
@@ -298,8 +300,16 @@ private struct ScheduleSimulation {
                 isRepeated: starts.contains { $0.scheduledCase == scheduledCase }
             )
         )
+        for position in (running[instance] ?? []).indices {
+            running[instance]?[position].wasAccompanied = true
+        }
+        let isAccompanied = running[instance]?.isEmpty == false
         running[instance, default: []].append(
-            RunningCase(scheduledCase: scheduledCase, isExclusive: isExclusive)
+            RunningCase(
+                scheduledCase: scheduledCase,
+                isExclusive: isExclusive,
+                wasAccompanied: isAccompanied
+            )
         )
     }
 
@@ -335,10 +345,14 @@ private struct ScheduleSimulation {
             switch (isUnlucky, chosen.isExclusive) {
             case (false, _): .judged
             case (true, true): .instanceLost
-            case (true, false): .disturbed
+            case (true, false): Bool.random(using: &random) ? .disturbed : .failedPerhapsDisturbed
             }
         running[instance]?.removeAll { $0.scheduledCase.index == index }
-        if schedule.endCase(chosen.scheduledCase, on: instance, end) {
+        let counts = schedule.endCase(chosen.scheduledCase, on: instance, end)
+        if end == .failedPerhapsDisturbed {
+            #expect(counts == !chosen.wasAccompanied, "case \(index)")
+        }
+        if counts {
             results.append(index)
         } else {
             #expect(end != .judged)

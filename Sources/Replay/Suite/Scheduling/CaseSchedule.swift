@@ -7,6 +7,7 @@ internal import Values
 /// end of each case. The schedule keeps these invariants, whatever the order of the reports:
 ///
 /// - Each case starts once. A case that was disturbed, or whose instance was lost, starts once more.
+/// - A case that misses an effect starts once more, exclusively, if another case ran at the same time.
 /// - While a case runs exclusively, no other case runs on the same instance.
 /// - At most as many cases run concurrently as there are jobs.
 /// - The seed decides the order of concurrent cases. Slow cases come before fast ones.
@@ -33,6 +34,8 @@ struct CaseSchedule: Sendable {
         case judged
         /// Other cases or the load of the machine disturbed the case.
         case disturbed
+        /// The case failed, but another case on the same instance may have caused the failure.
+        case failedPerhapsDisturbed
         /// A cancellation interrupted the case, or it could not be judged even exclusively.
         case notJudged
         /// The instance of the backend was gone, so the case may only have suffered from that.
@@ -54,6 +57,17 @@ struct CaseSchedule: Sendable {
         /// The next cases of this instance, which other instances can no longer take.
         var takenCases: ArraySlice<ScheduledCase> = []
         var runningIndices: Set<Int> = []
+        /// The running cases that have shared the instance with another case since they started.
+        var accompaniedIndices: Set<Int> = []
+
+        /// Adds a running case that shares the instance with the other running cases.
+        mutating func start(_ index: Int) {
+            if !runningIndices.isEmpty {
+                accompaniedIndices.formUnion(runningIndices)
+                accompaniedIndices.insert(index)
+            }
+            runningIndices.insert(index)
+        }
     }
 
     /// The number of variants of one contract that one instance takes together, because they share
@@ -167,7 +181,7 @@ struct CaseSchedule: Sendable {
         if groups[.rule(.concurrent)]?.isEmpty == false, jobs.take(),
             let scheduledCase = groups[.rule(.concurrent)]?.popFirst()?.first
         {
-            instances[instance].runningIndices.insert(scheduledCase.index)
+            instances[instance].start(scheduledCase.index)
             return .startConcurrently(scheduledCase)
         }
         return instances[instance].runningIndices.isEmpty ? nil : .wait
@@ -193,13 +207,16 @@ struct CaseSchedule: Sendable {
     mutating func endCase(_ scheduledCase: ScheduledCase, on instance: Int, _ end: CaseEnd) -> Bool
     {
         instances[instance].runningIndices.remove(scheduledCase.index)
+        let wasAccompanied =
+            instances[instance].accompaniedIndices.remove(scheduledCase.index) != nil
         let queue = instances[instance].queues.first
         let isConcurrent = queue == .rule(.concurrent)
         if isConcurrent { jobs.giveBack() }
         switch end {
         case .judged: return true
         case .notJudged: return false
-        case .disturbed:
+        case .failedPerhapsDisturbed where !isConcurrent || !wasAccompanied: return true
+        case .disturbed, .failedPerhapsDisturbed:
             if isConcurrent { groups[.disturbed, default: []].append([scheduledCase]) }
             return false
         case .instanceLost:

@@ -28,6 +28,8 @@ final class CaseScheduler: Sendable {
     private let cases: [Int: ScheduledCase]
     private let schedule: Locked<CaseSchedule>
     private let progress: SuiteProgress
+    /// The failures of cases that run again because another case may have caused them, by index.
+    private let doubtfulFailures = Locked<[Int: CaseResult]>([:])
     private let report: @Sendable (SuiteEvent) -> Void
 
     /// Creates a scheduler.
@@ -174,7 +176,14 @@ final class CaseScheduler: Sendable {
     ) {
         let end: CaseSchedule.CaseEnd =
             switch outcome {
-            case .completed(let result): result.isMachineTooBusy ? .disturbed : .judged
+            case .completed(let result):
+                if result.isMachineTooBusy {
+                    .disturbed
+                } else if result.mayComeFromOtherCases {
+                    .failedPerhapsDisturbed
+                } else {
+                    .judged
+                }
             case .disturbed: .disturbed
             case .interrupted: .notJudged
             }
@@ -182,13 +191,19 @@ final class CaseScheduler: Sendable {
         if isFinished, case .completed(let result) = outcome {
             instance.note(scheduledCase.index)
             progress.finish(scheduledCase.index, result)
+        } else if end == .failedPerhapsDisturbed, case .completed(let result) = outcome {
+            doubtfulFailures.withLock { $0[scheduledCase.index] = result }
         }
     }
 
     /// Runs a case while no other case runs on the same instance, and takes its result.
     private func runExclusively(_ scheduledCase: ScheduledCase, on instance: BackendInstance) async
     {
-        let result = await exclusiveResult(of: scheduledCase, on: instance)
+        var result = await exclusiveResult(of: scheduledCase, on: instance)
+        if let failure = doubtfulFailures.withLock({ $0.removeValue(forKey: scheduledCase.index) })
+        {
+            result = result?.afterRerun(of: failure)
+        }
         let end = result.map { $0.isBackendGone ? CaseSchedule.CaseEnd.instanceLost : .judged }
         let isFinished = schedule.withLock {
             $0.endCase(scheduledCase, on: instance.number, end ?? .notJudged)
@@ -240,6 +255,28 @@ extension CaseResult {
     /// Whether the case is inconclusive because the machine was too busy.
     fileprivate var isMachineTooBusy: Bool {
         verdict == .inconclusive && findings.contains { $0.code == .machineBusy }
+    }
+
+    /// Whether other cases on the same instance may have caused the failure.
+    fileprivate var mayComeFromOtherCases: Bool {
+        verdict == .failed && Judge.mayComeFromOtherRuns(findings)
+            || verdict == .inconclusive && findings.contains { $0.code == .settleTimeoutExpired }
+    }
+
+    /// Returns this result with a note that only this run counts, because other cases ran during
+    /// the earlier run.
+    fileprivate func afterRerun(of failure: CaseResult) -> CaseResult {
+        var result = self
+        let codes = Set(failure.findings.map(\.code.rawValue)).sorted().joined(separator: ", ")
+        let text =
+            "ran again with no other case on the backend, and only that run counts; next to other "
+            + "cases it had \(codes)"
+        if verdict == .passed {
+            result.note = [note, text].compactMap(\.self).joined(separator: "; ")
+        } else {
+            result.hints.append(text)
+        }
+        return result
     }
 
     /// Whether the case found that the backend responds to nothing.
