@@ -388,8 +388,8 @@ class RevenueCatV2(unittest.TestCase):
         self.assertTrue(offering["packages"]["items"][0]["products"]["items"][0]["product"]["id"])
         one = self.call("GET", self.P + "/offerings/{offering_id}", query={"expand": "package"}, offering_id=offering["id"])
         self.assertNotIn("products", one["packages"]["items"][0])
-        [entitlement] = self.call("GET", self.P + "/entitlements", query={"expand": "items.product"})["items"]
-        self.assertTrue(entitlement["products"]["items"])
+        for entitlement in self.call("GET", self.P + "/entitlements", query={"expand": "items.product"})["items"]:
+            self.assertTrue(entitlement["products"]["items"], entitlement)
         self.assertEqual(self.call("GET", self.P + "/products", query={"expand": "items.app", "app_id": app["id"]})["items"][0][
             "app"]["id"], app["id"])
         self.call("GET", self.P + "/products", query={"app_id": "none"}, status=404)
@@ -401,9 +401,9 @@ class RevenueCatV2(unittest.TestCase):
         for package in self.call("GET", self.P + "/offerings/{offering_id}/packages", offering_id=offering["id"])["items"]:
             self.call("GET", self.P + "/packages/{package_id}", package_id=package["id"])
             self.call("GET", self.P + "/packages/{package_id}/products", package_id=package["id"])
-        [entitlement] = self.call("GET", self.P + "/entitlements")["items"]
-        self.assertTrue(self.call("GET", self.P + "/entitlements/{entitlement_id}/products",
-                                  entitlement_id=entitlement["id"])["items"])
+        for entitlement in self.call("GET", self.P + "/entitlements")["items"]:
+            self.assertTrue(self.call("GET", self.P + "/entitlements/{entitlement_id}/products",
+                                      entitlement_id=entitlement["id"])["items"])
         self.call("GET", self.P + "/virtual_currencies")
 
     def test_every_operation_is_known(self):

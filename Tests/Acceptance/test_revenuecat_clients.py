@@ -80,7 +80,8 @@ class Generated(unittest.TestCase):
 
     def test_what_is_sold(self):
         self.assertEqual(len(list_projects.sync(client=self.client).items), 1)
-        [entitlement] = self.call(list_entitlements).items
+        entitlements = {each.lookup_key: each for each in self.call(list_entitlements).items}
+        entitlement = entitlements["premium"]
         self.assertEqual(self.call(get_entitlement, entitlement.id).lookup_key, "premium")
         self.call(get_products_from_entitlement, entitlement.id)
         product = self.call(list_products).items[0]

@@ -96,7 +96,10 @@ class SecondOpinion(unittest.TestCase):
             "entitlement_id": first("/entitlements"), "offering_id": first("/offerings"), "app_id": first("/apps"),
             "package_id": first("/offerings/" + first("/offerings") + "/packages"), "virtual_currency_code": "GLD",
         }
-        self.judge(Description("revenuecat-v2.yaml").root, base + "/v2", "Bearer sk_test",
+        description = Description("revenuecat-v2.yaml").root
+        # Captured responses of 2026 have this member; the description is older.
+        description["components"]["schemas"]["Entitlement"]["properties"]["state"] = {"type": "string"}
+        self.judge(description, base + "/v2", "Bearer sk_test",
                    {"project_id": "proj1"} | known, ["status_code_conformance"])
 
     def test_onesignal(self):

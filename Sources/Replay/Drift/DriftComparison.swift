@@ -65,8 +65,8 @@ package struct DriftComparison: Sendable {
         fake: Call,
         progress: (ServiceOperation) -> Void = { _ in }
     ) async throws(UnreachableError) -> [OperationComparison] {
-        let liveValues = try await values(suppliedParameters, live)
-        let fakeValues = try await values(fakeParameterValues, fake)
+        let (liveValues, liveTypes) = try await values(suppliedParameters, live)
+        let (fakeValues, _) = try await values(fakeParameterValues, ofTypes: liveTypes, fake)
         var comparisons: [OperationComparison] = []
         for operation in operations {
             progress(operation)
@@ -126,23 +126,55 @@ package struct DriftComparison: Sendable {
     /// Returns values for the path parameters of operations, such as the ID of a customer.
     ///
     /// These are the given values, and values from lists that the service returns.
+    ///
+    /// - Parameters:
+    ///   - suppliedParameters: The given values.
+    ///   - preferredTypes: The `type` of the list item to choose, by parameter name. The shape of a
+    ///     resource depends on its type, so only resources of the same type are alike. Without such
+    ///     an item, the first item is chosen.
+    ///   - call: Sends a request to the service.
+    /// - Returns: The values, and the types of the chosen items that have one.
     private func values(
         _ suppliedParameters: [String: String],
+        ofTypes preferredTypes: [String: String] = [:],
         _ call: Call
-    ) async throws(UnreachableError) -> [String: String] {
+    ) async throws(UnreachableError) -> (values: [String: String], types: [String: String]) {
         var values = suppliedParameters
+        var types: [String: String] = [:]
         for source in readPlan.parameterSources where values[source.name] == nil {
             guard let target = Self.filled(source.path, values) else { continue }
             let response = try await call(HTTPMessage.Request("GET", target)).get()
             guard response.status < 300, let body = response.bodyJSON else {
                 continue
             }
-            let found = source.responsePointers.compactMap {
-                JSONPointer($0).flatMap { body[$0]?.string }
-            }
-            if let value = found.first { values[source.name] = value }
+            let pointers = source.responsePointers.compactMap { JSONPointer($0) }
+            guard let pointer = pointers.first(where: { body[$0]?.string != nil }) else { continue }
+            let candidates = Self.siblings(pointer, in: body)
+            let type = preferredTypes[source.name]
+            let chosen =
+                candidates.first { type != nil && Self.type(of: $0, in: body) == type } ?? pointer
+            values[source.name] = body[chosen]?.string
+            types[source.name] = Self.type(of: chosen, in: body)
         }
-        return values
+        return (values, types)
+    }
+
+    /// Returns the pointers to the same member of all items of a list, given the pointer to the
+    /// member of the first item.
+    private static func siblings(_ pointer: JSONPointer, in body: JSONValue) -> [JSONPointer] {
+        guard let index = pointer.tokens.firstIndex(of: "0"),
+            let items = body[JSONPointer(tokens: Array(pointer.tokens[..<index]))]?.array
+        else { return [pointer] }
+        return items.indices.map { item in
+            var tokens = pointer.tokens
+            tokens[index] = String(item)
+            return JSONPointer(tokens: tokens)
+        }.filter { body[$0]?.string != nil }
+    }
+
+    /// Returns the `type` of the object that contains a value; nil if it has none.
+    private static func type(of pointer: JSONPointer, in body: JSONValue) -> String? {
+        body[JSONPointer(tokens: pointer.tokens.dropLast() + ["type"])]?.string
     }
 
     /// Returns a request path with its parameters replaced by values; nil when the value of a

@@ -169,6 +169,24 @@ struct RevenueCatConsistencyTests {
         }
     }
 
+    @Test func `each entitlement of version 2 lists its products, and each is a product`() {
+        var fake = Fake(RevenueCatState(key: nil))
+        fake.state.apply(Self.spec(.initialPurchase, .zero) { $0.product = "bundle_monthly" })
+        let project = "/v2/projects/p"
+        let entitlements = fake.say("GET", project + "/entitlements")["/items"]?.array ?? []
+        #expect(entitlements.count > 1)
+        for entitlement in entitlements {
+            let id = entitlement["id"]?.string ?? ""
+            let path = "\(project)/entitlements/\(id)/products"
+            let products = fake.say("GET", path)["/items"]?.array ?? []
+            #expect(!products.isEmpty, "\(entitlement)")
+            for product in products {
+                let id = product["id"]?.string ?? ""
+                #expect(fake.say("GET", "\(project)/products/\(id)").status == 200)
+            }
+        }
+    }
+
     private static func spec(
         _ type: RevenueCatEventType.Documented,
         _ time: Duration,

@@ -64,11 +64,6 @@ package struct Catalog: Hashable, Codable, Sendable {
         products.isEmpty ? ["premium_monthly", "premium_yearly"] : products.keys.sorted()
     }
 
-    /// Returns the IDs of all products on sale that grant an entitlement.
-    func products(grantingEntitlement entitlement: String) -> [String] {
-        sellableProductIDs.filter { product($0).entitlements.contains(entitlement) }
-    }
-
     /// The product that the fake uses for a receipt that names no product.
     package var first: String { sellableProductIDs.first ?? "premium_monthly" }
 

@@ -33,6 +33,17 @@ extension RevenueCatState {
         return ids.sorted()
     }
 
+    /// Returns the sorted IDs of all products that grant an entitlement, according to the catalog or
+    /// to a purchase.
+    func products(grantingEntitlement entitlement: String) -> [String] {
+        let bought = Set(
+            recordedPurchases.filter { $0.entitlements.contains(entitlement) }.map(\.productID)
+        )
+        return productIDs.filter {
+            bought.contains($0) || catalog.product($0).entitlements.contains(entitlement)
+        }
+    }
+
     /// The names of all offerings, the standard one first.
     var offeringNames: [String] {
         var names = Set(recordedPurchases.compactMap(\.offering))

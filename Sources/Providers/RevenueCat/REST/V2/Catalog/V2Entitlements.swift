@@ -64,7 +64,7 @@ enum V2Entitlements {
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("entitlement_id")
         let name = try name(ofID: id, state)
-        let items = state.catalog.products(grantingEntitlement: name).map {
+        let items = state.products(grantingEntitlement: name).map {
             (V2ResourceID.product($0), V2Products.json($0, state))
         }
         return try V2List.response(items, "\(call.projectPath)/entitlements/\(id)/products", call)
@@ -100,7 +100,7 @@ enum V2Entitlements {
     ) -> JSONValue {
         var fields = json(name, project: call.project)
         if withProducts {
-            let products = state.catalog.products(grantingEntitlement: name)
+            let products = state.products(grantingEntitlement: name)
             fields["products"] = V2List.json(
                 products.map { V2Products.json($0, state) },
                 "\(call.projectPath)/entitlements/\(V2ResourceID.entitlement(name))/products"
