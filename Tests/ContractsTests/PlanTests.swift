@@ -29,6 +29,30 @@ struct PlanTests {
         return .deliver(delivery)
     }
 
+    @Test func `a user who calls the protected route is registered first`() {
+        func call(_ user: String, _ route: Call.Route) -> Step {
+            var call = Call(name: "call-\(user)", route: route)
+            call.user = user
+            return .call([call])
+        }
+        let calls =
+            [call("bob", .register)]
+            + ["ada", "bob", "carl", "ada"].map {
+                call($0, .protected)
+            }
+        var contract = contract(.faultFree, given: [event("a")], steps: calls)
+        contract.unknownUsers = ["carl"]
+        let plan = CasePlan(contract)
+        for run in [plan.subject, plan.baseline].compactMap(\.self) {
+            #expect(run.steps.first == .register(user: "ada"))
+            #expect(run.steps.count { $0 == .register(user: "ada") } == 1)
+            #expect(!run.steps.contains(.register(user: "bob")), "the contract registers Bob")
+            #expect(!run.steps.contains(.register(user: "carl")), "Carl is unknown on purpose")
+            #expect(run.preparationStepCount == 2)
+        }
+        #expect(plan.contract.given.count == 1, "the contract keeps its own steps")
+    }
+
     @Test func `the once relation drops repeats, copies and faults`() {
         let plan = CasePlan(
             contract(

@@ -13,6 +13,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     /// contract's steps.
     package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
+        let contract = contract.registeringCallers
         let users = contract.users
         let periods = PeriodDates(of: contract)
         let allSteps = periods.applied(to: contract.given + given + steps)
