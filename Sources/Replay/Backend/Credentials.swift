@@ -51,7 +51,7 @@ extension CaseRequests {
     /// Returns the session token from the login that the profile defines.
     ///
     /// The login request is sent only once for all requests.
-    private func session() async throws(CredentialError) -> String {
+    func session() async throws(CredentialError) -> String {
         if let existingToken = run.session.withLock({ $0 }) { return existingToken }
         guard let login = run.profile.session else {
             throw CredentialError(

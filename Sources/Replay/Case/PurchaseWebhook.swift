@@ -31,24 +31,33 @@ struct PurchaseWebhook: Sendable {
     /// Whether the requests contain an `Authorization` header.
     var hasAuthorization: Bool { target.authorization != nil }
 
+    /// Whether the requests contain a signature.
+    var hasSignature: Bool { target.signingSecret != nil }
+
     /// The name of the secret in the profile that becomes the `Authorization` header.
     var authorizationSecretName: String { "\(party)-authorization" }
 
     /// The environment variable with the `Authorization` header that a started backend gets.
     var authorizationVariable: String { "\(party)_WEBHOOK_AUTH".uppercased() }
 
+    /// The name of the secret in the profile with which the requests are signed.
+    var signingSecretName: String { "\(party)-signing" }
+
+    /// The environment variable with the signing secret that a started backend gets.
+    var signingVariable: String { "\(party)_WEBHOOK_SECRET".uppercased() }
+
     /// Returns the signed request for a body, with the endpoint's path unless another one is given.
     func request(
         _ body: [UInt8],
         to path: String? = nil,
-        authorization: SenderProof.Authorization = .configured,
+        proof: SenderProof = SenderProof(),
         at now: Instant
     ) -> HTTPMessage.Request {
         sender.request(
             body,
             to: (method, path ?? self.path),
             of: target,
-            proof: SenderProof(authorization: authorization, signature: .configured),
+            proof: proof,
             at: now
         )
     }

@@ -44,7 +44,16 @@ package struct DoctorChecks: Sendable {
 
     private mutating func runChecks(_ executor: RunExecutor, _ name: String) async {
         await checkWebhook(executor, name)
+        let refusals = CallerRefusals(executor: executor, name: name + "-t")
+        if let sessionRefusal = await refusals.sessionRefusal() {
+            add(.bad, "session", sessionRefusal)
+        }
         await checkPurchase(executor, name)
+        for probeRefusal in CallerRefusals.probeRefusals(
+            executor.fakes.journal.read({ $0.exchanges(in: name + "-p") })
+        ) {
+            add(.bad, "probes", probeRefusal)
+        }
         let profile = executor.profile
         if profile.clock != nil { await clock(executor, name) }
         for feature in Feature.ofContractGroups {
@@ -128,7 +137,7 @@ package struct DoctorChecks: Sendable {
         let outcome = await executor.sendTestEvent(
             name + "-t",
             path: path,
-            authorization: .configured
+            proof: SenderProof()
         )
         switch outcome {
         case .answered(let response) where response.status == 200:
@@ -149,13 +158,13 @@ package struct DoctorChecks: Sendable {
                     ?? "Set its path: 'endpoints: {\(webhook.sender.webhookEndpoint): POST /…}'."
             )
         case .answered(let response) where [401, 403].contains(response.status):
+            let refusal = await CallerRefusals(executor: executor, name: name + "-t")
+                .webhookRefusal()
             add(
                 .bad,
                 "webhook",
-                "\(path) rejects Assay's request with \(response.status)",
-                "Set the same '\(webhook.authorizationSecretName)' in the backend and in the "
-                    + "profile (a backend started by Assay gets it as "
-                    + "\(webhook.authorizationVariable))."
+                "\(path) returns \(response.status) for a TEST event \(refusal.reason)",
+                refusal.remedy.prefix(1).uppercased() + refusal.remedy.dropFirst() + "."
             )
         case .answered(let response):
             add(
@@ -171,7 +180,7 @@ package struct DoctorChecks: Sendable {
         let unsignedOutcome = await executor.sendTestEvent(
             name + "-t2",
             path: path,
-            authorization: .missing
+            proof: SenderProof(authorization: .missing)
         )
         if case .answered(let response) = unsignedOutcome {
             let isRefused = [401, 403].contains(response.status)
@@ -193,7 +202,7 @@ package struct DoctorChecks: Sendable {
             let outcome = await executor.sendTestEvent(
                 name,
                 path: candidate,
-                authorization: .configured
+                proof: SenderProof()
             )
             if case .answered(let response) = outcome,
                 !RouteStatuses.unserved.contains(response.status)
@@ -301,7 +310,7 @@ extension RunExecutor {
     func sendTestEvent(
         _ name: String,
         path: String,
-        authorization: SenderProof.Authorization
+        proof: SenderProof
     ) async -> Exchange.Outcome {
         let body = purchaseWebhook.sender.testEvent(
             of: "tester",
@@ -311,7 +320,7 @@ extension RunExecutor {
         let request = purchaseWebhook.request(
             body.bytes,
             to: path,
-            authorization: authorization,
+            proof: proof,
             at: fakes.now
         )
         return await backend.client.send(request, within: .seconds(10))

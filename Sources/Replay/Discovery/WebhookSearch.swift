@@ -64,7 +64,7 @@ extension BackendDiscovery {
             let outcome = await executor.sendTestEvent(
                 name + "-t",
                 path: path,
-                authorization: .configured
+                proof: SenderProof()
             )
             if case .failed(.timedOut, _) = outcome { timeoutCount += 1 }
             // If the backend does not respond, the whole search would take minutes, so it ends at

@@ -17,8 +17,14 @@ struct Preflight {
     func skipReasons() async -> [String] {
         await completeCalibration()
         let exchanges = namespaceNames.flatMap(exchanges)
+        // A missing session also makes the registration and the probes fail.
+        if let sessionRefusal = await refusals.sessionRefusal() { return [sessionRefusal] }
         return [registration(exchanges), await webhookProblem(exchanges)].compactMap { $0 }
-            + keyProblems(exchanges)
+            + keyProblems(exchanges) + CallerRefusals.probeRefusals(exchanges)
+    }
+
+    private var refusals: CallerRefusals {
+        CallerRefusals(executor: executor, name: namespaceNames[0] + "-t")
     }
 
     /// Makes the second plain purchase if it was skipped because the first one had no visible
@@ -65,12 +71,9 @@ struct Preflight {
                 + "in assay.yaml"
         }
         if let (_, responseText) = Self.firstRefusedCall(of: purchases, RouteStatuses.refused) {
-            return "\(webhookRoute) returns \(responseText) for a purchase "
-                + (webhook.hasAuthorization
-                    ? "with the profile's own Authorization value" : "without Authorization")
-                + "; set the same value in the backend and under "
-                + "'secrets: \(webhook.authorizationSecretName)' in the profile (a backend started "
-                + "by Assay gets it as \(webhook.authorizationVariable))"
+            let refusal = await refusals.webhookRefusal()
+            return "\(webhookRoute) returns \(responseText) for a purchase \(refusal.reason); "
+                + refusal.remedy
         }
         return nil
     }

@@ -3,6 +3,7 @@ import FakeServers
 import Grammar
 import Judging
 internal import Providers
+import Redaction
 import TestBackend
 import Testing
 import Values
@@ -138,6 +139,95 @@ struct PreflightTests {
         let bench = Self.bench(404) { $0.path == Self.webhook }
         let contract = SimulatedContracts.contract("nothing", [], states: [("access", false)])
         #expect(try Self.outcome(bench, [contract]).count("stopped") == 0)
+    }
+
+    // MARK: Secrets and logins
+
+    /// The order in which a backend checks the proofs of a sender, and what its refusal says.
+    enum Check: String, CaseIterable, CustomTestStringConvertible {
+        case authorizationFirst, signatureFirst, sameText
+
+        var testDescription: String { rawValue }
+    }
+
+    /// A backend that knows another value of one of the two secrets.
+    private static func refusing(
+        wrongAuthorization: Bool,
+        _ check: Check
+    ) throws -> SimulationBench {
+        let bench = SimulationBench {
+            $0.secrets[.revenueCatAuthorization] = Secret("Bearer known")
+            $0.secrets[.revenueCatSigning] = Secret("signing-1")
+        }
+        let target = WebhookTarget(
+            url: "",
+            authorization: Secret(wrongAuthorization ? "Bearer other" : "Bearer known"),
+            signingSecret: Secret(wrongAuthorization ? "signing-1" : "other")
+        )
+        bench.backend.respond = { _, arrival in
+            guard arrival.request.path == Self.webhook else { return nil }
+            let proof = RevenueCatState.proof(
+                of: arrival.request,
+                for: target,
+                at: bench.executor.backendNow
+            )
+            var refusals: [String] = []
+            if proof.authorization != .configured { refusals.append("no authorization") }
+            if proof.signature != .configured { refusals.append("bad signature") }
+            if check == .signatureFirst { refusals.reverse() }
+            guard let first = refusals.first else { return nil }
+            return .json(["error": .string(check == .sameText ? "refused" : first)], status: 401)
+        }
+        return bench
+    }
+
+    @Test("the secret that the backend rejects is named", arguments: [true, false])
+    func rejectedSecret(wrongAuthorization: Bool) throws {
+        // The first check hides the second one, so a wrong value shows if its check comes second.
+        let check: Check = wrongAuthorization ? .signatureFirst : .authorizationFirst
+        let bench = try Self.refusing(wrongAuthorization: wrongAuthorization, check)
+        let note = try #require(try Self.outcome(bench)["purchase"]?.note)
+        let names = ["revenuecat-authorization", "revenuecat-signing"]
+        #expect(note.contains("'secrets: \(names[wrongAuthorization ? 0 : 1])'"), "\(note)")
+        #expect(!note.contains(names[wrongAuthorization ? 1 : 0]), "\(note)")
+    }
+
+    @Test("both secrets are named if the responses are the same", arguments: [true, false])
+    func undecidedSecret(wrongAuthorization: Bool) throws {
+        let bench = try Self.refusing(wrongAuthorization: wrongAuthorization, .sameText)
+        let note = try #require(try Self.outcome(bench)["purchase"]?.note)
+        #expect(
+            note.contains("'secrets: revenuecat-authorization, revenuecat-signing'"),
+            "\(note)"
+        )
+    }
+
+    @Test func `a login without a token stops the run before the first case`() throws {
+        let bench = SimulationBench { profile in
+            profile.session = Profile.Session(
+                endpoint: Profile.Endpoint(method: "POST", path: "/login"),
+                token: JSONPointer(tokens: ["jwt"])
+            )
+            profile.probes[0].credentials = Profile.Credentials(
+                headers: ["X-Session": Secret("{{session}}")]
+            )
+        }
+        bench.backend.respond = { _, arrival in
+            arrival.request.path == "/login" ? .json(["token": "t-1"]) : nil
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun] && outcome.count("stopped") == 1)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("POST /login, returned no token at /jwt"), "\(note)")
+    }
+
+    @Test("a probe that refuses every read stops the run", arguments: [401, 403, 405])
+    func refusedProbe(status: Int) throws {
+        let bench = Self.bench(status) { $0.path.hasPrefix("/test/") }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun] && outcome.count("stopped") == 1)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("returns \(status)") && note.contains("'probes'"), "\(note)")
     }
 
     // MARK: Routes that nobody named

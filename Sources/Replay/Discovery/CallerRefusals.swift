@@ -1,0 +1,144 @@
+internal import Contracts
+internal import FakeServers
+internal import Providers
+internal import Values
+
+/// Finds out which secret or login of the profile the backend rejects.
+///
+/// Without it, each case would report the same refusal as a failure of the backend.
+struct CallerRefusals {
+    let executor: RunExecutor
+    /// A namespace name for test events.
+    let name: String
+
+    /// A proof of the sender that the backend may reject.
+    private struct Proof {
+        let title: String
+        let secretName: String
+        let variable: String
+        /// The same request, in which only this proof is wrong.
+        let wrongProof: SenderProof
+    }
+
+    private var proofs: [Proof] {
+        let webhook = executor.purchaseWebhook
+        var proofs: [Proof] = []
+        if webhook.hasAuthorization {
+            proofs.append(
+                Proof(
+                    title: "Authorization value",
+                    secretName: webhook.authorizationSecretName,
+                    variable: webhook.authorizationVariable,
+                    wrongProof: SenderProof(authorization: .wrong, signature: .configured)
+                )
+            )
+        }
+        if webhook.hasSignature {
+            proofs.append(
+                Proof(
+                    title: "signature",
+                    secretName: webhook.signingSecretName,
+                    variable: webhook.signingVariable,
+                    wrongProof: SenderProof(authorization: .configured, signature: .wrongKey)
+                )
+            )
+        }
+        return proofs
+    }
+
+    /// Returns the reason why the webhook refuses events, and the remedy.
+    ///
+    /// The webhook gets one test event for each proof, in which only this proof is wrong. The
+    /// backend rejects the configured value of a proof if the response to a wrong value is the same
+    /// as before, but the response to a wrong value of the other proof is different. If all
+    /// responses are the same, they do not show which value the backend rejects.
+    ///
+    /// - Returns: For example "with the profile's own signature" and "set the same value …".
+    func webhookRefusal() async -> (reason: String, remedy: String) {
+        let allProofs = proofs
+        var proofs = allProofs
+        if allProofs.count > 1 {
+            let refusal = await response(to: SenderProof())
+            var unchanged: [Proof] = []
+            for proof in allProofs where await response(to: proof.wrongProof) == refusal {
+                unchanged.append(proof)
+            }
+            if !unchanged.isEmpty { proofs = unchanged }
+        }
+        guard let first = proofs.first else {
+            return (
+                "without Authorization",
+                remedy(
+                    [executor.purchaseWebhook.authorizationSecretName],
+                    [
+                        executor.purchaseWebhook.authorizationVariable
+                    ]
+                )
+            )
+        }
+        let reason =
+            proofs.count > 1
+            ? "with the profile's own \(proofs.map(\.title).joined(separator: " and ")), and does "
+                + "not show which of them it rejects"
+            : allProofs.count > 1
+                ? "because it rejects the profile's own \(first.title)"
+                : "with the profile's own \(first.title)"
+        return (reason, remedy(proofs.map(\.secretName), proofs.map(\.variable)))
+    }
+
+    private func remedy(_ secretNames: [String], _ variables: [String]) -> String {
+        let isOne = secretNames.count == 1
+        return "set the same value\(isOne ? "" : "s") in the backend and under 'secrets: "
+            + "\(secretNames.joined(separator: ", "))' in the profile (a backend started by Assay "
+            + "gets \(isOne ? "it" : "them") as \(variables.joined(separator: " and ")))"
+    }
+
+    /// The status and the body of the response to a test event; nil without a response.
+    private func response(to proof: SenderProof) async -> [UInt8]? {
+        let outcome = await executor.sendTestEvent(
+            name,
+            path: executor.purchaseWebhook.path,
+            proof: proof
+        )
+        guard case .answered(let response) = outcome else { return nil }
+        return Array("\(response.status) ".utf8) + response.body
+    }
+
+    /// Returns a message if the login of the profile returns no session token; nil if it returns
+    /// one, or if no request uses it.
+    func sessionRefusal() async -> String? {
+        guard executor.profile.allCredentials.contains(where: \.usesSession) else { return nil }
+        do {
+            _ = try await executor.runWithoutSteps(name).requests.session()
+            return nil
+        } catch {
+            return "\(error); correct 'session' in assay.yaml"
+        }
+    }
+
+    /// Returns a message for each probe whose every response refuses the caller, or does not exist.
+    ///
+    /// A probe that returns 404 may not know the user yet, so that status is not a refusal.
+    ///
+    /// - Parameter exchanges: Exchanges in which the probes were read before and after a purchase.
+    static func probeRefusals(_ exchanges: [Exchange]) -> [String] {
+        var responses: [String: [HTTPMessage.Response]] = [:]
+        var requests: [String: HTTPMessage.Request] = [:]
+        for exchange in exchanges {
+            guard case .probe(let name, _) = exchange.purpose, let response = exchange.response
+            else { continue }
+            responses[name, default: []].append(response)
+            requests[name] = exchange.request
+        }
+        let refusedStatuses = RouteStatuses.refused.union(RouteStatuses.unserved).subtracting([404])
+        return responses.sorted { $0.key < $1.key }.compactMap { name, responses in
+            guard let request = requests[name], let last = responses.last,
+                responses.allSatisfy({ refusedStatuses.contains($0.status) })
+            else { return nil }
+            return
+                "the probe '\(name)', \(request.method) \(request.target), returns "
+                + "\(last.bodyExcerpt) before and after a purchase; correct its path or its "
+                + "'headers' under 'probes' in assay.yaml"
+        }
+    }
+}
