@@ -4,7 +4,10 @@ internal import Values
 
 /// Hints: observations in the evidence of a case that may explain its findings.
 extension CaseEvidence {
-    package var hints: [String] { [hintAboutTwoKnownIDs].compactMap { $0 } }
+    package var hints: [String] {
+        [hintAboutTwoKnownIDs, StoredAccessFlag.question(about: subject, profile)]
+            .compactMap { $0 }
+    }
 
     /// A hint about an event that contains two IDs which the app had registered before; nil without
     /// such an event.

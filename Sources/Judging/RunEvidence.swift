@@ -36,6 +36,16 @@ extension RunRecord {
         }.map(ObservedState.init)
     }
 
+    /// Whether a probe refused to look up the ID of a user with status 400 or 422, because it is no
+    /// valid ID.
+    func refusesLookup(of user: String, probe: String) -> Bool {
+        let exchange = exchanges.last {
+            guard $0.completed != nil, case .probe(probe, user) = $0.purpose else { return false }
+            return true
+        }
+        return exchange?.response.map { [400, 422].contains($0.status) } ?? false
+    }
+
     /// Returns the last exchange of the app's call of that name; nil when the call was not made.
     package func exchange(ofCall call: String) -> Exchange? {
         exchanges.last {

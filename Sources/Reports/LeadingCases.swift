@@ -1,6 +1,7 @@
 internal import Contracts
 internal import Judging
 internal import Redaction
+internal import Values
 
 /// Finds the shortest of several cases that fail with the same finding, as the case to look at
 /// first.
@@ -26,12 +27,8 @@ struct LeadingCases {
                 steps.contains(where: { if case .deliver = $0 { true } else { false } })
             else { return nil }
             caseID = result.contract.caseID
-            failureKey = FailureKey(
-                code: first.code,
-                expected: first.expected,
-                actual: first.actual
-            )
-            operations = steps.flatMap(LeadingCases.operations)
+            failureKey = FailureKey(first)
+            operations = LeadingCases.operations(steps)
         }
 
         func contains(_ other: FailedCase) -> Bool {
@@ -41,10 +38,24 @@ struct LeadingCases {
         }
     }
 
+    /// What must be equal in the findings of two cases with the same cause: the kind of finding and
+    /// the violated expectation.
+    ///
+    /// The actual value may differ, because a longer case has more that can go wrong after the
+    /// first mistake. Only the status of a response is compared.
     private struct FailureKey: Hashable {
         let code: FindingCode
         let expected: String
-        let actual: String
+        let status: String?
+
+        init(_ finding: Finding) {
+            code = finding.code
+            expected = String(finding.expected.map { $0.isNumber ? "#" : $0 })
+            status =
+                finding.code == .responseStatus
+                ? finding.actual.split { !$0.isNumber }.first { $0.count == 3 }.map(String.init)
+                : nil
+        }
     }
 
     private let leadingCaseIDs: [String: String]
@@ -84,16 +95,41 @@ struct LeadingCases {
             .sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     }
 
-    /// Returns the operations of a step.
+    /// Returns the operations of a case, independent of the names that it gives to users and
+    /// deliveries.
     ///
-    /// A delivery with faults counts as two operations: the plain delivery, and the delivery with
-    /// its faults.
-    private static func operations(_ step: Step) -> [String] {
-        guard case .deliver(let delivery) = step else { return ["\(step)"] }
-        var deliveryWithoutFaults = Delivery(name: delivery.name, subject: delivery.subject)
-        deliveryWithoutFaults.provider = delivery.provider
-        deliveryWithoutFaults.delay = delivery.delay
-        let name = "\(delivery.provider) \(delivery.eventDescription)"
-        return deliveryWithoutFaults == delivery ? [name] : [name, "\(delivery)"]
+    /// A delivery with faults counts as two operations: the plain delivery, and its faults. An
+    /// event about a user whom no earlier step created is another operation than an event about a
+    /// known user.
+    private static func operations(_ steps: [Step]) -> [String] {
+        var knownUsers: Set<String> = []
+        var types: [String: String] = [:]
+        var operations: [String] = []
+        for step in steps {
+            guard case .deliver(let delivery) = step else {
+                if case .register(let user) = step {
+                    knownUsers.insert(user)
+                    operations.append("register")
+                } else {
+                    operations.append("\(step)")
+                }
+                continue
+            }
+            let type =
+                if case .repeats(let name) = delivery.subject {
+                    "redelivery of \(types[name] ?? name)"
+                } else {
+                    delivery.eventDescription
+                }
+            types[delivery.name] = type
+            let isKnown = knownUsers.isSuperset(of: delivery.users)
+            operations.append("\(delivery.provider) \(type)\(isKnown ? "" : " of unknown user")")
+            var faults = delivery
+            (faults.name, faults.subject) = ("", .body(.null))
+            var delayOnly = Delivery(name: "", subject: .body(.null))
+            (delayOnly.provider, delayOnly.delay) = (delivery.provider, delivery.delay)
+            if faults != delayOnly { operations.append("\(faults)") }
+        }
+        return operations
     }
 }

@@ -85,5 +85,10 @@ struct SearchTests {
         #expect(plan.subject.hasRestart)
         #expect(plan.baseline == CasePlan(contract).baseline, "the golden run stays golden")
         #expect(plan.contract.caseID == "test/case/call:onesignal-2,fault:kill-after")
+        let installed = plan.subject.steps[plan.subject.preparationStepCount ?? 0]
+        guard case .provider = installed else {
+            Issue.record("the fault is installed after the preparation, not before it")
+            return
+        }
     }
 }

@@ -11,12 +11,12 @@ package struct CasePlan: Hashable, Codable, Sendable {
 
     /// Plans a case whose judged run has other steps than the contract; the baseline run keeps the
     /// contract's steps.
-    package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
+    package init(_ contract: Contract, steps: [Step]) {
         self.contract = contract
         let contract = contract.registeringCallers
         let users = contract.users
         let periods = PeriodDates(of: contract)
-        let allSteps = periods.applied(to: contract.given + given + steps)
+        let allSteps = periods.applied(to: contract.given + steps)
         subject = RunPlan(
             steps: allSteps,
             users: users,
@@ -25,7 +25,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
         )
         subject.countsKeyFetches = contract.expectation.signingKeyFetchCountMax != nil
         subject.values = contract.values
-        subject.preparationStepCount = contract.given.count + given.count
+        subject.preparationStepCount = contract.given.count
         baseline = contract.expectation.relation.map {
             var plan = RunPlan(
                 steps: periods.applied(to: Baseline.steps(of: contract, $0)),

@@ -27,7 +27,7 @@ extension CasePlan {
         faults: [CrashFault]
     ) -> [CrashPoint] {
         var callCounts: [Exchange.Party: Int] = [:]
-        return faultFreeRun.exchanges.filter { $0.from == .backend }.flatMap {
+        return faultFreeRun.exchangesOfSteps.filter { $0.from == .backend }.flatMap {
             call -> [CrashPoint] in
             callCounts[call.to, default: 0] += 1
             let position = callCounts[call.to] ?? 1
@@ -52,7 +52,8 @@ extension CasePlan {
             responses: usualResponses + [crashPoint.fault.plannedResponse],
             includesReads: true
         )
-        var steps = contract.steps
+        // The positions count from here, after the backend has processed the events of `given`.
+        var steps = [.provider(plan)] + contract.steps
         if crashPoint.fault.isKill {
             steps.append(.killAtCall(party: crashPoint.party, position: crashPoint.position))
             for case .deliver(let delivery) in contract.steps {
@@ -65,7 +66,7 @@ extension CasePlan {
                 steps.append(.deliver(repeatedDelivery))
             }
         }
-        return CasePlan(contract, given: [.provider(plan)], steps: steps)
+        return CasePlan(contract, steps: steps)
     }
 
     /// Returns the plan of the case with the events of its steps in another order.
@@ -109,4 +110,30 @@ extension Delivery.Edit {
     /// Whether the edit changes the store, which is part of a subscription's identity: two stores
     /// may use the same transaction ID.
     fileprivate var changesSubscriptionIdentity: Bool { pointer.tokens.last == "store" }
+}
+
+extension RunRecord {
+    /// The exchanges since the first request of the contract's own steps; the preparation of the
+    /// case (`given`) comes before it.
+    fileprivate var exchangesOfSteps: ArraySlice<Exchange> {
+        let steps = plan.steps.dropFirst(plan.preparationStepCount ?? 0)
+        let deliveryNames = Set(
+            steps.compactMap { step in
+                if case .deliver(let delivery) = step { delivery.name } else { nil }
+            }
+        )
+        let callNames = Set(
+            steps.flatMap { step in
+                if case .call(let calls) = step { calls.map(\.name) } else { [String]() }
+            }
+        )
+        let first = exchanges.firstIndex { exchange in
+            switch exchange.purpose {
+            case .delivery(let name, _): deliveryNames.contains(name)
+            case .appCall(let name): callNames.contains(name)
+            default: false
+            }
+        }
+        return exchanges[(first ?? exchanges.startIndex)...]
+    }
 }

@@ -316,8 +316,11 @@ package struct StateRule: Rule {
             ?? probes.first {
                 evidence.observability.probesShowingExistence?.contains($0.name) == true
             }
-        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap {
-            presence(of: user, by: $0.name, in: evidence)
+        let shouldUserExist = field.value.bool ?? true
+        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap { probe in
+            // A backend may refuse to look up an ID that it would never accept.
+            !shouldUserExist && evidence.subject.refusesLookup(of: user, probe: probe.name)
+                ? .missing : presence(of: user, by: probe.name, in: evidence)
         }
         let isUserFound = presencesInProbes.contains(.found)
         let isExistenceKnown =
@@ -335,7 +338,6 @@ package struct StateRule: Rule {
                 location: field.location
             )
         }
-        let shouldUserExist = field.value.bool ?? true
         guard isUserFound != shouldUserExist else { return nil }
         return Finding(
             shouldUserExist ? .userMissing : .unexpectedUser,

@@ -51,7 +51,10 @@ extension CaseExecution {
             await release([], alongside: preparedCalls)
         }
         if isDatabaseFaultPlanned, await removeDatabaseFault() == false { return }
-        for request in preparedCalls { storeOwnershipProof(request.call, request.endpoint) }
+        for request in preparedCalls {
+            registerResponseID(request.call, request.endpoint)
+            storeOwnershipProof(request.call, request.endpoint)
+        }
     }
 
     /// Sends a request that the contract contains literally, and stores values from its response
@@ -99,13 +102,27 @@ extension CaseExecution {
         }
     }
 
-    private mutating func storeOwnershipProof(_ call: Call, _ endpoint: Profile.Endpoint) {
-        guard let pointer = endpoint.responseProofPointer else { return }
+    /// Registers the user ID that the backend returned to a call with the fakes.
+    ///
+    /// A backend may choose the ID of an account itself, and sends later pushes to this ID.
+    private func registerResponseID(_ call: Call, _ endpoint: Profile.Endpoint) {
+        guard let pointer = endpoint.responseIDPointer,
+            let id = response(to: call)?[pointer]?.string, !id.isEmpty
+        else { return }
+        fakes.open(namespace.name, ids: [id], at: now)
+    }
+
+    /// Returns the JSON of the last response to a call; nil without one.
+    private func response(to call: Call) -> JSONValue? {
         let exchange = fakes.journal.read {
             $0.exchanges(in: namespace.name, from: firstSequence)
         }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
-        let answer = (exchange?.response?.body).flatMap { JSONValue(ifValid: $0) }
-        let proof = answer?[pointer]?.string
+        return (exchange?.response?.body).flatMap { JSONValue(ifValid: $0) }
+    }
+
+    private mutating func storeOwnershipProof(_ call: Call, _ endpoint: Profile.Endpoint) {
+        guard let pointer = endpoint.responseProofPointer else { return }
+        let proof = response(to: call)?[pointer]?.string
         values.proofs[call.name] = proof
         guard call.route == .register, let user = call.user, let proof else { return }
         // A device keeps the latest proof that it received. It does not receive a proof that was

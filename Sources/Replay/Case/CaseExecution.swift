@@ -88,12 +88,12 @@ struct CaseExecution: Sendable {
         _ observability: RunRecord.Observability,
         _ verdict: @Sendable (RunRecord) -> RunExecutor.VerdictStability
     ) async -> RunRecord {
-        startKillTask()
         for (index, step) in plan.steps.enumerated() {
             if index == plan.preparationStepCount {
                 await settling.settleGiven(observability)
                 hasUnsettledEvents = false
             }
+            if index == plan.preparationStepCount ?? 0 { startKillTask() }
             // Only a shrunk contract can hold back deliveries before a step that does not release
             // them.
             if !deliveries.held.isEmpty, !step.releasesHeldDeliveries {

@@ -7,12 +7,15 @@ internal import Values
 extension CaseExecution {
     /// Starts a task that kills the backend when it makes a certain call, while the steps of the
     /// contract run.
+    ///
+    /// The calls are counted from now on. Calls that the preparation of the case causes are made
+    /// before.
     mutating func startKillTask() {
         for case .killAtCall(let party, let callCount) in plan.steps {
             let calls = BackendCalls(
                 party: party,
                 namespace: namespace.name,
-                first: firstSequence
+                first: fakes.journal.read { $0.nextSequence }
             )
             let requests = requests
             killTask = clock.task {

@@ -55,6 +55,19 @@ package struct DoctorChecks: Sendable {
             add(.bad, "probes", probeRefusal)
         }
         let profile = executor.profile
+        let routeChecks = RouteChecks(executor: executor, name: name, observability: observability)
+        if let question = await routeChecks.accessQuestion() {
+            add(.doubtful, "access", question)
+        }
+        if let problem = await routeChecks.protectedRouteProblem() {
+            add(
+                .bad,
+                "protected",
+                problem,
+                "Name under 'endpoints: protected' a route that accepts every user whom 'users: "
+                    + "create' creates, or create the user there in the way the app does."
+            )
+        }
         if profile.clock != nil { await clock(executor, name) }
         for feature in Feature.ofContractGroups {
             if let text = profile.skipReason(to: feature) {

@@ -82,6 +82,11 @@ struct StateRuleTests {
         )
         builder.subject = [EvidenceBuilder.probe(nil, status: 404, name: "user")]
         #expect(builder.codes(StateRule.self).isEmpty)
+        for status in [400, 422] {
+            // The backend refuses to look up an ID that it never accepts.
+            builder.subject = [EvidenceBuilder.probe(nil, status: status, name: "user")]
+            #expect(builder.codes(StateRule.self).isEmpty)
+        }
         builder.subject = [EvidenceBuilder.probe(["id": 1], name: "user")]
         #expect(builder.codes(StateRule.self) == [.unexpectedUser])
         builder.contract.expectation.states[0].fields[0].value = true

@@ -731,6 +731,22 @@ struct CaseRunnerTests {
         )
     }
 
+    @Test("calls during the preparation are no crash points", arguments: [1, 3])
+    func callsOfPreparation(count: Int) throws {
+        let bench = SimulationBench()
+        bench.backend.respond = { _, arrival in
+            if arrival.request.path == "/api/user/register" {
+                for _ in 0..<count { bench.model.push(to: "nobody") }
+            }
+            return nil
+        }
+        var contract = Self.crashPoints([.killAfter])
+        contract.given = [.register(user: "ada")]
+        let outcome = try bench.verify(contract)
+        #expect(outcome.results.map(\.contract.variant) == ["call:onesignal-1,fault:kill-after"])
+        #expect(outcome.verdicts == [.passed])
+    }
+
     @Test func `a golden run without a call is reported as not testable`() throws {
         let bench = SimulationBench()
         bench.model.pushDelay = nil
