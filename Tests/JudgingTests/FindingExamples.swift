@@ -41,6 +41,9 @@ extension EvidenceBuilder {
         expect(&expectation)
         var builder = EvidenceBuilder(expectation: expectation)
         builder.subject = subject
+        if expectation.effects.contains(where: \.countsOnlyEffectsOfSteps) {
+            builder.addBaselineBeforeSteps()
+        }
         return builder
     }
 

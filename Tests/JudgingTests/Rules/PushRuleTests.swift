@@ -27,6 +27,7 @@ struct PushRuleTests {
         expectation.effects = [effect]
         var builder = EvidenceBuilder(expectation: expectation)
         builder.subject = exchanges
+        if effect.countsOnlyEffectsOfSteps { builder.addBaselineBeforeSteps() }
         return PushRule.findings(in: builder.evidence)
     }
 

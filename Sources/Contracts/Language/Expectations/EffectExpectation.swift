@@ -15,7 +15,8 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     /// Whether messages may address only users of the case, by the method that the provider
     /// documents.
     package var addressesOnlyCaseUsers = false
-    /// Another user, whose messages must differ from the messages to `user`; nil: not checked.
+    /// Another user, for whom the messages that the steps cause must differ from those for `user`;
+    /// nil: not checked.
     package var userWithOtherContent: String?
     /// The maximum number of effects beyond those of the baseline run (a simpler form of the same
     /// steps); nil: not checked.
@@ -55,6 +56,13 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
 }
 
 extension EffectExpectation {
+    /// Whether the expectation is about the effects that `steps` cause, so that the effects of a
+    /// baseline run with only the `given` steps must be subtracted.
+    package var countsOnlyEffectsOfSteps: Bool {
+        userWithOtherContent != nil || countMaxAboveBaseline != nil
+            || userWithSameAddedCount != nil
+    }
+
     package static var grammar: Construct<EffectExpectation> { grammarOfTable.value }
 
     private static let grammarOfTable = TableDerived { makeGrammar($0.providersWithEffects) }
@@ -106,7 +114,8 @@ extension EffectExpectation {
             "unlike",
             \.userWithOtherContent,
             .name(.user, .refers),
-            "Messages to this user must differ from messages to the user in `to`."
+            "Messages that the steps cause for this user must differ from those for the user in "
+                + "`to`. If the steps cause none for this user, the case is not applicable."
         )
         Field.optional(
             "added",
@@ -118,7 +127,8 @@ extension EffectExpectation {
             "added-like",
             \.userWithSameAddedCount,
             .name(.user, .refers),
-            "The steps must cause as many additional effects for this user as for the user in `to`."
+            "The steps must cause as many additional effects for this user as for the user in "
+                + "`to`. If they cause none for either, the case is not applicable."
         )
     }
 
@@ -169,9 +179,7 @@ extension EffectExpectation {
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
         (ProviderTable.all.effect(kind)?.isExpectedByDefault ?? true)
-            && userWithOtherContent == nil
-            && countMaxAboveBaseline == nil
-            && userWithSameAddedCount == nil ? 1 : 0
+            && !countsOnlyEffectsOfSteps ? 1 : 0
     }
 }
 
@@ -230,9 +238,36 @@ extension Field where Owner == EffectExpectation {
     }
 }
 
+extension Expectation {
+    /// Adds `like: before` and `compare: []` to an expectation about the effects that the steps
+    /// cause.
+    ///
+    /// The effects of `given` are subtracted from those of the case. Without a baseline run that
+    /// contains only `given`, they would be judged as effects of the steps.
+    fileprivate mutating func addBaselineForEffectsOfSteps(_ reader: inout NodeReader) {
+        guard let effect = effects.first(where: \.countsOnlyEffectsOfSteps) else { return }
+        switch relation {
+        case .before: break
+        case nil: (relation, relationLocation, compared) = (.before, effect.location, [])
+        case .once, .inOrder, .faultFree, .direct, .plain:
+            reader.fail(
+                .conflict(
+                    "'unlike', 'added' and 'added-like' compare with 'like: before' only",
+                    remedy: "Remove 'like', or move the effect to a contract of its own."
+                ),
+                at: relationLocation ?? effect.location
+            )
+        }
+    }
+}
+
 extension Field where Owner == Expectation {
+    /// The field for the key `effects`.
+    ///
+    /// Effects of steps imply `like` and `compare`, so this field comes after the fields of these
+    /// keys.
     static var effects: Field {
-        .value(
+        let list = Field.value(
             "effects",
             \.effects,
             .lines(EffectExpectation.grammar.block),
@@ -240,5 +275,15 @@ extension Field where Owner == Expectation {
             "Effects of the backend on the providers.",
             fallback: "not checked"
         )
+        var field = Field(
+            list.shape,
+            read: { node, expectation, reader in
+                list.read(node, &expectation, &reader)
+                expectation.addBaselineForEffectsOfSteps(&reader)
+            },
+            write: list.write
+        )
+        field.applyDefault = list.applyDefault
+        return field
     }
 }
