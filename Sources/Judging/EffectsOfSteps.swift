@@ -37,9 +37,7 @@ struct EffectsOfSteps {
     }
 
     /// Returns the number of effects that the steps added for a user; negative if the judged run
-    /// has fewer effects than the baseline run.
-    ///
-    /// - Parameter user: The user; nil for all users.
+    /// has fewer effects than the baseline run; without a user, the number for all users.
     func addedCount(for user: String?) -> Int {
         exchanges(for: user).count - Self.effects(kind, for: user, in: baseline).count
     }

@@ -51,7 +51,7 @@ extension CaseEvidence {
 extension EffectExpectation {
     /// Whether the expectation describes how the attempts at an effect must be.
     fileprivate var describesAttempts: Bool {
-        addressesOnlyCaseUsers || idempotencyKeyCount != nil
+        allowedAddresses != nil || idempotencyKeyCount != nil
     }
 }
 

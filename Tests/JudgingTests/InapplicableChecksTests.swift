@@ -1,5 +1,6 @@
 import Contracts
 import Judging
+import Providers
 import TestSupport
 import Testing
 import Values
@@ -111,6 +112,47 @@ struct InapplicableChecksTests {
             evidence.unobservedChecks == [
                 "not applicable: the steps caused no onesignal.notification to compare"
             ]
+        )
+    }
+
+    @Test("a contract about addresses demands no push", arguments: [0, 1])
+    func demandsNoPush(pushCount: Int) {
+        for allowedAddresses in EffectExpectation.AllowedAddresses.allCases {
+            let effect = SampleContract.effect { $0.allowedAddresses = allowedAddresses }
+            let judgment = CaseJudgment(
+                EvidenceBuilder.bought(
+                    { $0.effects = [effect] },
+                    [EvidenceBuilder.delivery()]
+                        + (0..<pushCount).map { _ in EvidenceBuilder.push(to: Self.ada) }
+                ).evidence
+            )
+            #expect(judgment.verdict == (pushCount == 0 ? .notRun : .passed))
+            #expect(
+                judgment.inapplicableReason
+                    == (pushCount == 0
+                        ? "not applicable: the backend sent no onesignal.notification to check"
+                        : nil)
+            )
+        }
+    }
+
+    @Test(
+        "only a registered ID is a registered address",
+        arguments: EffectExpectation.AllowedAddresses.allCases
+    )
+    func excludesAnonymousID(allowedAddresses: EffectExpectation.AllowedAddresses) {
+        let namespace = Namespace(name: "namespace-0", idForm: .string)
+        let effect = SampleContract.effect { $0.allowedAddresses = allowedAddresses }
+        let judgment = CaseJudgment(
+            EvidenceBuilder.bought(
+                { $0.effects = [effect] },
+                [EvidenceBuilder.delivery()]
+                    + [EvidenceBuilder.push(to: namespace.anonymousID(of: "ada"))]
+            ).evidence
+        )
+        #expect(
+            judgment.findings.map(\.code)
+                == (allowedAddresses == .personal ? [] : [.wrongRecipient])
         )
     }
 

@@ -31,13 +31,16 @@ package struct PushRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        guard expected.addressesOnlyCaseUsers else { return [] }
+        guard let allowedAddresses = expected.allowedAddresses else { return [] }
         let record = evidence.subject
-        let allowedRecipientIDs = Set(
-            record.plan.users.flatMap {
-                [record.namespace.id(of: $0), record.namespace.anonymousID(of: $0)]
+        let ids = record.plan.users.map(record.namespace.id(of:))
+        let anonymousIDs = record.plan.users.map(record.namespace.anonymousID(of:))
+        let allowedRecipientIDs =
+            switch allowedAddresses {
+            case .personal: Set(ids + anonymousIDs)
+            // A user without a registration has the anonymous ID as the usual ID.
+            case .registered: Set(ids)
             }
-        )
         let misaddressedPushes = record.effects.filter { effect, _ in
             effect.kind == expected.kind
                 && (effect.recipients.isEmpty
@@ -48,7 +51,9 @@ package struct PushRule: Rule {
             return [
                 Finding(
                     .wrongRecipient,
-                    expected: "every push is addressed only to users of this case",
+                    expected: allowedAddresses == .personal
+                        ? "every push is addressed only to users of this case"
+                        : "every push is addressed only to registered IDs of this case",
                     actual: unknownUsers.isEmpty
                         ? "the push names no user"
                         : "the push also names: " + unknownUsers.joined(separator: ", "),

@@ -45,10 +45,10 @@ struct PushRuleTests {
 
     @Test func `a push to recipients outside the case is reported`() {
         #expect(
-            findings([EvidenceBuilder.push(to: ada)]) { $0.addressesOnlyCaseUsers = true }.isEmpty
+            findings([EvidenceBuilder.push(to: ada)]) { $0.allowedAddresses = .personal }.isEmpty
         )
         let other = findings([EvidenceBuilder.push(to: "everyone")]) {
-            $0.addressesOnlyCaseUsers = true
+            $0.allowedAddresses = .personal
         }
         #expect(other.map(\.code) == [.wrongRecipient])
     }
@@ -96,11 +96,11 @@ struct PushRuleTests {
     @Test func `a push that the provider refused as invalid is reported as a wrong recipient`() {
         let refused = attempt(.form, at: 0)
         #expect(
-            findings([refused]) { $0.addressesOnlyCaseUsers = true }.map(\.code) == [
+            findings([refused]) { $0.allowedAddresses = .personal }.map(\.code) == [
                 .wrongRecipient
             ]
         )
-        #expect(findings([attempt(at: 0)]) { $0.addressesOnlyCaseUsers = true }.isEmpty)
+        #expect(findings([attempt(at: 0)]) { $0.allowedAddresses = .personal }.isEmpty)
     }
 
     @Test func `tags that RevenueCat keeps are not the backend's to write`() {

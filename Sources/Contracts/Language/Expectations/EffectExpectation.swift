@@ -4,6 +4,14 @@ package import Values
 
 /// An effect on a provider, such as a push message, that the backend must, or must not, cause.
 package struct EffectExpectation: Hashable, Codable, Sendable {
+    /// The IDs by which a message may address users.
+    package enum AllowedAddresses: String, Hashable, Codable, Sendable, CaseIterable {
+        /// The IDs of users of the case.
+        case personal
+        /// The IDs of users of the case, without their anonymous IDs.
+        case registered
+    }
+
     package var kind: String
     /// The user that an effect must reach to count; nil: the effects for all users of the case
     /// count.
@@ -12,9 +20,9 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var countMax: Int?
     /// Whether all attempts of the backend to cause one effect must carry the same idempotency key.
     package var requiresSameIdempotencyKey: Bool
-    /// Whether messages may address only users of the case, by the method that the provider
-    /// documents.
-    package var addressesOnlyCaseUsers = false
+    /// The IDs that messages may address, by the method that the provider documents; nil: not
+    /// checked.
+    package var allowedAddresses: AllowedAddresses?
     /// Another user, for whom the messages that the steps cause must differ from those for `user`;
     /// nil: not checked.
     package var userWithOtherContent: String?
@@ -94,8 +102,8 @@ extension EffectExpectation {
                 fallback: "all users of the case"
             )
             contentFields
-            Field<EffectExpectation>.count
             attemptFields
+            Field<EffectExpectation>.count
         }
         .alternativeKeys(
             providers.count > 1 ? providers.map(\.party.description) : [],
@@ -147,13 +155,13 @@ extension EffectExpectation {
             "The required number of different idempotency keys over all attempts. A backend should "
                 + "use one key per event, also for retries."
         )
-        Field.switchWord(
+        Field.optional(
             "address",
-            \.addressesOnlyCaseUsers,
-            "personal",
-            "value of 'address'",
-            "Messages may address only users of the case, by the method that the provider "
-                + "documents."
+            \.allowedAddresses,
+            .choice("value of 'address'"),
+            "The IDs that messages may address, by the method that the provider documents. "
+                + "`personal`: any ID of a user of the case; `registered`: no anonymous ID. If "
+                + "there is no message, the case is not applicable."
         )
         Field.optional(
             "attempts",
@@ -179,7 +187,8 @@ extension EffectExpectation {
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
         (ProviderTable.all.effect(kind)?.isExpectedByDefault ?? true)
-            && !countsOnlyEffectsOfSteps ? 1 : 0
+            && !countsOnlyEffectsOfSteps
+            && allowedAddresses == nil ? 1 : 0
     }
 }
 
@@ -213,8 +222,8 @@ extension Field where Owner == EffectExpectation {
         let bounds = CountBounds.syntax(0...1000)
         var shape = KeyShape("count", bounds.shape, "The allowed number of effects.")
         shape.fallback =
-            "one or more; any number for `tags` or with `unlike`, `added` or "
-            + "`added-like`"
+            "one or more; any number for `tags` or with `unlike`, `added`, "
+            + "`added-like` or `address`"
         var field = Field(
             shape,
             read: { node, effect, reader in
