@@ -11,6 +11,11 @@ package struct CaseJudgment: Hashable, Sendable {
     package let verdict: Verdict
     package let findings: [Finding]
 
+    /// The reason why the case had nothing to judge; nil when it has another verdict than "not run".
+    package var inapplicableReason: String? {
+        verdict == .notRun ? evidence.inapplicableReason : nil
+    }
+
     /// Judges a case by its evidence.
     package init(_ evidence: CaseEvidence) {
         self.evidence = evidence
@@ -44,7 +49,9 @@ extension CaseResult {
             verdict: judgment.verdict,
             findings: judgment.findings,
             seconds: seconds,
-            note: judgment.verdict == .inconclusive ? judgment.findings.first?.actual : nil,
+            note: judgment.verdict == .inconclusive
+                ? judgment.findings.first?.actual : judgment.inapplicableReason,
+            isDeclaredUnsupported: judgment.verdict == .notRun,
             overlap: ConcurrentRequestsRule.overlappingRequestCount(in: subject),
             volatilePaths: StateComparison(judgment.evidence).volatilePaths,
             settleEvidence: subject.settleEvidence,

@@ -15,7 +15,8 @@ package enum Judge {
     /// applied.
     ///
     /// A finding against the backend outweighs an inconclusive one: a case that failed one
-    /// expectation has failed, even when another expectation could not be observed.
+    /// expectation has failed, even when another expectation could not be observed. A case that had
+    /// nothing to judge is not run, never passed.
     package static func judge(_ evidence: CaseEvidence) -> (verdict: Verdict, findings: [Finding]) {
         // This check comes first, because a backend that exited is also unreachable.
         if let exitReason = evidence.subject.backendExitReason {
@@ -43,7 +44,8 @@ package enum Judge {
         }
         let failures = findings.filter { !$0.code.isInconclusive }
         if !failures.isEmpty { return (.failed, failures) }
-        return findings.isEmpty ? (.passed, []) : (.inconclusive, findings)
+        if !findings.isEmpty { return (.inconclusive, findings) }
+        return (evidence.inapplicableReason == nil ? .passed : .notRun, [])
     }
 
     /// Returns the findings about missing responses in a case whose baseline run (without faults)

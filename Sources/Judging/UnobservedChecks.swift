@@ -19,7 +19,8 @@ extension CaseEvidence {
         let killCheckLine =
             didKillInterruptDelivery == false
             ? "the backend was killed after its response, so the kill interrupted nothing" : nil
-        return unprobedFieldLines + [unobservedStateReason, killCheckLine].compactMap { $0 }
+        return unprobedFieldLines + inapplicableChecks
+            + [unobservedStateReason, killCheckLine].compactMap { $0 }
     }
 
     /// Whether every kill of the backend that should interrupt a delivery came before the response

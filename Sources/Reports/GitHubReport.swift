@@ -114,7 +114,8 @@ package enum GitHubReport {
     )
         -> String
     {
-        let annotationLevel = result.verdict == .inconclusive ? "warning" : "error"
+        let annotationLevel =
+            result.isRemark ? "notice" : result.verdict == .inconclusive ? "warning" : "error"
         guard let finding = result.findings.first else {
             return command(
                 annotationLevel,

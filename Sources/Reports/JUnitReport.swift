@@ -44,10 +44,13 @@ package enum JUnitReport {
     private static func countAttributes(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true)
         -> String
     {
-        let failureCount = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
+        let failureCount = cases.count {
+            [.failed, .unexpectedPass].contains($0.verdict) && !$0.isRemark
+        }
         let errorCount = cases.count { isError($0) }
         let skippedCount = cases.count {
-            $0.verdict == .knownFailure || ($0.verdict == .notRun && $0.isDeclaredUnsupported)
+            $0.verdict == .knownFailure || $0.isRemark
+                || ($0.verdict == .notRun && $0.isDeclaredUnsupported)
         }
         return "tests=\"\(cases.count)\" failures=\"\(failureCount)\" errors=\"\(errorCount)\""
             + (withSkipped ? " skipped=\"\(skippedCount)\"" : "")
@@ -85,6 +88,9 @@ package enum JUnitReport {
         let type = first?.code.rawValue ?? result.verdict.rawValue
         switch result.verdict {
         case .passed: return testCaseStartTag + "/>\n"
+        case .failed where result.isRemark:
+            return testCaseStartTag + ">\n      <skipped message=\"remark: \(message)\"/>\n"
+                + "    </testcase>\n"
         case .failed, .unexpectedPass:
             return testCaseStartTag
                 + ">\n      <failure type=\"\(type)\" message=\"\(message)\">\(detail)"

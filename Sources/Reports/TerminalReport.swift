@@ -58,6 +58,7 @@ package struct TerminalReport: Sendable {
         func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
             let verdictRank =
                 switch result.verdict {
+                case .failed where result.isRemark: 2
                 case .failed, .unexpectedPass: 0
                 case .inconclusive: 1
                 case .passed, .knownFailure, .notRun: 2
@@ -87,6 +88,7 @@ package struct TerminalReport: Sendable {
     private func line(_ result: Redacted<CaseResult>) -> String {
         let (word, applyColor): (String, (String) -> String) =
             switch result.verdict {
+            case .failed where result.isRemark: ("REMARK", style.yellow)
             case .failed: ("FAIL", style.red)
             case .unexpectedPass: ("PASSED!", style.red)
             case .inconclusive: ("INCONCL.", style.yellow)
@@ -166,6 +168,7 @@ package struct TerminalReport: Sendable {
             return headline(style.red("UNEXPECTED PASS"), result, "")
                 + lines("note", result.note ?? "", 12)
         case .inconclusive: return finding(style.yellow("INCONCLUSIVE"), result)
+        case .failed where result.isRemark: return finding(style.yellow("REMARK"), result)
         case .failed: return finding(style.red("FAIL"), result)
         }
     }
@@ -279,7 +282,7 @@ package struct TerminalReport: Sendable {
     private func verdictCounts(_ report: Redacted<RunReport>) -> String {
         func count(_ verdict: Verdict, _ word: String, _ applyColor: (String) -> String) -> String?
         {
-            let number = report.count(verdict)
+            let number = report.count(verdict) - (verdict == .failed ? report.remarkCount : 0)
             return number == 0 ? nil : applyColor("\(number) \(word)")
         }
         return [
@@ -292,6 +295,11 @@ package struct TerminalReport: Sendable {
             count(.unexpectedPass, "passed unexpectedly", style.red),
             count(.inconclusive, "inconclusive", style.yellow),
             count(.notRun, "not run", style.yellow),
+            report.remarkCount == 0
+                ? nil
+                : style.yellow(
+                    "\(report.remarkCount) remark\(report.remarkCount == 1 ? "" : "s")"
+                ),
         ].compactMap { $0 }.joined(separator: " · ")
     }
 

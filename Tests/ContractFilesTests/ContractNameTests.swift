@@ -25,6 +25,37 @@ struct ContractNameTests {
         }
     }
 
+    @Test(
+        "an expectation about the effects of steps compares with the given steps only",
+        arguments: ["unlike: ben", "added: {at-most: 1}", "added-like: ben"]
+    )
+    func impliesBaseline(key: String) {
+        let given = Self.registered + "\n  - register: ben"
+        let effects = "effects: [{onesignal: notification, to: ada, \(key)}]"
+        let text = """
+            contract: a/b
+            title: T
+            clause: S-03
+            source: a test
+            \(given)
+            steps:
+            \(Self.event)
+            expect:
+              \(effects)
+            """
+        guard
+            case .success(let contracts) = ContractParser.parse(text, path: "a/b.yaml", id: "a/b")
+        else {
+            Issue.record("the contract cannot be read")
+            return
+        }
+        #expect(contracts.map(\.expectation.relation) == [.before])
+        #expect(contracts.map(\.expectation.compared) == [[]])
+        #expect(errors(given, Self.event, "like: before\n  \(effects)").isEmpty)
+        let conflict = errors(given, Self.event, "like: once\n  \(effects)")
+        #expect(conflict.count == 1 && conflict[0].contains("compare with 'like: before' only"))
+    }
+
     private static let registered = "given:\n  - register: ada"
     private static let event = "  - deliver: p\n    event: {type: RENEWAL, user: ada}"
 

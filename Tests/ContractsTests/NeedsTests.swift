@@ -61,7 +61,7 @@ struct NeedsTests {
         ("a request with a token", withToken, [.firebase]),
         (
             "a failing OneSignal", .provider(ProviderPlan(provider: .oneSignal, responses: [])),
-            []
+            [.push]
         ),
         (
             "a failing RevenueCat", .provider(ProviderPlan(provider: .revenueCat, responses: [])),
@@ -78,17 +78,87 @@ struct NeedsTests {
         #expect(Set(contract(given: [step]).allRequiredFeatures) == features, "given needs it too")
     }
 
+    private static func revenueCat(_ change: (inout EventSpec) -> Void) -> Step {
+        var spec = EventSpec(type: .documented(.renewal), user: "ada")
+        change(&spec)
+        return event { $0.subject = .event(spec) }
+    }
+
+    private static func purchasely(_ change: (inout PurchaselySpec) -> Void) -> Step {
+        var spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
+        change(&spec)
+        return event { $0.subject = .event(spec) }
+    }
+
+    private static func edited(_ pointer: String, _ value: JSONValue?) -> Step {
+        event {
+            if let pointer = JSONPointer(pointer) {
+                $0.edits = [Delivery.Edit(pointer: pointer, value: value)]
+            }
+        }
+    }
+
+    private static let events: [(Step, Set<Feature>)] =
+        EventSpec.stores.map { store in
+            (
+                revenueCat { $0.store = store },
+                store == EventSpec.usualStore ? [] : [.acceptsEveryStore]
+            )
+        }
+        + PurchaselySpec.stores.map { store in
+            (
+                purchasely { $0.store = store },
+                store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
+            )
+        }
+        + [
+            (revenueCat { $0.environment = "SANDBOX" }, [.separatesSandbox]),
+            (purchasely { $0.environment = "SANDBOX" }, [.separatesSandbox]),
+            (revenueCat { $0.userIDLocation = .aliases }, [.aliases]),
+            (revenueCat { $0.userIDLocation = .originalAppUserID }, [.aliases]),
+            (revenueCat { $0.userIDLocation = .anonymous }, []),
+            (edited("/event/store", "FUTURE_STORE"), [.acceptsEveryStore]),
+            (edited("/event/store", "APP_STORE"), []), (edited("/event/store", nil), []),
+            (edited("/event/environment", "SANDBOX"), [.separatesSandbox]),
+            (edited("/event/price", 1), []),
+        ]
+
+    @Test("an event requires the features without which it is not processed", arguments: events)
+    func needs(step: Step, features: Set<Feature>) {
+        #expect(Set(contract(steps: [step]).allRequiredFeatures) == features)
+    }
+
+    @Test("a search that kills the backend requires restarts", arguments: CrashFault.allCases)
+    func needs(fault: CrashFault) {
+        var contract = contract(steps: [Self.event()])
+        contract.search = .crashPoints([fault])
+        #expect(contract.allRequiredFeatures == (fault.isKill ? [.restart] : []))
+    }
+
     private static let location = SampleContract.location
 
     private static let expectations: [(Expectation, Set<Feature>)] = [
         (with { $0.states = [SampleContract.state("exists", true)] }, [.users]),
         (with { $0.states = [SampleContract.state("access", true)] }, [.subscription]),
         (with { $0.deletedUserNames = ["ada"] }, [.users]),
-        (with { ($0.relation, $0.compared) = (.once, [.effects]) }, []),
+        (with { ($0.relation, $0.compared) = (.once, [.effects]) }, [.push]),
+        (with { ($0.relation, $0.compared) = (.before, []) }, []),
         (with { ($0.relation, $0.compared) = (.once, [.state]) }, [.subscription]),
         (with { ($0.relation, $0.compared) = (.once, [.fields]) }, [.subscription]),
         (with { ($0.relation, $0.compared) = (.once, [.state, .effects]) }, []),
-        (with { $0.effects = [SampleContract.effect(0...1)] }, []),
+        (with { $0.effects = [SampleContract.effect(0...1)] }, [.push]),
+        (
+            with {
+                $0.effects = [SampleContract.effect(0...1)]
+                $0.states = [SampleContract.state("access", true)]
+            }, [.subscription]
+        ),
+        (
+            with {
+                $0.effects = [SampleContract.effect(1...1)]
+                $0.states = [SampleContract.state("access", true)]
+            }, [.push, .subscription]
+        ),
     ]
 
     private static func with(_ change: (inout Expectation) -> Void) -> Expectation {
@@ -111,9 +181,9 @@ struct NeedsTests {
     @Test func `reconciling backends read customers after any event`() {
         let failing = Step.provider(ProviderPlan(provider: .revenueCat, responses: []))
         var contract = contract(given: [failing], steps: [Self.call(.reconcile)])
-        #expect(Set(contract.allRequiredFeatures) == [.readsSubscriberOnEvent, .reconcile])
-        contract.needs = [.reconcile]
-        #expect(Set(contract.allRequiredFeatures) == [.reconcile])
+        #expect(contract.allRequiredFeatures == [.reconcile])
+        contract.needs = [.readsSubscriberOnEvent]
+        #expect(contract.allRequiredFeatures == [.readsSubscriberOnEvent, .reconcile])
     }
 
     @Test func `password guessing leaves a backend that refuses all logins`() {

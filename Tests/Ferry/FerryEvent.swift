@@ -52,6 +52,10 @@ package struct FerryEvent: ProviderEvent {
     package var summary: String { "\(type) \(pass)" }
     package var isTransfer: Bool { false }
 
+    package func requiredFeatures(editedValues: [JSONPointer: JSONValue]) -> [Feature] {
+        environment == "PRODUCTION" ? [] : [.separatesSandbox]
+    }
+
     package func redacted(by redaction: Redaction) -> FerryEvent {
         var copy = self
         copy.type = redaction.words(type)

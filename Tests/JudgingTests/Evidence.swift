@@ -143,6 +143,14 @@ struct EvidenceBuilder {
         )
     }
 
+    /// Adds baseline runs that contain only the given exchanges, as `unlike`, `added` and
+    /// `added-like` imply.
+    mutating func addBaselineBeforeSteps(_ exchanges: [Exchange] = []) {
+        contract.expectation.relation = .before
+        contract.expectation.compared = []
+        baselines = [exchanges]
+    }
+
     func codes(_ rule: any Rule.Type) -> [FindingCode] {
         rule.findings(in: evidence).map(\.code)
     }

@@ -41,6 +41,9 @@ extension EvidenceBuilder {
         expect(&expectation)
         var builder = EvidenceBuilder(expectation: expectation)
         builder.subject = subject
+        if expectation.effects.contains(where: \.countsOnlyEffectsOfSteps) {
+            builder.addBaselineBeforeSteps()
+        }
         return builder
     }
 
@@ -269,7 +272,7 @@ extension FindingExample {
 
     private static func addressed(_ recipient: String) -> CaseEvidence {
         EvidenceBuilder.bought(
-            { $0.effects = [SampleContract.effect { $0.addressesOnlyCaseUsers = true }] },
+            { $0.effects = [SampleContract.effect { $0.allowedAddresses = .personal }] },
             [EvidenceBuilder.delivery(), EvidenceBuilder.push(to: recipient)]
         ).evidence
     }

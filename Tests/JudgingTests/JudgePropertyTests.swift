@@ -45,7 +45,7 @@ struct JudgePropertyTests {
             for name in names where made.bool() {
                 let low = made.int(0...2)
                 var effect = SampleContract.effect(user: name, low...(low + made.int(0...2)))
-                effect.addressesOnlyCaseUsers = made.bool()
+                if made.bool() { effect.allowedAddresses = .personal }
                 if made.bool() { effect.userWithOtherContent = names.first { $0 != name } }
                 expectation.effects.append(effect)
             }

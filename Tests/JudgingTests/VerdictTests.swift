@@ -27,6 +27,20 @@ struct VerdictTests {
         #expect(exit([result(.failed)], isInterrupted: true) == 130)
     }
 
+    @Test("only a failed optional contract is a remark", arguments: Contract.Level.allCases)
+    func remark(level: Contract.Level) {
+        var failedCase = result(.failed)
+        failedCase.contract.level = level
+        let isRemark = level == .may
+        #expect(failedCase.isRemark == isRemark)
+        #expect(exit([result(.passed), failedCase]) == (isRemark ? 0 : 1))
+        #expect(exit([result(.failed), failedCase]) == 1)
+        #expect(exit([result(.inconclusive), failedCase]) == (isRemark ? 5 : 1))
+        let scorecard = RunReport(of: [result(.passed), failedCase]).scorecard
+        #expect(scorecard.count(.failed) == (isRemark ? 0 : 1))
+        #expect(scorecard.count(.proven) == (isRemark ? 1 : 0))
+    }
+
     @Test func `a known failure must fail, and with its own code`() throws {
         let list = try KnownFailures(
             parsing: "# accepted\ntest/case E204 ticket 12\n",

@@ -39,7 +39,8 @@ final class RunProgress: Sendable {
         case .finished(let result, let finishedCount, let totalCount):
             let progressLine = state.withLock { state -> String in
                 state.runningCaseIDs.removeAll { $0 == result.contract.caseID }
-                if result.verdict == .failed || result.verdict == .unexpectedPass {
+                let isFailure = [.failed, .unexpectedPass].contains(result.verdict)
+                if isFailure, !result.isRemark {
                     state.failed += 1
                 }
                 let oldestRunningCase = state.runningCaseIDs.first.map { "  \($0)" } ?? ""

@@ -437,6 +437,6 @@ extension SuiteEvent {
     /// Whether the event is the failure of a case.
     fileprivate var isFailure: Bool {
         guard case .finished(let result, _, _) = self else { return false }
-        return [.failed, .unexpectedPass].contains(result.verdict)
+        return [.failed, .unexpectedPass].contains(result.verdict) && !result.isRemark
     }
 }

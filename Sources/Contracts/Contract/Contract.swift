@@ -27,6 +27,8 @@ package struct Contract: Hashable, Codable, Sendable {
     package var level: Level
     /// The document that the tested clause comes from, for human readers.
     package var source: String
+    /// The features that the contract file lists, because they do not follow from its steps and
+    /// expectations.
     package var needs: [Feature]
     package var given: [Step]
     package var steps: [Step]
@@ -78,32 +80,6 @@ package struct Contract: Hashable, Codable, Sendable {
     /// The ID of this test case in reports, lists and the option `--only`: the contract's ID, and
     /// its variant if there is one.
     package var caseID: String { variant.isEmpty ? id : "\(id)/\(variant)" }
-
-    /// The features that a backend needs for the contract: those listed under `needs`, and those
-    /// that the contract's steps and expectations require.
-    package var allRequiredFeatures: [Feature] {
-        let fields = expectation.states.flatMap(\.fields).map(\.name)
-        var requiredFeatures = needs
-        for step in given + steps {
-            // A scenario that tests only an app requires nothing of a backend.
-            if case .phone = step, isDeviceScenario { continue }
-            requiredFeatures += step.traits.needs
-        }
-        // A backend that reconciles reads customers from RevenueCat, even if it does not read them
-        // when an event arrives.
-        if needs.contains(.reconcile) {
-            requiredFeatures.removeAll { $0 == .readsSubscriberOnEvent }
-        }
-        if fields.contains("exists") || !expectation.deletedUserNames.isEmpty {
-            requiredFeatures.append(.users)
-        }
-        let canCompareState =
-            expectation.relation != nil && !expectation.compared.contains(.effects)
-        if canCompareState || fields.contains(where: { $0 != "exists" }) {
-            requiredFeatures.append(.subscription)
-        }
-        return requiredFeatures
-    }
 
     /// All steps of `given` and `steps` that happen on a simulated phone, in order.
     package var phoneSteps: [PhoneStep] {

@@ -10,6 +10,7 @@ package struct ContractHeading: Hashable, Sendable {
     package var clause: String
     package var level: Contract.Level
     package var source: String
+    /// All features that a backend needs for the contract, listed or derived.
     package var needs: [Feature]
     /// Whether the contract judges an app on a phone instead of a backend.
     package var isDeviceScenario: Bool
@@ -52,7 +53,7 @@ extension Contract {
             clause: clause,
             level: level,
             source: source,
-            needs: needs,
+            needs: allRequiredFeatures,
             isDeviceScenario: isDeviceScenario,
             search: search?.kind
         )

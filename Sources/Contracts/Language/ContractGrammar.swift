@@ -92,7 +92,8 @@ extension Contract {
             "needs",
             \.needs,
             .choice("feature"),
-            "Features that the backend needs. A profile lists missing features under `features`."
+            "Features that the backend needs and that do not follow from the steps and "
+                + "expectations. A profile lists missing features under `features`."
         )
     }
 

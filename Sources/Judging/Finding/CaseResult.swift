@@ -10,8 +10,8 @@ package struct CaseResult: Hashable, Sendable {
     /// The reason why the case is inconclusive or did not run, or a note about the case's entry in
     /// the list of known failures.
     package var note: String?
-    /// Whether the case did not run because it needs a feature that the profile declares
-    /// unsupported.
+    /// Whether the case is not applicable to the backend: it needs a feature that the profile
+    /// declares unsupported, or the backend caused no effect that the case could judge.
     package var isDeclaredUnsupported: Bool
     /// The maximum number of requests of the case that were in flight at the same time; nil for a
     /// case that sends no concurrent requests.
@@ -76,6 +76,11 @@ package struct CaseResult: Hashable, Sendable {
         self.base = base
         self.backendOutput = backendOutput
     }
+
+    /// Whether the case failed an optional contract (`level: may`).
+    ///
+    /// Reports show it as a remark. It makes no run and no clause fail.
+    package var isRemark: Bool { verdict == .failed && contract.level == .may }
 
     /// The complete evidence for the verdict; nil when the run is not saved to a file.
     package var evidence: CaseEvidence? { judgment?.evidence }

@@ -21,7 +21,7 @@ package struct Diagnosis: Hashable, Sendable {
             cause = explanationOfCode.cause
             remedy = finding.remedy
         }
-        let optionalFeature = contract.needs.first(where: \.isOptionalByDesign)
+        let optionalFeature = contract.allRequiredFeatures.first(where: \.isOptionalByDesign)
         remedyIfIntended =
             finding.code.isInconclusive
             ? nil

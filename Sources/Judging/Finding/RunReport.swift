@@ -68,12 +68,16 @@ package struct RunReport: Hashable, Sendable {
         cases.count { $0.verdict == verdict }
     }
 
+    /// The number of failed cases of optional contracts (`level: may`).
+    package var remarkCount: Int { cases.count { $0.isRemark } }
+
     /// The exit code of the `assay` process, as documented in section 6 of the architecture page.
     package var exitCode: Int32 {
         if isInterrupted { return 130 }
         if !skipReasons.isEmpty { return 6 }
-        if hasTimedOut, count(.failed) + count(.unexpectedPass) == 0 { return 5 }
-        if count(.failed) + count(.unexpectedPass) > 0 { return 1 }
+        let failureCount = count(.failed) - remarkCount + count(.unexpectedPass)
+        if hasTimedOut, failureCount == 0 { return 5 }
+        if failureCount > 0 { return 1 }
         if count(.inconclusive) > 0 { return 5 }
         if cases.contains(where: { $0.verdict == .notRun && !$0.isDeclaredUnsupported }) {
             return 5

@@ -304,7 +304,9 @@ extension SavedRun.Entry {
         )
         result.verdict = verdict
         result.note =
-            note ?? (verdict == .inconclusive ? result.findings.first?.actual : self.note)
+            note ?? judgment.inapplicableReason
+            ?? (verdict == .inconclusive ? result.findings.first?.actual : self.note)
+        result.isDeclaredUnsupported = result.verdict == .notRun
         return result
     }
 }

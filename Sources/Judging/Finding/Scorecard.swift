@@ -111,7 +111,8 @@ package struct Scorecard: Hashable, Sendable {
             })
     }
 
-    private static func clause(_ cases: [CaseResult]) -> ClauseState {
+    private static func clause(_ allCases: [CaseResult]) -> ClauseState {
+        let cases = allCases.filter { !$0.isRemark }
         if cases.contains(where: { [.failed, .knownFailure].contains($0.verdict) }) {
             return .failed
         }

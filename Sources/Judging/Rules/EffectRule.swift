@@ -28,29 +28,17 @@ package struct EffectRule: Rule {
         guard expected.countMaxAboveBaseline != nil || expected.userWithSameAddedCount != nil else {
             return nil
         }
-        guard let baseline = evidence.baselines.first else {
-            return Finding(
-                .baselineFailed,
-                expected: "a baseline run without the steps, to count the effects that they add",
-                actual: "there was no baseline run, because the contract has no 'like'",
-                location: expected.location
-            )
+        guard let effectsOfSteps = EffectsOfSteps(expected, in: evidence) else {
+            return EffectsOfSteps.missingBaseline(of: expected)
         }
-        func matchingExchanges(_ record: RunRecord, _ user: String?) -> [Exchange] {
-            let id = user.map(record.namespace.id(of:))
-            return record.effects.filter { effect, _ in
-                effect.kind == expected.kind && (id.map(effect.recipients.contains) ?? true)
-            }.map(\.exchange)
-        }
-        let exchangesOfUser = matchingExchanges(evidence.subject, expected.user)
-        let addedCount = exchangesOfUser.count - matchingExchanges(baseline, expected.user).count
+        let addedCount = effectsOfSteps.addedCount(for: expected.user)
         func finding(_ expectedText: String, isFinal: Bool) -> Finding {
             Finding(
                 .wrongEffectCount,
                 expected: expectedText,
                 actual: "\(addedCount) more than without the steps",
                 location: expected.location,
-                evidence: exchangesOfUser.map(\.sequence),
+                evidence: effectsOfSteps.exchanges(for: expected.user).map(\.sequence),
                 isFinal: isFinal
             )
         }
@@ -61,9 +49,7 @@ package struct EffectRule: Rule {
             )
         }
         guard let otherUser = expected.userWithSameAddedCount else { return nil }
-        let addedCountOfOtherUser =
-            matchingExchanges(evidence.subject, otherUser).count
-            - matchingExchanges(baseline, otherUser).count
+        let addedCountOfOtherUser = effectsOfSteps.addedCount(for: otherUser)
         guard addedCount != addedCountOfOtherUser else { return nil }
         return finding(
             "the steps cause as many \(expected.kind) as they cause for \(otherUser): \(addedCountOfOtherUser)",

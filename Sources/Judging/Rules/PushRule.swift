@@ -31,13 +31,16 @@ package struct PushRule: Rule {
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
-        guard expected.addressesOnlyCaseUsers else { return [] }
+        guard let allowedAddresses = expected.allowedAddresses else { return [] }
         let record = evidence.subject
-        let allowedRecipientIDs = Set(
-            record.plan.users.flatMap {
-                [record.namespace.id(of: $0), record.namespace.anonymousID(of: $0)]
+        let ids = record.plan.users.map(record.namespace.id(of:))
+        let anonymousIDs = record.plan.users.map(record.namespace.anonymousID(of:))
+        let allowedRecipientIDs =
+            switch allowedAddresses {
+            case .personal: Set(ids + anonymousIDs)
+            // A user without a registration has the anonymous ID as the usual ID.
+            case .registered: Set(ids)
             }
-        )
         let misaddressedPushes = record.effects.filter { effect, _ in
             effect.kind == expected.kind
                 && (effect.recipients.isEmpty
@@ -48,7 +51,9 @@ package struct PushRule: Rule {
             return [
                 Finding(
                     .wrongRecipient,
-                    expected: "every push is addressed only to users of this case",
+                    expected: allowedAddresses == .personal
+                        ? "every push is addressed only to users of this case"
+                        : "every push is addressed only to registered IDs of this case",
                     actual: unknownUsers.isEmpty
                         ? "the push names no user"
                         : "the push also names: " + unknownUsers.joined(separator: ", "),
@@ -80,35 +85,16 @@ package struct PushRule: Rule {
         guard let user = expected.user, let otherUser = expected.userWithOtherContent else {
             return []
         }
-        func pushContents(_ user: String, in record: RunRecord) -> [String: Int] {
-            // The user's ID in a push is masked, because it is not a difference in content.
-            let masking = Masking(record, reader: user)
-            var sequencesByContent: [String: Int] = [:]
-            for (effect, exchange) in record.effects
-            where effect.kind == expected.kind
-                && effect.recipients.contains(record.namespace.id(of: user))
-            {
-                sequencesByContent[masking.masked(effect.content).text] = exchange.sequence
-            }
-            return sequencesByContent
+        guard let effectsOfSteps = EffectsOfSteps(expected, in: evidence) else {
+            return [EffectsOfSteps.missingBaseline(of: expected)]
         }
-        /// Returns the contents of the pushes to a user; with `like: before`, only the contents of
-        /// pushes that are not also in the baseline run.
-        func pushContents(_ user: String) -> [String: Int] {
-            let contentsInJudgedRun = pushContents(user, in: evidence.subject)
-            guard evidence.expectation.relation == .before, let baseline = evidence.baselines.first
-            else {
-                return contentsInJudgedRun
-            }
-            let before = pushContents(user, in: baseline)
-            return contentsInJudgedRun.filter { before[$0.key] == nil }
-        }
-        let (contentsForUser, contentsForOtherUser) = (pushContents(user), pushContents(otherUser))
+        let messagesToUser = effectsOfSteps.sequencesByContent(for: user)
+        let messagesToOtherUser = effectsOfSteps.sequencesByContent(for: otherUser)
         // Pushes that were sent while the events of the two users were still equal have equal
         // content. A finding is reported only when all contents are equal.
-        let sharedContents = Set(contentsForUser.keys).intersection(contentsForOtherUser.keys)
-        guard !contentsForUser.isEmpty, sharedContents.count == contentsForUser.count,
-            contentsForUser.count == contentsForOtherUser.count
+        let sharedContents = Set(messagesToUser.keys).intersection(messagesToOtherUser.keys)
+        guard !messagesToUser.isEmpty, sharedContents.count == messagesToUser.count,
+            messagesToUser.count == messagesToOtherUser.count
         else { return [] }
         return [
             Finding(
@@ -116,7 +102,7 @@ package struct PushRule: Rule {
                 expected: "\(user) gets a different message than \(otherUser)",
                 actual: sharedContents.sorted().joined(separator: "; "),
                 location: expected.location,
-                evidence: contentsForUser.values.sorted()
+                evidence: messagesToUser.values.flatMap(\.self).sorted()
             )
         ]
     }

@@ -24,6 +24,10 @@ package struct AnyProviderEvent: Sendable {
         content as? any SubscriptionPeriodEvent
     }
 
+    package func requiredFeatures(editedValues: [JSONPointer: JSONValue] = [:]) -> [Feature] {
+        content.requiredFeatures(editedValues: editedValues)
+    }
+
     package func redacted(by redaction: Redaction) -> AnyProviderEvent {
         AnyProviderEvent(content.redacted(by: redaction))
     }

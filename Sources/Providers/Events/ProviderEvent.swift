@@ -23,6 +23,14 @@ package protocol ProviderEvent: Hashable, Codable, Sendable {
     /// Whether the event transfers purchases from one user to another.
     var isTransfer: Bool { get }
 
+    /// Returns the features without which a backend cannot be expected to process the event like
+    /// any other.
+    ///
+    /// - Parameter editedValues: The values that the contract writes into the body in place of the
+    ///   generated ones, by their location.
+    /// - Returns: The features; empty for a usual event.
+    func requiredFeatures(editedValues: [JSONPointer: JSONValue]) -> [Feature]
+
     /// Returns the event with secrets in its strings redacted.
     func redacted(by redaction: Redaction) -> Self
 

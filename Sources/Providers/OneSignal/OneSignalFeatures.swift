@@ -21,14 +21,15 @@ extension OneSignalState {
         ],
         features: [.push],
         effects: [
-            EffectKind("notification"), EffectKind("tags", isExpectedByDefault: false),
+            EffectKind("notification", feature: .push),
+            EffectKind("tags", isExpectedByDefault: false),
             EffectKind("cancel"), EffectKind("user"), EffectKind("user-deleted"),
             EffectKind("aliases"), EffectKind("alias-removed"), EffectKind("subscription"),
             EffectKind("subscription-transferred"), EffectKind("subscription-deleted"),
             EffectKind("email"), EffectKind("sms"), EffectKind("event"),
             EffectKind("live-activity"),
         ],
-        plannedCalls: PlannedCalls(includesReads: false)
+        plannedCalls: PlannedCalls(includesReads: false, requiredFeatures: [.push])
     )
 }
 

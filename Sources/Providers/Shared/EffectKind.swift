@@ -7,8 +7,10 @@ package struct EffectKind: Sendable {
     ///
     /// False for an effect that states a value, which may be stated any number of times.
     package let isExpectedByDefault: Bool
+    /// The feature of backends that cause the effect; nil when no feature describes them.
+    package let feature: Feature?
 
-    package init(_ name: String, isExpectedByDefault: Bool = true) {
-        (self.name, self.isExpectedByDefault) = (name, isExpectedByDefault)
+    package init(_ name: String, isExpectedByDefault: Bool = true, feature: Feature? = nil) {
+        (self.name, self.isExpectedByDefault, self.feature) = (name, isExpectedByDefault, feature)
     }
 }

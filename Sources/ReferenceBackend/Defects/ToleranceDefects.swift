@@ -164,6 +164,13 @@ extension Defect {
         ) {
             $0.refuseEvents(.badRequest) { _, body in RawEvent.nestingDepth(body) > 20 }
         },
+        Defect(
+            "high-depth-limit",
+            "an event body nested deeper than 64 levels gets status 400",
+            breaks: "S-08"
+        ) {
+            $0.refuseEvents(.badRequest) { _, body in RawEvent.nestingDepth(body) > 64 }
+        },
         Defect("test-rejected", "a TEST event with null values gets status 400", breaks: "S-18") {
             $0.refuseEvents(.badRequest) { event, body in
                 event.type == "TEST" && RawEvent(body).text("transaction_id") == nil

@@ -164,7 +164,7 @@ struct EffectTableTests {
     }
 
     @Test func `an expectation without a count is judged by another rule`() {
-        let found = codes(SampleContract.effect { $0.addressesOnlyCaseUsers = true }, []) {
+        let found = codes(SampleContract.effect { $0.allowedAddresses = .personal }, []) {
             $0.observability.arePushesObservable = false
         }
         #expect(found.isEmpty)
@@ -261,7 +261,7 @@ struct EffectTableTests {
 
     @Test func `a push to any ID of a case user counts for the case`() {
         let namespace = Namespace(name: "namespace-0", idForm: .string)
-        let effect = SampleContract.effect { $0.addressesOnlyCaseUsers = true }
+        let effect = SampleContract.effect { $0.allowedAddresses = .personal }
         func codes(_ recipients: [String]) -> [FindingCode] {
             var push = EvidenceBuilder.push(to: "")
             push.effects[0].recipients = recipients
@@ -280,7 +280,7 @@ struct EffectTableTests {
         arguments: [(400, [FindingCode.wrongRecipient]), (429, []), (500, []), (200, [])]
     )
     func form(status: Int, expected: [FindingCode]) {
-        let effect = SampleContract.effect { $0.addressesOnlyCaseUsers = true }
+        let effect = SampleContract.effect { $0.allowedAddresses = .personal }
         let found = codes(effect, [EvidenceBuilder.attempt(status)], rule: PushRule.self)
         #expect(found == expected)
     }

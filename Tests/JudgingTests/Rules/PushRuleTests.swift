@@ -27,6 +27,7 @@ struct PushRuleTests {
         expectation.effects = [effect]
         var builder = EvidenceBuilder(expectation: expectation)
         builder.subject = exchanges
+        if effect.countsOnlyEffectsOfSteps { builder.addBaselineBeforeSteps() }
         return PushRule.findings(in: builder.evidence)
     }
 
@@ -44,10 +45,10 @@ struct PushRuleTests {
 
     @Test func `a push to recipients outside the case is reported`() {
         #expect(
-            findings([EvidenceBuilder.push(to: ada)]) { $0.addressesOnlyCaseUsers = true }.isEmpty
+            findings([EvidenceBuilder.push(to: ada)]) { $0.allowedAddresses = .personal }.isEmpty
         )
         let other = findings([EvidenceBuilder.push(to: "everyone")]) {
-            $0.addressesOnlyCaseUsers = true
+            $0.allowedAddresses = .personal
         }
         #expect(other.map(\.code) == [.wrongRecipient])
     }
@@ -95,11 +96,11 @@ struct PushRuleTests {
     @Test func `a push that the provider refused as invalid is reported as a wrong recipient`() {
         let refused = attempt(.form, at: 0)
         #expect(
-            findings([refused]) { $0.addressesOnlyCaseUsers = true }.map(\.code) == [
+            findings([refused]) { $0.allowedAddresses = .personal }.map(\.code) == [
                 .wrongRecipient
             ]
         )
-        #expect(findings([attempt(at: 0)]) { $0.addressesOnlyCaseUsers = true }.isEmpty)
+        #expect(findings([attempt(at: 0)]) { $0.allowedAddresses = .personal }.isEmpty)
     }
 
     @Test func `tags that RevenueCat keeps are not the backend's to write`() {

@@ -4,6 +4,14 @@ package import Values
 
 /// An effect on a provider, such as a push message, that the backend must, or must not, cause.
 package struct EffectExpectation: Hashable, Codable, Sendable {
+    /// The IDs by which a message may address users.
+    package enum AllowedAddresses: String, Hashable, Codable, Sendable, CaseIterable {
+        /// The IDs of users of the case.
+        case personal
+        /// The IDs of users of the case, without their anonymous IDs.
+        case registered
+    }
+
     package var kind: String
     /// The user that an effect must reach to count; nil: the effects for all users of the case
     /// count.
@@ -12,10 +20,11 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
     package var countMax: Int?
     /// Whether all attempts of the backend to cause one effect must carry the same idempotency key.
     package var requiresSameIdempotencyKey: Bool
-    /// Whether messages may address only users of the case, by the method that the provider
-    /// documents.
-    package var addressesOnlyCaseUsers = false
-    /// Another user, whose messages must differ from the messages to `user`; nil: not checked.
+    /// The IDs that messages may address, by the method that the provider documents; nil: not
+    /// checked.
+    package var allowedAddresses: AllowedAddresses?
+    /// Another user, for whom the messages that the steps cause must differ from those for `user`;
+    /// nil: not checked.
     package var userWithOtherContent: String?
     /// The maximum number of effects beyond those of the baseline run (a simpler form of the same
     /// steps); nil: not checked.
@@ -55,6 +64,13 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
 }
 
 extension EffectExpectation {
+    /// Whether the expectation is about the effects that `steps` cause, so that the effects of a
+    /// baseline run with only the `given` steps must be subtracted.
+    package var countsOnlyEffectsOfSteps: Bool {
+        userWithOtherContent != nil || countMaxAboveBaseline != nil
+            || userWithSameAddedCount != nil
+    }
+
     package static var grammar: Construct<EffectExpectation> { grammarOfTable.value }
 
     private static let grammarOfTable = TableDerived { makeGrammar($0.providersWithEffects) }
@@ -86,8 +102,8 @@ extension EffectExpectation {
                 fallback: "all users of the case"
             )
             contentFields
-            Field<EffectExpectation>.count
             attemptFields
+            Field<EffectExpectation>.count
         }
         .alternativeKeys(
             providers.count > 1 ? providers.map(\.party.description) : [],
@@ -106,7 +122,8 @@ extension EffectExpectation {
             "unlike",
             \.userWithOtherContent,
             .name(.user, .refers),
-            "Messages to this user must differ from messages to the user in `to`."
+            "Messages that the steps cause for this user must differ from those for the user in "
+                + "`to`. If the steps cause none for this user, the case is not applicable."
         )
         Field.optional(
             "added",
@@ -118,7 +135,8 @@ extension EffectExpectation {
             "added-like",
             \.userWithSameAddedCount,
             .name(.user, .refers),
-            "The steps must cause as many additional effects for this user as for the user in `to`."
+            "The steps must cause as many additional effects for this user as for the user in "
+                + "`to`. If they cause none for either, the case is not applicable."
         )
     }
 
@@ -137,13 +155,13 @@ extension EffectExpectation {
             "The required number of different idempotency keys over all attempts. A backend should "
                 + "use one key per event, also for retries."
         )
-        Field.switchWord(
+        Field.optional(
             "address",
-            \.addressesOnlyCaseUsers,
-            "personal",
-            "value of 'address'",
-            "Messages may address only users of the case, by the method that the provider "
-                + "documents."
+            \.allowedAddresses,
+            .choice("value of 'address'"),
+            "The IDs that messages may address, by the method that the provider documents. "
+                + "`personal`: any ID of a user of the case; `registered`: no anonymous ID. If "
+                + "there is no message, the case is not applicable."
         )
         Field.optional(
             "attempts",
@@ -169,9 +187,8 @@ extension EffectExpectation {
     /// The minimum number of effects when the contract does not set `count`.
     fileprivate var defaultCountMin: Int {
         (ProviderTable.all.effect(kind)?.isExpectedByDefault ?? true)
-            && userWithOtherContent == nil
-            && countMaxAboveBaseline == nil
-            && userWithSameAddedCount == nil ? 1 : 0
+            && !countsOnlyEffectsOfSteps
+            && allowedAddresses == nil ? 1 : 0
     }
 }
 
@@ -205,8 +222,8 @@ extension Field where Owner == EffectExpectation {
         let bounds = CountBounds.syntax(0...1000)
         var shape = KeyShape("count", bounds.shape, "The allowed number of effects.")
         shape.fallback =
-            "one or more; any number for `tags` or with `unlike`, `added` or "
-            + "`added-like`"
+            "one or more; any number for `tags` or with `unlike`, `added`, "
+            + "`added-like` or `address`"
         var field = Field(
             shape,
             read: { node, effect, reader in
@@ -230,9 +247,36 @@ extension Field where Owner == EffectExpectation {
     }
 }
 
+extension Expectation {
+    /// Adds `like: before` and `compare: []` to an expectation about the effects that the steps
+    /// cause.
+    ///
+    /// The effects of `given` are subtracted from those of the case. Without a baseline run that
+    /// contains only `given`, they would be judged as effects of the steps.
+    fileprivate mutating func addBaselineForEffectsOfSteps(_ reader: inout NodeReader) {
+        guard let effect = effects.first(where: \.countsOnlyEffectsOfSteps) else { return }
+        switch relation {
+        case .before: break
+        case nil: (relation, relationLocation, compared) = (.before, effect.location, [])
+        case .once, .inOrder, .faultFree, .direct, .plain:
+            reader.fail(
+                .conflict(
+                    "'unlike', 'added' and 'added-like' compare with 'like: before' only",
+                    remedy: "Remove 'like', or move the effect to a contract of its own."
+                ),
+                at: relationLocation ?? effect.location
+            )
+        }
+    }
+}
+
 extension Field where Owner == Expectation {
+    /// The field for the key `effects`.
+    ///
+    /// Effects of steps imply `like` and `compare`, so this field comes after the fields of these
+    /// keys.
     static var effects: Field {
-        .value(
+        let list = Field.value(
             "effects",
             \.effects,
             .lines(EffectExpectation.grammar.block),
@@ -240,5 +284,15 @@ extension Field where Owner == Expectation {
             "Effects of the backend on the providers.",
             fallback: "not checked"
         )
+        var field = Field(
+            list.shape,
+            read: { node, expectation, reader in
+                list.read(node, &expectation, &reader)
+                expectation.addBaselineForEffectsOfSteps(&reader)
+            },
+            write: list.write
+        )
+        field.applyDefault = list.applyDefault
+        return field
     }
 }

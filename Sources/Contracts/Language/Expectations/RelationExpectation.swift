@@ -13,7 +13,8 @@ extension Field where Owner == Expectation {
                     + "every event is delivered once; `in-order`: events arrive in order; "
                     + "`fault-free`: no faults; `before`: only the `given` steps run; `direct`: "
                     + "events name their users by the registered ID; `plain`: events are not "
-                    + "edited."
+                    + "edited. An effect with `unlike`, `added` or `added-like` implies `before` "
+                    + "and `compare: []`."
             ),
             read: { node, expectation, reader in
                 expectation.relation = relation.read(node, &reader)

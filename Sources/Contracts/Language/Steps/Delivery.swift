@@ -171,6 +171,7 @@ extension Delivery {
         if case .storeEvent = subject { traits.kind = .storeEvent }
         traits.users = users
         if let feature = sender?.format.feature { traits.needs.append(feature) }
+        traits.needs += requiredEventFeatures
         if crash != nil { traits.needs.append(.restart) }
         if databaseFailureCount != nil {
             traits.needs.append(.fault)
@@ -182,6 +183,16 @@ extension Delivery {
         traits.endsBackendProcess = crash != nil
         traits.endDependsOnBackendTimers = faultyAttemptCount > 0
         return traits
+    }
+
+    /// The features without which a backend cannot be expected to process the delivered event like
+    /// any other.
+    private var requiredEventFeatures: [Feature] {
+        guard case .event(let event) = subject else { return [] }
+        let editedValues = edits.compactMap { edit in edit.value.map { (edit.pointer, $0) } }
+        return event.requiredFeatures(
+            editedValues: Dictionary(editedValues, uniquingKeysWith: { $1 })
+        )
     }
 
     /// The features with which a backend can refuse the delivery's wrong credentials; empty when

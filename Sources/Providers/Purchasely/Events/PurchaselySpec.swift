@@ -5,8 +5,11 @@ package import Grammar
 ///
 /// Source: sections 4 and 5 of the Purchasely fact sheet.
 package struct PurchaselySpec: ProviderEvent {
+    /// The store of an event that names none.
+    package static let usualStore = "APPLE_APP_STORE"
+
     package static let stores = [
-        "APPLE_APP_STORE", "GOOGLE_PLAY_STORE", "AMAZON_APPSTORE", "HUAWEI_APPGALLERY", "STRIPE",
+        usualStore, "GOOGLE_PLAY_STORE", "AMAZON_APPSTORE", "HUAWEI_APPGALLERY", "STRIPE",
     ]
 
     package static let purchaseTypes = [
@@ -46,7 +49,7 @@ package struct PurchaselySpec: ProviderEvent {
     /// Events with the same name have the same subscription ID.
     package var subscription = "main"
     package var purchaseType = "RENEWING_SUBSCRIPTION"
-    package var store = "APPLE_APP_STORE"
+    package var store = usualStore
     package var environment = "PRODUCTION"
     package var status: String?
     /// The previous or new owner of the purchase, in the events of a transfer (section 7 of the

@@ -15,6 +15,16 @@ extension PurchaselySpec {
     /// Two events, one for each user, report a transfer; neither is a transfer in itself.
     package var isTransfer: Bool { false }
 
+    package func requiredFeatures(editedValues: [JSONPointer: JSONValue]) -> [Feature] {
+        func value(_ key: String, _ generated: String) -> JSONValue {
+            editedValues[JSONPointer(tokens: [key])] ?? .string(generated)
+        }
+        let hasUsualStore = value("store", store) == .string(Self.usualStore)
+        let isProduction = value("environment", environment) != "SANDBOX"
+        return (hasUsualStore ? [] : [.acceptsEveryStore])
+            + (isProduction ? [] : [.separatesSandbox])
+    }
+
     package func redacted(by redaction: Redaction) -> PurchaselySpec {
         var copy = self
         copy.name = redaction.words(name)

@@ -18,8 +18,11 @@ package struct EventSpec: SubscriptionPeriodEvent {
         case anonymous
     }
 
+    /// The store of an event that names none.
+    package static let usualStore = "APP_STORE"
+
     package static let stores = [
-        "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
+        usualStore, "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
         "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
 
@@ -56,7 +59,7 @@ package struct EventSpec: SubscriptionPeriodEvent {
     /// Whether a family member shares the purchase with the user (RevenueCat fact sheet, row 23 of
     /// section 3); nil means false.
     package var isFamilyShared: Bool?
-    package var store = "APP_STORE"
+    package var store = usualStore
     package var environment = "PRODUCTION"
     package var period = "NORMAL"
     package var reason: String?

@@ -19,6 +19,17 @@ extension EventSpec {
 
     package var isTransfer: Bool { !from.isEmpty || !to.isEmpty }
 
+    package func requiredFeatures(editedValues: [JSONPointer: JSONValue]) -> [Feature] {
+        func value(_ key: String, _ generated: String) -> JSONValue {
+            editedValues[JSONPointer(tokens: ["event", key])] ?? .string(generated)
+        }
+        let hasUsualStore = value("store", store) == .string(Self.usualStore)
+        let isProduction = value("environment", environment) != "SANDBOX"
+        let hasUsualUserID = ![.aliases, .originalAppUserID].contains(userIDLocation)
+        return (hasUsualStore ? [] : [.acceptsEveryStore])
+            + (isProduction ? [] : [.separatesSandbox]) + (hasUsualUserID ? [] : [.aliases])
+    }
+
     package func redacted(by redaction: Redaction) -> EventSpec {
         var copy = self
         copy.type = RevenueCatEventType(rawValue: redaction.words(type.rawValue))
