@@ -93,9 +93,14 @@ def faults(backend, options):
     def execute(fault, folder, is_loud):
         program = folder / backend.program.name
         program.write_text(fault["text"])
-        result = runs.verify(backend, backend.environment(program), folder, 1, is_loud)
         known = failures_of_unchanged(backend, options)
-        result["failed"] = [found for found in result["failed"] if found["contract"] not in known]
+        # The clause of the fault usually finds it, and takes a fraction of the time.
+        for only in [[fault["clause"]], []]:
+            result = runs.verify(backend, backend.environment(program), folder, 1, is_loud, only)
+            result["failed"] = [found for found in result["failed"]
+                                if found["contract"] not in known]
+            if result["failed"] or result["exit"] in (2, 6):
+                break
         return result
 
     for fault in backend.faults():

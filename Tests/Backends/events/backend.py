@@ -19,6 +19,8 @@ import urllib.request
 import uuid
 
 SECRET = os.environ["REVENUECAT_WEBHOOK_AUTH"]
+if not SECRET:
+    sys.exit("REVENUECAT_WEBHOOK_AUTH is empty: every request would be accepted")
 ONESIGNAL = os.environ["ONESIGNAL_API_BASE"] + "/notifications"
 BLOCKED = {
     "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined", "unknown",
@@ -44,12 +46,10 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS people (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, source TEXT NOT NULL, platform TEXT);
 CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, person INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS purchases (
-    person INTEGER NOT NULL, product TEXT NOT NULL, sandbox INTEGER NOT NULL, told INTEGER NOT NULL,
-    began INTEGER, until INTEGER, grace INTEGER, ended INTEGER NOT NULL DEFAULT 0,
-    renews INTEGER NOT NULL DEFAULT 1, billing INTEGER NOT NULL DEFAULT 0,
-    refunded INTEGER NOT NULL DEFAULT 0, pending TEXT,
-    PRIMARY KEY (person, product, sandbox));
+CREATE TABLE IF NOT EXISTS facts (
+    event TEXT PRIMARY KEY, person INTEGER NOT NULL, product TEXT NOT NULL,
+    sandbox INTEGER NOT NULL, told INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS facts_of ON facts (person, sandbox);
 CREATE TABLE IF NOT EXISTS transfers (
     loser INTEGER NOT NULL, winner INTEGER NOT NULL, told INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY);
@@ -146,17 +146,11 @@ def resolve(db, names):
 
 
 def move(db, loser, winner, told):
-    rows = db.execute("SELECT * FROM purchases WHERE person = ?", [loser]).fetchall()
-    for row in rows:
-        if told is not None and row["told"] > told:
-            continue
-        there = db.execute(
-            "SELECT told FROM purchases WHERE person = ? AND product = ? AND sandbox = ?",
-            [winner, row["product"], row["sandbox"]]).fetchone()
-        if there is None or there["told"] < row["told"]:
-            save(db, {**dict(row), "person": winner})
-        db.execute("DELETE FROM purchases WHERE person = ? AND product = ? AND sandbox = ?",
-                   [loser, row["product"], row["sandbox"]])
+    if told is None:
+        db.execute("UPDATE facts SET person = ? WHERE person = ?", [winner, loser])
+    else:
+        db.execute("UPDATE facts SET person = ? WHERE person = ? AND told <= ?",
+                   [winner, loser, told])
 
 
 def holder(db, someone, moment):
@@ -170,11 +164,21 @@ def holder(db, someone, moment):
         someone, moment = row["winner"], row["told"]
 
 
-def save(db, purchase):
-    keys = list(purchase)
-    db.execute(
-        f"INSERT OR REPLACE INTO purchases ({', '.join(keys)}) "
-        f"VALUES ({', '.join('?' for _ in keys)})", [purchase[key] for key in keys])
+def purchases(db, someone, sandbox):
+    """The purchases of a person by product: all stored events, in the order of their times."""
+    facts = [(row, json.loads(row["body"])) for row in db.execute(
+        "SELECT * FROM facts WHERE person = ? AND sandbox = ? ORDER BY told, rowid",
+        [someone, sandbox])]
+    facts.sort(key=lambda fact: (fact[0]["told"], fact[1]["type"] not in BEGINNINGS))
+    found = {}
+    for row, event in facts:
+        purchase = found.setdefault(row["product"], {
+            "product": row["product"], "told": 0, "began": None,
+            "until": event.get("expiration_at_ms"), "grace": None, "ended": 0, "renews": 1,
+            "billing": 0, "refunded": 0, "pending": None})
+        if not is_stale(event, purchase):
+            change(purchase, event)
+    return found
 
 
 def transfer(db, event):
@@ -183,7 +187,8 @@ def transfer(db, event):
     if winner is None:
         return
     for name in event.get("transferred_from") or []:
-        loser = person(db, name)
+        # A purchase by an unknown user may arrive after its transfer.
+        loser = resolve(db, [name])
         if loser is not None and loser != winner:
             move(db, loser, holder(db, winner, told), told)
             db.execute("INSERT INTO transfers VALUES (?, ?, ?)", [loser, winner, told])
@@ -210,7 +215,8 @@ def change(purchase, event):
         if reason == "BILLING_ERROR":
             purchase["billing"] = 1
         elif reason == "CUSTOMER_SUPPORT":
-            purchase.update(refunded=1, until=event.get("expiration_at_ms"), grace=None)
+            end = event.get("expiration_at_ms")
+            purchase.update(refunded=1, until=purchase["told"] if end is None else end, grace=None)
         elif event.get("store") == "PROMOTIONAL":
             purchase["until"] = event.get("expiration_at_ms")
     elif kind == "UNCANCELLATION":
@@ -232,7 +238,7 @@ def words(event):
 
 
 def is_entitled(db, someone):
-    rows = db.execute("SELECT * FROM purchases WHERE person = ? AND sandbox = 0", [someone])
+    rows = purchases(db, someone, sandbox=0).values()
     return any(has_access(row, time.time() * 1000) for row in rows)
 
 
@@ -264,17 +270,12 @@ def apply(db, event):
         return None
     owner = holder(db, buyer, event["event_timestamp_ms"])
     sandbox = int(event.get("environment") == "SANDBOX")
-    row = db.execute(
-        "SELECT * FROM purchases WHERE person = ? AND product = ? AND sandbox = ?",
-        [owner, product, sandbox]).fetchone()
-    if row is not None and is_stale(event, row):
+    known = purchases(db, owner, sandbox).get(product)
+    db.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?)",
+               [event["id"], owner, product, sandbox, event["event_timestamp_ms"],
+                json.dumps(event)])
+    if known is not None and is_stale(event, known):
         return None
-    purchase = dict(row) if row else {
-        "person": owner, "product": product, "sandbox": sandbox,
-        "until": event.get("expiration_at_ms"),
-    }
-    change(purchase, event)
-    save(db, purchase)
     if owner == buyer:
         announce(db, event, buyer)
     return None
@@ -307,9 +308,8 @@ def has_access(purchase, now):
 
 def subscription(name):
     db = connect()
-    rows = db.execute(
-        "SELECT purchases.* FROM purchases JOIN names ON names.person = purchases.person "
-        "WHERE names.name = ? AND sandbox = 0", [name]).fetchall()
+    someone = person(db, name)
+    rows = [] if someone is None else list(purchases(db, someone, sandbox=0).values())
     db.close()
     if not rows:
         raise Refused(404, "nothing")

@@ -749,7 +749,9 @@ def fetch_subscriber(app_user_id):
             d = subs.get(product) or once[-1]
             if d.get("is_sandbox") is True:
                 continue
-            items.append({"env": PRODUCTION, "store": (d.get("store") or "unknown").upper(), "line": f"rest:{product}", "product": product,
+            plan = d.get("product_plan_identifier")              # Play: webhooks join the product and its base plan
+            shown = f"{product}:{plan}" if plan else product
+            items.append({"env": PRODUCTION, "store": (d.get("store") or "unknown").upper(), "line": f"rest:{product}", "product": shown,
                           "pending": None, "ents": [name], "purchased": parse_iso(e.get("purchase_date")), "expires": parse_iso(e.get("expires_date")),
                           "grace": parse_iso(e.get("grace_period_expires_date")), "billing": bool(d.get("billing_issues_detected_at")),
                           "billing_until": None, "will_renew": product in subs and not d.get("unsubscribe_detected_at"),
@@ -1121,10 +1123,11 @@ def delete_me(handler, raw, query):
         mine = person is not None and account_of(person) in (None, uid)
         for i in set((person_ids(person) if mine else []) + [uid]):
             STORE.run("INSERT OR IGNORE INTO tombstones VALUES(?,?)", id_hash(i), now_ms())
-            for table, column in (("ids", "app_user_id"), ("devices", "app_user_id"), ("events", "owner"), ("events", "app_user_id"),
-                                  ("plans", "holder"), ("snapshots", "app_user_id"), ("snapshot_items", "owner"),
+            for table, column in (("ids", "app_user_id"), ("devices", "app_user_id"), ("events", "owner"), ("plans", "holder"),
+                                  ("snapshots", "app_user_id"), ("snapshot_items", "owner"),
                                   ("reconcile", "app_user_id"), ("outbox", "external_id")):
                 STORE.run(f"DELETE FROM {table} WHERE {column}=?", i)
+            STORE.run("UPDATE events SET app_user_id=owner WHERE app_user_id=?", i)      # what a transfer moved stays with its owner
             STORE.run("DELETE FROM merges WHERE instr(moved, ?)", json.dumps(i))
             for t in STORE.all("SELECT * FROM transfers WHERE instr(body, ?)", json.dumps(i)):
                 b = json.loads(t["body"])
