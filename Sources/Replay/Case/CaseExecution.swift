@@ -56,10 +56,13 @@ struct CaseExecution: Sendable {
         startTime = (run.fakes.now, run.clock.now)
         firstSequence = run.fakes.journal.read { $0.nextSequence }
         namespace = Namespace(name: name, idForm: run.profile.idForm)
-        now = run.base
-        values = TemplateValues(namespace: namespace, base: run.base, given: plan.values)
+        let base = plan.base(from: run.base)
+        now = base
+        values = TemplateValues(namespace: namespace, base: base, given: plan.values)
     }
 
+    /// The time from which the times in the contract count.
+    var base: Instant { plan.base(from: run.base) }
     var backend: BackendUnderTest { run.backend }
     var fakes: FakeRegistry { run.fakes }
     var profile: Profile { run.profile }
@@ -147,7 +150,7 @@ struct CaseExecution: Sendable {
         var record = RunRecord(
             plan: plan,
             namespace: namespace,
-            base: run.base,
+            base: base,
             began: startTime.wallTime,
             ended: fakes.now,
             exchanges: run.exchanges(of: plan, namespace.name, from: firstSequence),
