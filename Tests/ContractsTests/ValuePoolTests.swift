@@ -8,21 +8,10 @@ import Values
     private static let allSeeds = 0..<UInt64(121)
 
     private static func contract(_ events: [EventSpec]) -> Contract {
-        var contract = Contract(
-            id: "test/pool",
-            variant: "",
-            title: "",
-            clause: "S-10",
-            level: .must,
-            source: "",
-            needs: [],
-            given: [],
-            steps: events.enumerated().map { index, event in
-                .deliver(Delivery(name: "event-\(index)", subject: .event(event)))
-            },
-            expectation: Expectation(),
-            location: SourceLocation(line: 1, column: 1)
-        )
+        let steps = events.enumerated().map { index, event in
+            SmallContracts.event("event-\(index)", .event(AnyProviderEvent(event)))
+        }
+        var contract = SmallContracts.contract(steps)
         contract.expectation.relation = .once
         return contract
     }
@@ -133,5 +122,41 @@ import Values
             #expect(milliseconds != 0)
             #expect(plan.baseline?.base(from: base) == plan.subject.base(from: base))
         }
+    }
+
+    // MARK: Twins
+
+    private static let contractOfTwo = contract([
+        EventSpec(type: .documented(.initialPurchase), user: "ada"),
+        EventSpec(type: .documented(.initialPurchase), user: "bob"),
+    ])
+
+    @Test func twoUsersGetEveryDifferenceOfIDs() throws {
+        var differences: Set<UserIDTwins.Difference> = []
+        for contract in Self.draws(Self.contractOfTwo, Profile()) {
+            guard let twins = contract.drawnValues?.twins else { continue }
+            differences.insert(twins.difference)
+            let namespace = Namespace(name: "n1", idForm: .string, twins: twins)
+            let ids = ["ada", "bob"].map(namespace.id)
+            #expect(ids[0] != ids[1])
+            #expect(ids.allSatisfy { $0.count <= 100 })
+            // Another run uses other IDs.
+            let other = Namespace(name: "n2", idForm: .string, twins: twins)
+            #expect(Set(ids).isDisjoint(with: ["ada", "bob"].map(other.id)))
+        }
+        #expect(differences == Set(UserIDTwins.Difference.allCases))
+    }
+
+    @Test func contractsAboutIDsKeepOrdinaryIDs() {
+        var naming = Self.contractOfTwo
+        naming.given = [.name(user: "ada", id: "x")]
+        var integers = Profile()
+        integers.idForm = .integer
+        var unsupported = Profile()
+        unsupported.unsupportedFeatures = [.stringIDs]
+        let draws =
+            Self.draws(naming, Profile()) + Self.draws(Self.contractOfTwo, integers)
+            + Self.draws(Self.contractOfTwo, unsupported) + Self.draws(Self.openContract, Profile())
+        #expect(draws.allSatisfy { $0.drawnValues?.twins == nil })
     }
 }

@@ -1,4 +1,5 @@
 internal import Providers
+internal import Redaction
 internal import Values
 
 /// The values from which the runs of a suite draw the parts that a contract leaves open.
@@ -50,7 +51,7 @@ package struct ValuePool: Sendable {
         let events = (contract.given + contract.steps).flatMap(\.events)
         guard !events.isEmpty else { return contract }
         let choices = AnyProviderEvent.openChoices(of: events, within: limits(of: contract))
-        let values = DrawnValues(
+        var values = DrawnValues(
             product: row.value(among: choices.products, factor: 0),
             store: row.value(among: choices.stores, factor: 1),
             market: row.value(among: Self.markets, factor: 2) ?? DrawnValues.standard.market,
@@ -58,11 +59,30 @@ package struct ValuePool: Sendable {
                 ?? DrawnValues.standard.givenName,
             millisecondsBeforeBase: row.value(among: Self.millisecondsBeforeBase, factor: 4) ?? 0
         )
+        values.twins = row.value(among: twinChoices(of: contract), factor: 5) ?? nil
         var drawn = contract
         drawn.drawnValues = values
         drawn.given = contract.given.map { $0.drawing(values) }
         drawn.steps = contract.steps.map { $0.drawing(values) }
         return drawn
+    }
+
+    /// Returns the pairs of users whose IDs a backend may confuse, and nil for ordinary IDs; empty
+    /// if the IDs of the contract have to stay ordinary.
+    ///
+    /// A contract that chooses an ID, or whose users sign in or are deleted, is about IDs itself.
+    private func twinChoices(of contract: Contract) -> [UserIDTwins?] {
+        let users = contract.users
+        guard users.count > 1, profile.idForm == .string,
+            profile.skipReason(to: .stringIDs) == nil,
+            contract.expectation.deletedUserNames.isEmpty, contract.expectation.calls.isEmpty,
+            !contract.allRequiredFeatures.contains(where: { $0.roles.contains(.idTokens) }),
+            (contract.given + contract.steps).allSatisfy(\.keepsOrdinaryUserIDs)
+        else { return [] }
+        let differences = UserIDTwins.Difference.allCases.filter {
+            $0 != .trailingSpace || !profile.sendsIDsInHeaders
+        }
+        return [nil] + differences.map { UserIDTwins($0, first: users[0], second: users[1]) }
     }
 
     /// Returns the row of a contract in the orthogonal array; nil if the steps cannot be encoded.
@@ -128,11 +148,30 @@ extension Contract {
     }
 }
 
+extension Profile {
+    /// Whether a request of the profile may have a user ID in a header, which cannot end with a
+    /// space.
+    fileprivate var sendsIDsInHeaders: Bool {
+        allCredentials.contains { credentials in
+            credentials.headers.values.contains { $0.exposed.contains("{{") }
+        }
+    }
+}
+
 extension JSONValue {
     fileprivate var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension Step {
+    /// Whether the step neither chooses the ID of a user nor creates an account.
+    fileprivate var keepsOrdinaryUserIDs: Bool {
+        switch self {
+        case .name, .createAccount, .account, .phone, .request, .killAtCall: false
+        case .register, .deliver, .waitForEnd, .probe, .call, .provider, .restart, .rotateKeys:
+            true
+        }
+    }
+
     /// The events that the step delivers, complete or truncated.
     fileprivate var events: [AnyProviderEvent] {
         guard case .deliver(let delivery) = self else { return [] }

@@ -35,6 +35,9 @@ package struct DrawnValues: Hashable, Codable, Sendable {
     /// Dates with a fraction of a second show a backend that cuts or rounds dates.
     package var millisecondsBeforeBase: Int64
 
+    /// Two users whose IDs a backend may confuse; nil: no user of the run has such an ID.
+    package var twins: UserIDTwins?
+
     package init(
         product: String? = nil,
         store: String? = nil,
@@ -62,6 +65,7 @@ package struct DrawnValues: Hashable, Codable, Sendable {
             product.map { "product \($0)" }, store.map { "store \($0)" },
             "currency \(market.currency)", "country \(market.country)", "name \(givenName)",
             "dates \(millisecondsBeforeBase) ms before a whole second",
+            twins?.summary,
         ].compactMap { $0 }.joined(separator: ", ")
     }
 }

@@ -55,7 +55,11 @@ struct CaseExecution: Sendable {
         self.within = within
         startTime = (run.fakes.now, run.clock.now)
         firstSequence = run.fakes.journal.read { $0.nextSequence }
-        namespace = Namespace(name: name, idForm: run.profile.idForm)
+        namespace = Namespace(
+            name: name,
+            idForm: run.profile.idForm,
+            twins: plan.drawnValues?.twins
+        )
         let base = plan.base(from: run.base)
         now = base
         values = TemplateValues(namespace: namespace, base: base, given: plan.values)
