@@ -253,7 +253,7 @@ final class CaseRunner: Sendable {
         } else {
             result.hints = evidence.hints
             if let drawnValues = evidence.subject.plan.drawnValues {
-                result.hints.append("seed \(options.seed) drew \(drawnValues.summary)")
+                result.hints.append("drawn by the seed: \(drawnValues.summary)")
             }
             if let shortened = evidence.subject.shortened {
                 result.hints.append(shortened.description)
