@@ -40,6 +40,7 @@ package struct Masking: Sendable {
             tokens.map { ($0.id, $0.token) },
             uniquingKeysWith: { first, _ in first }
         )
+        let ids = Set(tokens.map(\.id))
         tokensInStrings = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap {
             id,
             token in
@@ -48,7 +49,8 @@ package struct Masking: Sendable {
             let idSpellings =
                 [id] + (lowercasedID == id ? [] : [lowercasedID])
                 + (uppercasedID == id ? [] : [uppercasedID])
-            return idSpellings.map {
+            // A spelling that is the ID of another user means that user.
+            return idSpellings.filter { $0 == id || !ids.contains($0) }.map {
                 TokenReplacement(bytes: Array($0.utf8), token: Array(token.utf8))
             }
         }

@@ -41,7 +41,7 @@ extension Store {
         try User.fetchOne(
             db,
             sql: "SELECT users.* FROM users JOIN aliases ON aliases.userID = users.id "
-                + "WHERE aliases.alias = ?",
+                + "WHERE " + policies.identity.aliasCondition,
             arguments: [id]
         )
     }

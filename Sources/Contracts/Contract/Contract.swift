@@ -46,6 +46,9 @@ package struct Contract: Hashable, Codable, Sendable {
     ///
     /// The check for misspelled names accepts these names.
     package var unknownUsers: [String]?
+    /// The values that the run draws for the parts that the contract leaves open; nil when it draws
+    /// none.
+    package var drawnValues: DrawnValues?
     package var location: SourceLocation
     package var sourceLocations = StepLocations()
 

@@ -25,6 +25,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
         )
         subject.countsKeyFetches = contract.expectation.signingKeyFetchCountMax != nil
         subject.values = contract.values
+        subject.drawnValues = contract.drawnValues
         subject.preparationStepCount = contract.given.count
         baseline = contract.expectation.relation.map {
             var plan = RunPlan(
@@ -33,6 +34,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
                 observesFinalState: true
             )
             plan.values = contract.values
+            plan.drawnValues = contract.drawnValues
             plan.preparationStepCount = Baseline.preparationStepCount(of: contract, $0)
             return plan
         }

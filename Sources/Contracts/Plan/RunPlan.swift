@@ -1,4 +1,4 @@
-internal import Providers
+package import Providers
 package import Values
 
 /// The plan of one run: its steps, and the users whose state is read by probes at its end.
@@ -36,6 +36,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var clock: [Duration]?
     /// The values that the contract defines for templates `{{some.NAME}}`, by name.
     package var values: [String: JSONValue] = [:]
+    /// The values that the run draws for the parts that the contract leaves open; nil when it draws
+    /// none.
+    package var drawnValues: DrawnValues?
 
     package init(
         steps: [Step],
@@ -47,6 +50,14 @@ package struct RunPlan: Hashable, Codable, Sendable {
         self.users = users
         self.observesFinalState = observesFinalState
         self.extraObservationTime = extraObservationTime
+    }
+
+    /// Returns the base time of the run, from which the times in the contract count.
+    ///
+    /// - Parameter suiteBase: The base time of the suite, a whole second.
+    /// - Returns: The base time of the suite, less the drawn milliseconds.
+    package func base(from suiteBase: Instant) -> Instant {
+        suiteBase - .milliseconds(drawnValues?.millisecondsBeforeBase ?? 0)
     }
 
     package var deliveries: [Delivery] {

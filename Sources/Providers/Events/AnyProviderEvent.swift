@@ -44,6 +44,26 @@ package struct AnyProviderEvent: Sendable {
         periodEvent.map { AnyProviderEvent($0.endingPeriod(at: end)) } ?? self
     }
 
+    /// Returns the event with drawn values in place of those that the contract leaves open.
+    package func drawing(_ values: DrawnValues) -> AnyProviderEvent {
+        AnyProviderEvent(content.drawing(values))
+    }
+
+    /// Returns the products and stores that a run may draw for the events of one contract.
+    ///
+    /// There are none for events of several providers, which have no names in common.
+    package static func openChoices(
+        of events: [AnyProviderEvent],
+        within limits: DrawLimits
+    ) -> EventChoices {
+        func choices<Event: ProviderEvent>(_: Event) -> EventChoices {
+            let contents = events.compactMap { $0.content as? Event }
+            return contents.count == events.count
+                ? Event.openChoices(of: contents, within: limits) : EventChoices()
+        }
+        return events.first.map { choices($0.content) } ?? EventChoices()
+    }
+
     package func fillingDates(from events: [AnyProviderEvent]) -> AnyProviderEvent {
         func filled<Event: SubscriptionPeriodEvent>(_ event: Event) -> AnyProviderEvent {
             AnyProviderEvent(event.fillingDates(from: events.compactMap { $0.content as? Event }))

@@ -9,16 +9,20 @@ package struct EventContext: Sendable {
     package let products: [String: String]
     /// The identifier of the entitlement that the products unlock.
     package let entitlement: String
+    /// The values that the run draws for the parts that its contract leaves open.
+    package let drawnValues: DrawnValues
 
     package init(
         namespace: Namespace,
         base: Instant,
         products: [String: String] = [:],
-        entitlement: String = "premium"
+        entitlement: String = "premium",
+        drawnValues: DrawnValues = .standard
     ) {
         self.namespace = namespace
         self.base = base
         self.products = products
         self.entitlement = entitlement
+        self.drawnValues = drawnValues
     }
 }

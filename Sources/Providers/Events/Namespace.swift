@@ -10,9 +10,13 @@ package struct Namespace: Hashable, Codable, Sendable {
     /// the contract.
     package private(set) var assignedIDs: [String: String] = [:]
 
-    package init(name: String, idForm: UserIDForm) {
+    /// Two users whose IDs a backend may confuse; nil: no user of the run has such an ID.
+    package let twins: UserIDTwins?
+
+    package init(name: String, idForm: UserIDForm, twins: UserIDTwins? = nil) {
         self.name = name
         self.idForm = idForm
+        self.twins = twins
     }
 
     package mutating func assign(_ id: String, to user: String) {
@@ -23,13 +27,11 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     /// Returns the ID under which the app registers the user of that name.
     package func id(of user: String) -> String {
-        if let id = assignedIDs[user] { return id }
+        if let id = assignedIDs[user] ?? twinID(of: user) { return id }
         switch idForm {
         case .string: return "assay-\(name)-\(user)"
         case .uuid: return uuid("user", user).lowercased()
-        case .integer:
-            var generator = seededGenerator("user", user)
-            return String(UInt32.random(in: 1_000_000_000..<2_147_483_647, using: &generator))
+        case .integer: return digits(of: user)
         case .firebase:
             var generator = seededGenerator("user", user)
             let idCharacters = Array(
@@ -39,6 +41,21 @@ package struct Namespace: Hashable, Codable, Sendable {
                 (0..<28).map { _ in idCharacters.randomElement(using: &generator) ?? "A" }
             )
         }
+    }
+
+    private func digits(of user: String) -> String {
+        var generator = seededGenerator("user", user)
+        return String(UInt32.random(in: 1_000_000_000..<2_147_483_647, using: &generator))
+    }
+
+    private func twinID(of user: String) -> String? {
+        guard let twins else { return nil }
+        return twins.id(
+            of: user,
+            in: name,
+            uuid: uuid("user", twins.first).lowercased(),
+            digits: digits(of: twins.first)
+        )
     }
 
     /// Returns the anonymous ID that RevenueCat's SDK created before the user logged in.

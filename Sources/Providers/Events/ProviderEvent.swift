@@ -44,11 +44,24 @@ package protocol ProviderEvent: Hashable, Codable, Sendable {
     ///   - name: The name of the event's delivery in the contract.
     /// - Returns: The body as the provider would send it.
     func body(in context: EventContext, name: String) -> JSONValue
+
+    /// Returns the products and stores that a run may draw for the events of one contract.
+    static func openChoices(of events: [Self], within limits: DrawLimits) -> EventChoices
+
+    /// Returns the event with drawn values in place of those that the contract leaves open.
+    func drawing(_ values: DrawnValues) -> Self
 }
 
 extension ProviderEvent {
     /// The key of the event in a delivery of a contract.
     package static var key: String { grammar.shape.name }
+
+    package static func openChoices(
+        of _: [Self],
+        within _: DrawLimits
+    ) -> EventChoices { EventChoices() }
+
+    package func drawing(_: DrawnValues) -> Self { self }
 }
 
 /// A webhook event about a subscription period.

@@ -36,7 +36,7 @@ extension Defect: Hashable, CaseIterable {
     package static let allCases =
         authenticity + delivery + tolerance + identity + entitlement + entitlementPeriods
         + reconciliationDefects + notification + registrations + logins + accounts + tokens
-        + purchasely
+        + purchasely + valuesOfEvents + valuesOfIDs
 
     package init?(rawValue: String) {
         guard let knownDefect = Self.allCases.first(where: { $0.rawValue == rawValue }) else {

@@ -7,6 +7,8 @@ internal import GRDB
 enum Identity {
     struct Policy: Sendable {
         var isValidUserID = Identity.isValidUserID
+        /// The SQL condition that finds the record of a user ID.
+        var aliasCondition = "aliases.alias = ?"
         var createUserIfUnknown = Identity.createUserIfUnknown
         var mergeUsers = Identity.mergeUsers
         var ownedPurchases = Identity.ownedPurchases

@@ -75,7 +75,8 @@ struct HistoryExecutor: Sendable {
         isExclusive: Bool,
         skipsSentinel: Bool = false
     ) async -> CaseResult? {
-        var plan = CasePlan(contract)
+        let pool = ValuePool(caseRunner.executor.profile, seed: caseRunner.options.seed)
+        var plan = CasePlan(pool.drawn(contract))
         if skipsSentinel, plan.baseline == nil { plan = plan.withoutSentinel }
         let result =
             isExclusive

@@ -23,7 +23,7 @@ extension RunExecutor {
 
 extension CaseExecution {
     mutating func body(of delivery: Delivery) -> [UInt8] {
-        let eventContext = run.eventContext(namespace)
+        let eventContext = run.eventContext(namespace, of: plan)
         switch delivery.subject {
         case .repeats(let name):
             return bodyWithEdits(deliveries.bodies[name] ?? [], delivery)

@@ -55,11 +55,18 @@ struct CaseExecution: Sendable {
         self.within = within
         startTime = (run.fakes.now, run.clock.now)
         firstSequence = run.fakes.journal.read { $0.nextSequence }
-        namespace = Namespace(name: name, idForm: run.profile.idForm)
-        now = run.base
-        values = TemplateValues(namespace: namespace, base: run.base, given: plan.values)
+        namespace = Namespace(
+            name: name,
+            idForm: run.profile.idForm,
+            twins: plan.drawnValues?.twins
+        )
+        let base = plan.base(from: run.base)
+        now = base
+        values = TemplateValues(namespace: namespace, base: base, given: plan.values)
     }
 
+    /// The time from which the times in the contract count.
+    var base: Instant { plan.base(from: run.base) }
     var backend: BackendUnderTest { run.backend }
     var fakes: FakeRegistry { run.fakes }
     var profile: Profile { run.profile }
@@ -147,7 +154,7 @@ struct CaseExecution: Sendable {
         var record = RunRecord(
             plan: plan,
             namespace: namespace,
-            base: run.base,
+            base: base,
             began: startTime.wallTime,
             ended: fakes.now,
             exchanges: run.exchanges(of: plan, namespace.name, from: firstSequence),

@@ -252,6 +252,9 @@ final class CaseRunner: Sendable {
             result.unobservedChecks = evidence.unobservedChecks
         } else {
             result.hints = evidence.hints
+            if let drawnValues = evidence.subject.plan.drawnValues {
+                result.hints.append("drawn by the seed: \(drawnValues.summary)")
+            }
             if let shortened = evidence.subject.shortened {
                 result.hints.append(shortened.description)
             }

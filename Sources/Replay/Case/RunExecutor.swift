@@ -298,12 +298,15 @@ package final class RunExecutor: Sendable {
     }
 
     /// Returns the values from which the events of a run are derived.
-    func eventContext(_ namespace: Namespace) -> EventContext {
+    ///
+    /// Without a plan, they are the values of a run that draws none.
+    func eventContext(_ namespace: Namespace, of plan: RunPlan? = nil) -> EventContext {
         EventContext(
             namespace: namespace,
-            base: base,
+            base: plan?.base(from: base) ?? base,
             products: profile.products,
-            entitlement: profile.entitlement
+            entitlement: profile.entitlement,
+            drawnValues: plan?.drawnValues ?? .standard
         )
     }
 }

@@ -22,6 +22,10 @@ package struct BackendTarget: SuiteTarget {
         self.report = report
     }
 
+    package func drawn(_ contract: Contract) -> Contract {
+        ValuePool(executor.profile, seed: options.seed).drawn(contract)
+    }
+
     package func skipReason(_ plan: CasePlan) -> CaseResult? {
         SkipReason(profile: executor.profile, isStartedByAssay: executor.backend.process != nil)
             .result(plan)

@@ -107,7 +107,7 @@ package final class SuiteRunner: Sendable {
     // MARK: The walk of a suite
 
     private func results(of contracts: [Contract]) async -> [CaseResult] {
-        let given = contracts.map { Candidate(CasePlan($0), on: target) }
+        let given = contracts.map { Candidate(CasePlan(target.drawn($0)), on: target) }
         let runnable = given.filter { $0.skipReason == nil }.map(\.plan)
         let open = await target.open(for: runnable)
         if let reason = open.skipReasons.first {

@@ -6,6 +6,9 @@ package import Judging
 /// A target runs and judges single cases, and declares a scheduling rule for each. `CaseScheduler`
 /// decides when and on which instance a case runs.
 package protocol SuiteTarget: Sendable {
+    /// Returns the contract with drawn values for the parts that it leaves open; the contract itself
+    /// if this target draws none.
+    func drawn(_ contract: Contract) -> Contract
     /// Returns the result "not run" for a case that cannot run against this target; nil for a case
     /// that can run.
     func skipReason(_ plan: CasePlan) -> CaseResult?
@@ -14,6 +17,10 @@ package protocol SuiteTarget: Sendable {
     /// Does background work while the cases run, such as measuring the load of the machine, until
     /// it is canceled.
     func monitorLoad() async
+}
+
+extension SuiteTarget {
+    package func drawn(_ contract: Contract) -> Contract { contract }
 }
 
 /// A target that has been prepared and is ready to run cases.

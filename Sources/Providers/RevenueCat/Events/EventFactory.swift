@@ -5,13 +5,15 @@ package import Values
 /// `RevenueCatEventWriter` encodes them.
 package struct EventFactory: Sendable {
     private static let appID = "appa55a4c0de1"
-    private static let country = "DE"
-    /// The price of every product in every currency.
+    /// The price of every product in US dollars.
     ///
     /// No contract may depend on this price.
     private static let price = 9.99
 
     package let context: EventContext
+
+    private var market: DrawnValues.Market { context.drawnValues.market }
+    private var localPrice: Double { market.localPrice }
 
     package init(_ context: EventContext) {
         self.context = context
@@ -68,7 +70,7 @@ package struct EventFactory: Sendable {
             var adjustedSpec = spec
             adjustedSpec.store = "RC_BILLING"
             var item = item(adjustedSpec)
-            item.payment = .paid(Self.price, localAmount: Self.price)
+            item.payment = .paid(Self.price, localAmount: localPrice)
             return .lifecycle(identity(spec), item, .none)
         case .paywall: return .paywall(identity(spec), paywallVisit(spec))
         }
@@ -98,7 +100,7 @@ package struct EventFactory: Sendable {
             aliases: aliases,
             attributes: [
                 "$displayName": [
-                    "value": .string("Ada \(user)"),
+                    "value": .string("\(context.drawnValues.givenName) \(user)"),
                     "updated_at_ms": .integer(eventTimeInMilliseconds),
                 ]
             ]
@@ -120,8 +122,8 @@ package struct EventFactory: Sendable {
             transactionID: transaction.currentID,
             originalTransactionID: transaction.originalID,
             entitlements: entitlements(spec),
-            country: Self.country,
-            currency: isPromotional ? "USD" : "EUR"
+            country: market.country,
+            currency: isPromotional ? "USD" : market.currency
         )
         item.payment = payment(spec)
         item.isFamilyShared = spec.isFamilyShared ?? false
@@ -173,9 +175,9 @@ package struct EventFactory: Sendable {
         // The family member with whom a purchase is shared pays nothing.
         if spec.isFamilyShared == true { return .paid(0, localAmount: 0) }
         return switch spec.type.facts?.payment {
-        case .charge, .price: .paid(Self.price, localAmount: Self.price)
+        case .charge, .price: .paid(Self.price, localAmount: localPrice)
         case .refund where spec.reason == "CUSTOMER_SUPPORT":
-            .refunded(Self.price, localAmount: Self.price)
+            .refunded(Self.price, localAmount: localPrice)
         case .refund, .noPayment, nil: .none
         }
     }
@@ -222,7 +224,7 @@ package struct EventFactory: Sendable {
             paywall: "pwa55a4c0de1",
             name: "Autumn",
             sessionID: context.namespace.hex("session", spec.user ?? "", count: 32),
-            locale: "de_DE",
+            locale: market.locale,
             environment: spec.environment,
             product: productID("premium_yearly", store: spec.store)
         )

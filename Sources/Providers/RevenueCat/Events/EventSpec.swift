@@ -18,11 +18,8 @@ package struct EventSpec: SubscriptionPeriodEvent {
         case anonymous
     }
 
-    /// The store of an event that names none.
-    package static let usualStore = "APP_STORE"
-
     package static let stores = [
-        usualStore, "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
+        defaultStore, "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
         "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
 
@@ -39,7 +36,9 @@ package struct EventSpec: SubscriptionPeriodEvent {
     /// users who receive them.
     package var from: [String] = []
     package var to: [String] = []
-    package var product: String
+    /// The product that the contract names; nil when the contract leaves the product open, so that a
+    /// run may draw it.
+    package var namedProduct: String?
     /// The entitlements in the event.
     ///
     /// Nil: those of the product in the standard catalog, or the profile's entitlement for any other
@@ -59,7 +58,9 @@ package struct EventSpec: SubscriptionPeriodEvent {
     /// Whether a family member shares the purchase with the user (RevenueCat fact sheet, row 23 of
     /// section 3); nil means false.
     package var isFamilyShared: Bool?
-    package var store = usualStore
+    /// The store that the contract names; nil when the contract leaves the store open, so that a run
+    /// may draw it.
+    package var namedStore: String?
     package var environment = "PRODUCTION"
     package var period = "NORMAL"
     package var reason: String?
@@ -91,11 +92,35 @@ package struct EventSpec: SubscriptionPeriodEvent {
     package init(
         type: RevenueCatEventType,
         user: String?,
-        product: String = "premium_monthly"
+        product: String? = nil
     ) {
         self.type = type
         self.user = user
-        self.product = product
+        namedProduct = product
+    }
+
+    /// The product of an event that names none.
+    package static let defaultProduct = "premium_monthly"
+    /// The store of an event that names none.
+    package static let defaultStore = "APP_STORE"
+
+    package var product: String {
+        get { namedProduct ?? Self.defaultProduct }
+        set { namedProduct = newValue }
+    }
+
+    package var store: String {
+        get { namedStore ?? Self.defaultStore }
+        set { namedStore = newValue }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case type, user, userIDLocation, from, to
+        case namedProduct = "product"
+        case entitlements, newProduct, continuedProduct, firstBuyer, isFamilyShared
+        case namedStore = "store"
+        case environment, period, reason, time, purchased, expires, isLifetime, grace
+        case periodEndsSoon, graceEndsSoon
     }
 
     /// Whether the subscription period is already over when the event arrives, because the event
@@ -167,12 +192,12 @@ extension EventSpec {
     )
 
     @FieldBuilder<EventSpec> private static var productFields: [Field<EventSpec>] {
-        Field.value(
+        Field.optional(
             "product",
-            \.product,
+            \.namedProduct,
             .text("a product name, which the profile maps to the store's ID"),
-            default: "premium_monthly",
-            "The product that was bought."
+            "The product that was bought.",
+            fallback: "a product that unlocks the profile's entitlement, drawn by the seed"
         )
         Field.optional(
             "entitlements",
@@ -212,12 +237,12 @@ extension EventSpec {
             "Whether a family member shares the purchase with the user.",
             fallback: "`false`"
         )
-        Field.value(
+        Field.optional(
             "store",
-            \.store,
+            \.namedStore,
             .word("store", among: stores),
-            default: "APP_STORE",
-            "The store of the purchase."
+            "The store of the purchase.",
+            fallback: "a store that sends such events, drawn by the seed"
         )
         Field.value(
             "environment",

@@ -23,7 +23,7 @@ extension EventSpec {
         func value(_ key: String, _ generated: String) -> JSONValue {
             editedValues[JSONPointer(tokens: ["event", key])] ?? .string(generated)
         }
-        let hasUsualStore = value("store", store) == .string(Self.usualStore)
+        let hasUsualStore = value("store", store) == .string(Self.defaultStore)
         let isProduction = value("environment", environment) != "SANDBOX"
         let hasUsualUserID = ![.aliases, .originalAppUserID].contains(userIDLocation)
         return (hasUsualStore ? [] : [.acceptsEveryStore])

@@ -14,7 +14,10 @@ extension CaseRequests {
     ///   - plan: The plan of the run.
     /// - Returns: The reason why the run is inconclusive; nil when the purchase has ended.
     func waitForEnd(of delivery: String, in plan: RunPlan) async -> RunRecord.RunProblem? {
-        guard let end = plan.purchaseEnd(of: delivery).map({ run.base + $0 }) else {
+        guard
+            let end = plan.purchaseEnd(of: delivery)
+                .map({ plan.base(from: run.base) + $0 })
+        else {
             return .faultNotApplied(
                 "'wait-for-end: \(delivery)' needs a purchase that ends, and this one has no end"
             )

@@ -1,0 +1,116 @@
+internal import Foundation
+internal import GRDB
+internal import HTTPTypes
+
+/// Built-in defects of the reference backend that concern some values of users and events only,
+/// such as one product, one currency or one spelling of an ID.
+///
+/// No contract names these values. The cases that draw them report the defects.
+extension Defect {
+    static let valuesOfEvents: [Defect] = [
+        Defect(
+            "grants-listed-products-only",
+            "a purchase of a product that the backend's list lacks grants nothing",
+            breaks: "S-10"
+        ) {
+            $0.changeParsedEvents { event, _ in
+                let isListed = event.productID.map { $0.hasPrefix("premium_") } ?? true
+                if !isListed { event.hasEntitlements = false }
+            }
+        },
+        Defect(
+            "prices-need-decimals",
+            "an event with a price in a currency without decimal places gets status 500",
+            breaks: "S-10",
+            "S-08"
+        ) {
+            $0.refuseEvents(.internalServerError) { _, body in
+                ["JPY", "IDR"].contains(RawEvent(body).text("currency"))
+            }
+        },
+        Defect(
+            "names-break-statements",
+            "an event with an apostrophe in the customer's name gets status 500",
+            breaks: "S-10",
+            "S-08"
+        ) {
+            $0.refuseEvents(.internalServerError) { _, body in body.contains(UInt8(ascii: "'")) }
+        },
+        Defect(
+            "dates-need-whole-seconds",
+            "an event whose end has a fraction of a second gets status 500",
+            breaks: "S-10"
+        ) {
+            $0.refuseEvents(.internalServerError) { event, _ in
+                event.expiresAt.map { $0 % 1000 != 0 } ?? false
+            }
+        },
+    ]
+
+    static let valuesOfIDs: [Defect] = [
+        Defect(
+            "webhook-trims-ids",
+            "the webhook removes spaces at the ends of user IDs",
+            breaks: "S-17",
+            "S-21"
+        ) {
+            $0.changeUserIDs { $0.trimmingCharacters(in: .whitespaces) }
+        },
+        Defect(
+            "webhook-decodes-ids",
+            "the webhook removes percent-encoding from user IDs",
+            breaks: "S-17",
+            "S-21"
+        ) {
+            $0.changeUserIDs { $0.removingPercentEncoding ?? $0 }
+        },
+        Defect(
+            "webhook-reads-ids-as-numbers",
+            "the webhook reads user IDs of digits as numbers",
+            breaks: "S-17",
+            "S-21"
+        ) {
+            $0.changeUserIDs { id in UInt64(id).map { String($0) } ?? id }
+        },
+        Defect(
+            "webhook-cuts-ids",
+            "the webhook cuts user IDs after 64 characters",
+            breaks: "S-17",
+            "S-21"
+        ) {
+            $0.changeUserIDs { String($0.prefix(64)) }
+        },
+        Defect(
+            "lookup-ignores-case",
+            "a user is found by an ID with other capital letters",
+            breaks: "S-17",
+            "S-21"
+        ) {
+            $0.identity.aliasCondition = "aliases.alias = ? COLLATE NOCASE"
+        },
+        Defect(
+            "register-lowercases-ids",
+            "the registration stores user IDs in lower case",
+            breaks: "S-22",
+            "S-17"
+        ) {
+            let upsert = $0.registration.upsert
+            $0.registration.upsert = { store, db, registration, id in
+                try upsert(store, db, registration, id.lowercased())
+            }
+        },
+    ]
+}
+
+extension Policies {
+    /// Changes every user ID in RevenueCat events between parsing and processing.
+    fileprivate mutating func changeUserIDs(_ change: @escaping @Sendable (String) -> String) {
+        changeParsedEvents { event, _ in
+            event.appUserID = event.appUserID.map(change)
+            event.originalAppUserID = event.originalAppUserID.map(change)
+            event.aliases = event.aliases.map(change)
+            event.transferredFrom = event.transferredFrom.map(change)
+            event.transferredTo = event.transferredTo.map(change)
+        }
+    }
+}
