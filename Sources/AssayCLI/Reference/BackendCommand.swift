@@ -68,10 +68,17 @@ struct BackendCommand: AsyncParsableCommand {
         configuration.firebaseProject = environment["FIREBASE_PROJECT_ID"] ?? "assay-project"
         configuration.firebaseKeysURL = environment["FIREBASE_JWKS_URL"]
         configuration.firebaseAuthURL = environment["FIREBASE_AUTH_BASE"]
+        let lacksSecret =
+            (configuration.authorization ?? "").isEmpty && (configuration.signingKey ?? "").isEmpty
         let backend = ReferenceBackend(configuration, showing: try defects())
         do {
             try await backend.run { port in
                 Terminal.error("reference backend on http://127.0.0.1:\(port)\n")
+                if lacksSecret {
+                    Terminal.error(
+                        "REVENUECAT_WEBHOOK_AUTH is not set, so it refuses RevenueCat's events\n"
+                    )
+                }
             }
         } catch {
             throw CommandFailure(.unreachable, "the reference backend cannot run: \(error)")
