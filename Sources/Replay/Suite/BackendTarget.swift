@@ -174,17 +174,21 @@ struct CalibratedTarget: OpenTarget {
     }
 
     func casesWithChangedVerdict() async -> Set<String> {
-        await caseRunner.casesWithChangedVerdict()
+        let caseIDs = await caseRunner.casesWithChangedVerdict()
+        await executor.recheckUnprocessedPurchases()
+        return caseIDs
     }
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         await FinalRecheck(executor: executor, calibration: calibration, caseRunner: caseRunner)
             .revise(&results, among: caseIDs)
+        caseRunner.reviseLateEffects(&results, among: caseIDs)
         UnservedRoutes(executor: executor).revise(&results)
     }
 
     func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] {
         caseRunner.restarter.invariantViolations(alongside: results)
             + executor.strayEffectFailures(of: caseRunner.options.nonce)
+            + executor.unprocessedPurchaseResults
     }
 }
