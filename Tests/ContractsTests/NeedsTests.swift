@@ -98,30 +98,31 @@ struct NeedsTests {
         }
     }
 
-    private static let events: [(Step, Set<Feature>)] =
-        EventSpec.stores.map { store in
-            (
-                revenueCat { $0.store = store },
-                store == EventSpec.usualStore ? [] : [.acceptsEveryStore]
-            )
+    private static let events: [(Step, Set<Feature>)] = {
+        var rows: [(Step, Set<Feature>)] = []
+        for store in EventSpec.stores {
+            let needs: Set<Feature> = store == EventSpec.defaultStore ? [] : [.acceptsEveryStore]
+            rows.append((revenueCat { $0.store = store }, needs))
         }
-        + PurchaselySpec.stores.map { store in
-            (
-                purchasely { $0.store = store },
-                store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
-            )
+        for store in PurchaselySpec.stores {
+            let needs: Set<Feature> = store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
+            rows.append((purchasely { $0.store = store }, needs))
         }
-        + [
-            (revenueCat { $0.environment = "SANDBOX" }, [.separatesSandbox]),
-            (purchasely { $0.environment = "SANDBOX" }, [.separatesSandbox]),
-            (revenueCat { $0.userIDLocation = .aliases }, [.aliases]),
-            (revenueCat { $0.userIDLocation = .originalAppUserID }, [.aliases]),
-            (revenueCat { $0.userIDLocation = .anonymous }, []),
-            (edited("/event/store", "FUTURE_STORE"), [.acceptsEveryStore]),
-            (edited("/event/store", "APP_STORE"), []), (edited("/event/store", nil), []),
-            (edited("/event/environment", "SANDBOX"), [.separatesSandbox]),
-            (edited("/event/price", 1), []),
-        ]
+        rows += otherEvents
+        return rows
+    }()
+
+    private static let otherEvents: [(Step, Set<Feature>)] = [
+        (revenueCat { $0.environment = "SANDBOX" }, [.separatesSandbox]),
+        (purchasely { $0.environment = "SANDBOX" }, [.separatesSandbox]),
+        (revenueCat { $0.userIDLocation = .aliases }, [.aliases]),
+        (revenueCat { $0.userIDLocation = .originalAppUserID }, [.aliases]),
+        (revenueCat { $0.userIDLocation = .anonymous }, []),
+        (edited("/event/store", "FUTURE_STORE"), [.acceptsEveryStore]),
+        (edited("/event/store", "APP_STORE"), []), (edited("/event/store", nil), []),
+        (edited("/event/environment", "SANDBOX"), [.separatesSandbox]),
+        (edited("/event/price", 1), []),
+    ]
 
     @Test("an event requires the features without which it is not processed", arguments: events)
     func needs(step: Step, features: Set<Feature>) {

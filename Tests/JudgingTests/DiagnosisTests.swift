@@ -59,6 +59,11 @@ struct DiagnosisTests {
             .remedyIfIntended
         #expect(meant?.contains("features: {except: [safety-net]}") == true)
         #expect(diagnosis(.userMissing, "S-21", needs: [.push]).remedyIfIntended == nil)
+        // The finding of another clause is not about the feature.
+        #expect(
+            diagnosis(.wrongStateValue, "S-17", needs: [.createsUnknownUsers]).remedyIfIntended
+                == nil
+        )
         // A doubt is not the backend's decision.
         #expect(
             diagnosis(.unobservable, "S-21", needs: [.createsUnknownUsers]).remedyIfIntended == nil

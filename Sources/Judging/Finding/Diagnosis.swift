@@ -21,7 +21,9 @@ package struct Diagnosis: Hashable, Sendable {
             cause = explanationOfCode.cause
             remedy = finding.remedy
         }
-        let optionalFeature = contract.allRequiredFeatures.first(where: \.isOptionalByDesign)
+        let optionalFeature = contract.allRequiredFeatures.first {
+            $0.optionalClauses.contains(contract.clause)
+        }
         remedyIfIntended =
             finding.code.isInconclusive
             ? nil

@@ -18,13 +18,13 @@ extension Feature {
     package static let revocation = Feature(
         "revocation",
         "Asks Firebase whether a session was revoked.",
-        isOptionalByDesign: true,
+        optionalFor: ["F-07"],
         requirements: needsProtectedRoute
     )
     package static let realAccounts = Feature(
         "real-accounts",
         "Allows only users with an account on the protected route, not anonymous sessions.",
-        isOptionalByDesign: true,
+        optionalFor: ["F-10"],
         requirements: needsProtectedRoute
     )
 }

@@ -12,7 +12,7 @@ extension Feature {
     package static let purchaselyPush = Feature(
         "purchasely-push",
         "Sends push notifications for Purchasely events.",
-        isOptionalByDesign: true,
+        optionalFor: ["P-04", "O-01"],
         requirements: [
             .feature(Feature.push.rawValue), .endpoint(PurchaselyState.webhookEndpoint),
         ]

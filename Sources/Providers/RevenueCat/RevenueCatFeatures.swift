@@ -16,22 +16,22 @@ extension Feature {
     package static let createsUnknownUsers = Feature(
         "safety-net",
         "Creates a user when a webhook event names a user that it does not know.",
-        isOptionalByDesign: true
+        optionalFor: ["S-21", "P-06"]
     )
     package static let aliases = Feature(
         "aliases",
         "Finds a user by every ID in an event, not only by app_user_id.",
-        isOptionalByDesign: true
+        optionalFor: ["S-20"]
     )
     package static let separatesSandbox = Feature(
         "sandbox-apart",
         "Grants no production access for sandbox purchases.",
-        isOptionalByDesign: true
+        optionalFor: ["S-19", "P-09"]
     )
     package static let acceptsEveryStore = Feature(
         "every-store",
         "Accepts purchases from every store, including unknown ones.",
-        isOptionalByDesign: true
+        optionalFor: ["S-08"]
     )
     package static let readsSubscriberOnEvent = Feature(
         "subscriber-reads",

@@ -29,9 +29,12 @@ package struct Feature: Sendable {
     package let rawValue: String
     /// A one-sentence description of a backend that has the feature, whose subject is the backend.
     package let meaning: String
-    /// Whether a backend may lack the feature by design, although the clause catalogue (the list of
-    /// requirements) asks for it.
-    package let isOptionalByDesign: Bool
+    /// The clauses of the catalogue that ask for the feature, although a backend may lack it by
+    /// design; empty if a backend may not.
+    ///
+    /// A failure of another clause is no reason to declare the feature as missing, also in a case
+    /// that needs the feature.
+    package let optionalClauses: Set<String>
     package let roles: Role
     /// The parts of a profile without which the feature cannot be tested, in the order in which
     /// missing ones are reported.
@@ -40,16 +43,19 @@ package struct Feature: Sendable {
     package init(
         _ name: String,
         _ meaning: String,
-        isOptionalByDesign: Bool = false,
+        optionalFor optionalClauses: Set<String> = [],
         roles: Role = [],
         requirements: [Requirement] = []
     ) {
         rawValue = name
         self.meaning = meaning
-        self.isOptionalByDesign = isOptionalByDesign
+        self.optionalClauses = optionalClauses
         self.roles = roles
         self.requirements = requirements
     }
+
+    /// Whether a backend may lack the feature by design.
+    package var isOptionalByDesign: Bool { !optionalClauses.isEmpty }
 }
 
 /// The features that concern no single provider.
@@ -90,7 +96,7 @@ extension Feature {
     package static let stringIDs = Feature(
         "string-ids",
         "Accepts any string as a user ID.",
-        isOptionalByDesign: true
+        optionalFor: ["S-21", "S-23", "P-06", "O-01"]
     )
     package static let register = Feature(
         "register",
