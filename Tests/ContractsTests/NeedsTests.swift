@@ -98,32 +98,33 @@ struct NeedsTests {
         }
     }
 
-    private static let events: [(Step, Set<Feature>)] =
-        EventSpec.stores.map { store in
-            (
-                revenueCat { $0.store = store },
-                store == EventSpec.usualStore ? [] : [.acceptsEveryStore]
-            )
-        }
-        + PurchaselySpec.stores.map { store in
-            (
-                purchasely { $0.store = store },
-                store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
-            )
-        }
-        + [
-            (revenueCat { $0.environment = "SANDBOX" }, [.separatesSandbox]),
-            (purchasely { $0.environment = "SANDBOX" }, [.separatesSandbox]),
-            (revenueCat { $0.userIDLocation = .aliases }, [.aliases]),
-            (revenueCat { $0.userIDLocation = .originalAppUserID }, [.aliases]),
-            (revenueCat { $0.userIDLocation = .anonymous }, []),
-            (edited("/event/store", "FUTURE_STORE"), [.acceptsEveryStore]),
-            (edited("/event/store", "APP_STORE"), []), (edited("/event/store", nil), []),
-            (edited("/event/environment", "SANDBOX"), [.separatesSandbox]),
-            (edited("/event/price", 1), []),
-        ]
+    private static let stores: [(Step, Set<Feature>)] = EventSpec.stores.map { store in
+        let features: Set<Feature> = store == EventSpec.usualStore ? [] : [.acceptsEveryStore]
+        return (revenueCat { $0.store = store }, features)
+    }
 
-    @Test("an event requires the features without which it is not processed", arguments: events)
+    private static let purchaselyStores: [(Step, Set<Feature>)] = PurchaselySpec.stores.map {
+        store in
+        let features: Set<Feature> = store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
+        return (purchasely { $0.store = store }, features)
+    }
+
+    private static let otherEvents: [(Step, Set<Feature>)] = [
+        (revenueCat { $0.environment = "SANDBOX" }, [.separatesSandbox]),
+        (purchasely { $0.environment = "SANDBOX" }, [.separatesSandbox]),
+        (revenueCat { $0.userIDLocation = .aliases }, [.aliases]),
+        (revenueCat { $0.userIDLocation = .originalAppUserID }, [.aliases]),
+        (revenueCat { $0.userIDLocation = .anonymous }, []),
+        (edited("/event/store", "FUTURE_STORE"), [.acceptsEveryStore]),
+        (edited("/event/store", "APP_STORE"), []), (edited("/event/store", nil), []),
+        (edited("/event/environment", "SANDBOX"), [.separatesSandbox]),
+        (edited("/event/price", 1), []),
+    ]
+
+    @Test(
+        "an event requires the features without which it is not processed",
+        arguments: stores + purchaselyStores + otherEvents
+    )
     func needs(step: Step, features: Set<Feature>) {
         #expect(Set(contract(steps: [step]).allRequiredFeatures) == features)
     }
