@@ -98,19 +98,16 @@ struct NeedsTests {
         }
     }
 
-    private static let events: [(Step, Set<Feature>)] = {
-        var rows: [(Step, Set<Feature>)] = []
-        for store in EventSpec.stores {
-            let needs: Set<Feature> = store == EventSpec.defaultStore ? [] : [.acceptsEveryStore]
-            rows.append((revenueCat { $0.store = store }, needs))
-        }
-        for store in PurchaselySpec.stores {
-            let needs: Set<Feature> = store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
-            rows.append((purchasely { $0.store = store }, needs))
-        }
-        rows += otherEvents
-        return rows
-    }()
+    private static let stores: [(Step, Set<Feature>)] = EventSpec.stores.map { store in
+        let features: Set<Feature> = store == EventSpec.defaultStore ? [] : [.acceptsEveryStore]
+        return (revenueCat { $0.store = store }, features)
+    }
+
+    private static let purchaselyStores: [(Step, Set<Feature>)] = PurchaselySpec.stores.map {
+        store in
+        let features: Set<Feature> = store == PurchaselySpec.usualStore ? [] : [.acceptsEveryStore]
+        return (purchasely { $0.store = store }, features)
+    }
 
     private static let otherEvents: [(Step, Set<Feature>)] = [
         (revenueCat { $0.environment = "SANDBOX" }, [.separatesSandbox]),
@@ -124,7 +121,10 @@ struct NeedsTests {
         (edited("/event/price", 1), []),
     ]
 
-    @Test("an event requires the features without which it is not processed", arguments: events)
+    @Test(
+        "an event requires the features without which it is not processed",
+        arguments: stores + purchaselyStores + otherEvents
+    )
     func needs(step: Step, features: Set<Feature>) {
         #expect(Set(contract(steps: [step]).allRequiredFeatures) == features)
     }

@@ -50,6 +50,7 @@ package struct FerryEvent: ProviderEvent {
     package var typeName: String { type }
     package var users: [String] { [user] }
     package var summary: String { "\(type) \(pass)" }
+    package var products: [String] { [pass] }
     package var isTransfer: Bool { false }
 
     package func requiredFeatures(editedValues: [JSONPointer: JSONValue]) -> [Feature] {

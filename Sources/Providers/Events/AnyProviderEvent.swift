@@ -15,6 +15,7 @@ package struct AnyProviderEvent: Sendable {
     package var users: [String] { content.users }
     package var time: Duration { content.time }
     package var summary: String { content.summary }
+    package var products: [String] { content.products }
     package var isTransfer: Bool { content.isTransfer }
 
     package var hasPeriodEndingSoon: Bool { periodEvent?.hasPeriodEndingSoon ?? false }

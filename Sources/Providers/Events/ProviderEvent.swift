@@ -20,6 +20,8 @@ package protocol ProviderEvent: Hashable, Codable, Sendable {
     var time: Duration { get }
     /// A summary of the event for people: its type and the values that decide its meaning.
     var summary: String { get }
+    /// The names of the products or plans in the event, which the profile may map to other IDs.
+    var products: [String] { get }
     /// Whether the event transfers purchases from one user to another.
     var isTransfer: Bool { get }
 

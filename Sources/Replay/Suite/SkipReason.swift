@@ -25,7 +25,8 @@ struct SkipReason {
             )
         }
         let declaredReason =
-            unmappedFieldReason(plan.contract) ?? idConflictReason(plan.subject)
+            unmappedFieldReason(plan.contract) ?? unmappedProductReason(plan.subject)
+            ?? idConflictReason(plan.subject)
             ?? plan.contract.allRequiredFeatures.lazy.compactMap { profile.skipReason(to: $0) }
             .first
             ?? (plan.subject.hasRestart && profile.unsupportedFeatures.contains(.restart)
@@ -66,6 +67,22 @@ struct SkipReason {
             namedUsers.formUnion(step.traits.users)
         }
         return nil
+    }
+
+    /// Returns the reason to skip a case with a product that the profile does not map.
+    ///
+    /// A profile with a map of products describes a backend with a fixed catalog, which may refuse
+    /// any other product. Without a map, every product keeps the name in the contract.
+    private func unmappedProductReason(_ plan: RunPlan) -> String? {
+        guard !profile.products.isEmpty else { return nil }
+        let products = plan.deliveries.flatMap { delivery -> [String] in
+            if case .event(let event) = delivery.subject { event.products } else { [] }
+        }
+        guard let product = products.first(where: { profile.products[$0] == nil }) else {
+            return nil
+        }
+        return "product \(product) is not mapped; add '\(product): …' under 'products' in "
+            + "assay.yaml"
     }
 
     /// Returns the reason to skip a case that reads only state fields that no probe of the profile

@@ -113,11 +113,28 @@ struct PurchaselyEventTests {
 
     private static func made(_ event: JSONObject) throws -> JSONObject {
         let factory = PurchaselyEventFactory(
-            namespace: Namespace(name: "run", idForm: .string),
-            base: now
+            EventContext(namespace: Namespace(name: "run", idForm: .string), base: now)
         )
         let spec = PurchaselySpec(stating: event, at: now)
         return try #require(factory.body(spec, name: "told").object)
+    }
+
+    @Test func `the profile maps the IDs of plans`() {
+        var spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
+        (spec.plan, spec.previousPlan) = ("PLUS_YEARLY", "PLUS_MONTHLY")
+        func event(_ products: [String: String]) -> PurchaselyEvent {
+            let context = EventContext(
+                namespace: Namespace(name: "run", idForm: .string),
+                base: Self.now,
+                products: products
+            )
+            return PurchaselyEventFactory(context).event(spec, name: "change")
+        }
+        let mapped = event(["PLUS_YEARLY": "club.year", "PLUS_MONTHLY": "club.month"])
+        #expect(mapped.plan == "club.year")
+        #expect(mapped.storeProduct == "club.year")
+        #expect(mapped.previousPlan == "club.month")
+        #expect(event([:]).plan == "PLUS_YEARLY")
     }
 
     /// Keys and kinds; a transfer's other side may have been anonymous or not.

@@ -343,6 +343,31 @@ struct RunExecutorTests {
         #expect(Self.skipReason(contract) == nil)
     }
 
+    @Test("a case with an unmapped product does not run", arguments: [true, false])
+    func skipsUnmappedProduct(isPurchasely: Bool) {
+        var spec = EventSpec(type: .documented(.productChange), user: "ada")
+        (spec.product, spec.newProduct) = ("basic", "large")
+        var planSpec = PurchaselySpec(name: "ACTIVATE", user: "ada")
+        (planSpec.plan, planSpec.previousPlan) = ("large", "basic")
+        let subject: Delivery.Subject = isPurchasely ? .event(planSpec) : .event(spec)
+        let contract = SimulatedContracts.contract(
+            "a",
+            [.deliver(Delivery(name: "change", subject: subject))]
+        )
+        func note(_ products: [String: String]) -> String? {
+            Self.skipReason(contract) { $0.products = products }?.note
+        }
+        #expect(note([:]) == nil)
+        #expect(note(["basic": "b1", "large": "l1"]) == nil)
+        #expect(
+            note(["basic": "b1"])
+                == "product large is not mapped; add 'large: …' under 'products' in assay.yaml"
+        )
+        let result = Self.skipReason(contract) { $0.products = ["large": "l1"] }
+        #expect(result?.verdict == .notRun)
+        #expect(result?.isDeclaredUnsupported == true)
+    }
+
     @Test func `a case that checks only unmapped fields does not run`() {
         let known = SimulatedContracts.contract(
             "a",

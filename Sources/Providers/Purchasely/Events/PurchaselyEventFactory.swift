@@ -11,10 +11,11 @@ package struct PurchaselyEventFactory: Sendable {
 
     package let namespace: Namespace
     package let base: Instant
+    /// The IDs of plans, by the names that contracts use.
+    private let plans: [String: String]
 
-    package init(namespace: Namespace, base: Instant) {
-        self.namespace = namespace
-        self.base = base
+    package init(_ context: EventContext) {
+        (namespace, base, plans) = (context.namespace, context.base, context.products)
     }
 
     /// Returns the ID of the event with this name in a contract, in lower case as in every
@@ -49,10 +50,10 @@ package struct PurchaselyEventFactory: Sendable {
             time: base + spec.time,
             holder: spec.isAnonymous ? .anonymous(holder) : .user(holder),
             other: spec.other.map { .user(namespace.id(of: $0)) },
-            plan: spec.plan,
-            previousPlan: spec.previousPlan,
+            plan: plans[spec.plan] ?? spec.plan,
+            previousPlan: spec.previousPlan.map { plans[$0] ?? $0 },
             product: spec.plan.split(separator: "_").first.map(String.init) ?? spec.plan,
-            storeProduct: PurchaselyPlan.storeProduct(of: spec.plan),
+            storeProduct: plans[spec.plan] ?? PurchaselyPlan.storeProduct(of: spec.plan),
             store: spec.store,
             environment: spec.environment,
             purchaseType: spec.purchaseType,

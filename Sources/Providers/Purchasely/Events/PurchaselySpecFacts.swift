@@ -12,6 +12,8 @@ extension PurchaselySpec {
         ].compactMap { $0 }.joined(separator: " ")
     }
 
+    package var products: [String] { [plan, previousPlan].compactMap(\.self) }
+
     /// Two events, one for each user, report a transfer; neither is a transfer in itself.
     package var isTransfer: Bool { false }
 
@@ -34,9 +36,6 @@ extension PurchaselySpec {
     package func withUsualUserID() -> PurchaselySpec { self }
 
     package func body(in context: EventContext, name: String) -> JSONValue {
-        PurchaselyEventFactory(namespace: context.namespace, base: context.base).body(
-            self,
-            name: name
-        )
+        PurchaselyEventFactory(context).body(self, name: name)
     }
 }

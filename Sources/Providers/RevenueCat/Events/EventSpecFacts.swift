@@ -17,6 +17,10 @@ extension EventSpec {
             .compactMap { $0 }.joined(separator: " ")
     }
 
+    package var products: [String] {
+        isTransfer ? [] : [product, newProduct, continuedProduct].compactMap(\.self)
+    }
+
     package var isTransfer: Bool { !from.isEmpty || !to.isEmpty }
 
     package func requiredFeatures(editedValues: [JSONPointer: JSONValue]) -> [Feature] {
