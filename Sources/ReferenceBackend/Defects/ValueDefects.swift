@@ -88,17 +88,6 @@ extension Defect {
         ) {
             $0.identity.aliasCondition = "aliases.alias = ? COLLATE NOCASE"
         },
-        Defect(
-            "register-lowercases-ids",
-            "the registration stores user IDs in lower case",
-            breaks: "S-22",
-            "S-17"
-        ) {
-            let upsert = $0.registration.upsert
-            $0.registration.upsert = { store, db, registration, id in
-                try upsert(store, db, registration, id.lowercased())
-            }
-        },
     ]
 }
 
