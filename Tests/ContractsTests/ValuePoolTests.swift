@@ -124,7 +124,7 @@ import Values
         }
     }
 
-    // MARK: Twins
+    // MARK: Similar user IDs
 
     private static let contractOfTwo = contract([
         EventSpec(type: .documented(.initialPurchase), user: "ada"),
@@ -132,19 +132,19 @@ import Values
     ])
 
     @Test func twoUsersGetEveryDifferenceOfIDs() throws {
-        var differences: Set<UserIDTwins.Difference> = []
+        var differences: Set<SimilarUserIDs.Difference> = []
         for contract in Self.draws(Self.contractOfTwo, Profile()) {
-            guard let twins = contract.drawnValues?.twins else { continue }
-            differences.insert(twins.difference)
-            let namespace = Namespace(name: "n1", idForm: .string, twins: twins)
+            guard let similarIDs = contract.drawnValues?.similarIDs else { continue }
+            differences.insert(similarIDs.difference)
+            let namespace = Namespace(name: "n1", idForm: .string, similarIDs: similarIDs)
             let ids = ["ada", "bob"].map(namespace.id)
             #expect(ids[0] != ids[1])
             #expect(ids.allSatisfy { $0.count <= 100 })
             // Another run uses other IDs.
-            let other = Namespace(name: "n2", idForm: .string, twins: twins)
+            let other = Namespace(name: "n2", idForm: .string, similarIDs: similarIDs)
             #expect(Set(ids).isDisjoint(with: ["ada", "bob"].map(other.id)))
         }
-        #expect(differences == Set(UserIDTwins.Difference.allCases))
+        #expect(differences == Set(SimilarUserIDs.Difference.allCases))
     }
 
     @Test func contractsAboutIDsKeepOrdinaryIDs() {
@@ -157,6 +157,6 @@ import Values
         let draws =
             Self.draws(naming, Profile()) + Self.draws(Self.contractOfTwo, integers)
             + Self.draws(Self.contractOfTwo, unsupported) + Self.draws(Self.openContract, Profile())
-        #expect(draws.allSatisfy { $0.drawnValues?.twins == nil })
+        #expect(draws.allSatisfy { $0.drawnValues?.similarIDs == nil })
     }
 }

@@ -5,7 +5,7 @@ internal import Values
 /// The values from which the runs of a suite draw the parts that a contract leaves open.
 ///
 /// The profile limits the values, and the seed chooses among them. Each contract gets one row of an
-/// orthogonal array, so that every pair of values of two factors occurs within 121 seeds.
+/// orthogonal array, so that 121 consecutive seeds contain every pair of values of two factors.
 package struct ValuePool: Sendable {
     private let profile: Profile
     private let seed: UInt64
@@ -46,8 +46,9 @@ package struct ValuePool: Sendable {
     /// baseline run draw the same values, so that they can share it.
     package func drawn(_ contract: Contract) -> Contract {
         guard contract.drawnValues == nil, contract.provenance == nil, contract.phoneSteps.isEmpty,
-            let row = row(of: contract)
+            let numbers = numbers(of: contract)
         else { return contract }
+        let row = OrthogonalArrayRow(number: numbers.row)
         let events = (contract.given + contract.steps).flatMap(\.events)
         guard !events.isEmpty else { return contract }
         let choices = AnyProviderEvent.openChoices(of: events, within: limits(of: contract))
@@ -59,7 +60,12 @@ package struct ValuePool: Sendable {
                 ?? DrawnValues.standard.givenName,
             millisecondsBeforeBase: row.value(among: Self.millisecondsBeforeBase, factor: 4) ?? 0
         )
-        values.twins = row.value(among: twinChoices(of: contract), factor: 5) ?? nil
+        let similarIDs = similarIDChoices(of: contract)
+        // The number of differences has no factor in common with the number of rows, so that each
+        // row meets each difference.
+        values.similarIDs =
+            similarIDs.isEmpty
+            ? nil : similarIDs[Int(numbers.similarIDs % UInt64(similarIDs.count))]
         var drawn = contract
         drawn.drawnValues = values
         drawn.given = contract.given.map { $0.drawing(values) }
@@ -67,11 +73,11 @@ package struct ValuePool: Sendable {
         return drawn
     }
 
-    /// Returns the pairs of users whose IDs a backend may confuse, and nil for ordinary IDs; empty
-    /// if the IDs of the contract have to stay ordinary.
+    /// Returns pairs of users whose IDs a backend may confuse, one for each difference; empty if the
+    /// IDs of the contract have to stay ordinary.
     ///
     /// A contract that chooses an ID, or whose users sign in or are deleted, is about IDs itself.
-    private func twinChoices(of contract: Contract) -> [UserIDTwins?] {
+    private func similarIDChoices(of contract: Contract) -> [SimilarUserIDs] {
         let users = contract.users
         guard users.count > 1, profile.idForm == .string,
             profile.skipReason(to: .stringIDs) == nil,
@@ -79,21 +85,24 @@ package struct ValuePool: Sendable {
             !contract.allRequiredFeatures.contains(where: { $0.roles.contains(.idTokens) }),
             (contract.given + contract.steps).allSatisfy(\.keepsOrdinaryUserIDs)
         else { return [] }
-        let differences = UserIDTwins.Difference.allCases.filter {
+        let differences = SimilarUserIDs.Difference.allCases.filter {
             $0 != .trailingSpace || !profile.sendsIDsInHeaders
         }
-        return [nil] + differences.map { UserIDTwins($0, first: users[0], second: users[1]) }
+        return differences.map { SimilarUserIDs($0, first: users[0], second: users[1]) }
     }
 
-    /// Returns the row of a contract in the orthogonal array; nil if the steps cannot be encoded.
-    private func row(of contract: Contract) -> OrthogonalArrayRow? {
+    /// Returns the numbers by which a contract selects its values; nil if the steps cannot be
+    /// encoded.
+    ///
+    /// They depend on the steps of the baseline run and increase with the seed.
+    private func numbers(of contract: Contract) -> (row: UInt64, similarIDs: UInt64)? {
         let steps =
             contract.expectation.relation.map { Baseline.steps(of: contract, $0) }
             ?? contract.given + contract.steps
         // Steps that cannot be encoded could not be saved with the run either.
         guard let json = try? JSONValue(encoding: steps) else { return nil }
         var generator = SeededGenerator(seed: 0, text: json.text)
-        return OrthogonalArrayRow(number: generator.next() &+ seed)
+        return (generator.next() &+ seed, generator.next() &+ seed)
     }
 
     private func limits(of contract: Contract) -> DrawLimits {

@@ -36,7 +36,7 @@ package struct DrawnValues: Hashable, Codable, Sendable {
     package var millisecondsBeforeBase: Int64
 
     /// Two users whose IDs a backend may confuse; nil: no user of the run has such an ID.
-    package var twins: UserIDTwins?
+    package var similarIDs: SimilarUserIDs?
 
     package init(
         product: String? = nil,
@@ -65,7 +65,7 @@ package struct DrawnValues: Hashable, Codable, Sendable {
             product.map { "product \($0)" }, store.map { "store \($0)" },
             "currency \(market.currency)", "country \(market.country)", "name \(givenName)",
             "dates \(millisecondsBeforeBase) ms before a whole second",
-            twins?.summary,
+            similarIDs?.summary,
         ].compactMap { $0 }.joined(separator: ", ")
     }
 }

@@ -11,12 +11,12 @@ package struct Namespace: Hashable, Codable, Sendable {
     package private(set) var assignedIDs: [String: String] = [:]
 
     /// Two users whose IDs a backend may confuse; nil: no user of the run has such an ID.
-    package let twins: UserIDTwins?
+    package let similarIDs: SimilarUserIDs?
 
-    package init(name: String, idForm: UserIDForm, twins: UserIDTwins? = nil) {
+    package init(name: String, idForm: UserIDForm, similarIDs: SimilarUserIDs? = nil) {
         self.name = name
         self.idForm = idForm
-        self.twins = twins
+        self.similarIDs = similarIDs
     }
 
     package mutating func assign(_ id: String, to user: String) {
@@ -27,7 +27,7 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     /// Returns the ID under which the app registers the user of that name.
     package func id(of user: String) -> String {
-        if let id = assignedIDs[user] ?? twinID(of: user) { return id }
+        if let id = assignedIDs[user] ?? similarID(of: user) { return id }
         switch idForm {
         case .string: return "assay-\(name)-\(user)"
         case .uuid: return uuid("user", user).lowercased()
@@ -48,13 +48,13 @@ package struct Namespace: Hashable, Codable, Sendable {
         return String(UInt32.random(in: 1_000_000_000..<2_147_483_647, using: &generator))
     }
 
-    private func twinID(of user: String) -> String? {
-        guard let twins else { return nil }
-        return twins.id(
+    private func similarID(of user: String) -> String? {
+        guard let similarIDs else { return nil }
+        return similarIDs.id(
             of: user,
             in: name,
-            uuid: uuid("user", twins.first).lowercased(),
-            digits: digits(of: twins.first)
+            uuid: uuid("user", similarIDs.first).lowercased(),
+            digits: digits(of: similarIDs.first)
         )
     }
 

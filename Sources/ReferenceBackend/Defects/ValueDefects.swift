@@ -19,31 +19,12 @@ extension Defect {
             }
         },
         Defect(
-            "prices-need-decimals",
-            "an event with a price in a currency without decimal places gets status 500",
-            breaks: "S-10",
-            "S-08"
-        ) {
-            $0.refuseEvents(.internalServerError) { _, body in
-                ["JPY", "IDR"].contains(RawEvent(body).text("currency"))
-            }
-        },
-        Defect(
             "names-break-statements",
             "an event with an apostrophe in the customer's name gets status 500",
             breaks: "S-10",
             "S-08"
         ) {
             $0.refuseEvents(.internalServerError) { _, body in body.contains(UInt8(ascii: "'")) }
-        },
-        Defect(
-            "dates-need-whole-seconds",
-            "an event whose end has a fraction of a second gets status 500",
-            breaks: "S-10"
-        ) {
-            $0.refuseEvents(.internalServerError) { event, _ in
-                event.expiresAt.map { $0 % 1000 != 0 } ?? false
-            }
         },
     ]
 
@@ -60,7 +41,11 @@ extension Defect {
             "webhook-decodes-ids",
             "the webhook removes percent-encoding from user IDs",
             breaks: "S-17",
-            "S-21"
+            "S-21",
+            "S-10",
+            "S-11",
+            "S-18",
+            "S-20"
         ) {
             $0.changeUserIDs { $0.removingPercentEncoding ?? $0 }
         },
@@ -87,17 +72,6 @@ extension Defect {
             "S-21"
         ) {
             $0.identity.aliasCondition = "aliases.alias = ? COLLATE NOCASE"
-        },
-        Defect(
-            "register-lowercases-ids",
-            "the registration stores user IDs in lower case",
-            breaks: "S-22",
-            "S-17"
-        ) {
-            let upsert = $0.registration.upsert
-            $0.registration.upsert = { store, db, registration, id in
-                try upsert(store, db, registration, id.lowercased())
-            }
         },
     ]
 }

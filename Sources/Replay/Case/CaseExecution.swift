@@ -58,7 +58,7 @@ struct CaseExecution: Sendable {
         namespace = Namespace(
             name: name,
             idForm: run.profile.idForm,
-            twins: plan.drawnValues?.twins
+            similarIDs: plan.drawnValues?.similarIDs
         )
         let base = plan.base(from: run.base)
         now = base

@@ -4,7 +4,7 @@ internal import Values
 ///
 /// User IDs are case-sensitive strings of at most 100 characters (RevenueCat fact sheet, section
 /// 5.1). A change of an ID by the backend therefore joins two users.
-package struct UserIDTwins: Hashable, Codable, Sendable {
+package struct SimilarUserIDs: Hashable, Codable, Sendable {
     /// The difference between the IDs of the two users.
     package enum Difference: String, Hashable, Codable, Sendable, CaseIterable {
         /// The second ID is the first one in upper case.
@@ -35,13 +35,14 @@ package struct UserIDTwins: Hashable, Codable, Sendable {
     /// The length of the longest user ID, in characters.
     private static let idLengthMax = 100
 
-    /// Returns the ID of a user; nil for a user who is not one of the two.
+    /// Returns the ID of one of the two users.
     ///
     /// - Parameters:
     ///   - user: The name of the user in the contract.
     ///   - namespace: The name of the namespace, which is part of each ID.
     ///   - uuid: A lower-case UUID that no other run uses.
     ///   - digits: A number that no other run uses, without leading zeros.
+    /// - Returns: The ID; nil for a user who is not one of the two.
     func id(of user: String, in namespace: String, uuid: String, digits: String) -> String? {
         guard user == first || user == second else { return nil }
         let isSecond = user == second
