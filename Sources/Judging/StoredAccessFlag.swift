@@ -6,12 +6,13 @@ internal import Values
 /// A stored flag stays true when a purchase ends without an event. The backend may still refuse
 /// access, because its access rule also compares the date.
 package enum StoredAccessFlag {
-    /// Returns the question whether `access` is the access rule; nil if no state of a user shows
-    /// `access` and a passed `expires` together.
+    /// Asks whether `access` is the access rule.
     ///
     /// - Parameters:
     ///   - record: A run after whose steps the probes were read.
     ///   - profile: The profile that maps `access` and `expires`.
+    /// - Returns: The question; nil if no state of a user shows `access` and a passed `expires`
+    ///   together.
     package static func question(about record: RunRecord, _ profile: Profile) -> String? {
         guard let (accessProbe, access) = profile.probe(reading: "access"),
             let (endProbe, end) = profile.probe(reading: "expires")

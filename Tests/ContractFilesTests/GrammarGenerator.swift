@@ -259,6 +259,10 @@ struct GrammarGenerator {
         case "app-expectation": set("start", word("bounded"), in: &entries)
         case "expect":
             set("status", word("200"), in: &entries)
+            let effects = entries.first { $0.key == "effects" }?.value
+            if has("like", entries), effects.map(Self.areOfSteps) == true {
+                set("like", word("before"), in: &entries)
+            }
             switch contractKind {
             case .backend: entries.removeAll { $0.key == "app" }
             case .device:
@@ -300,7 +304,9 @@ struct GrammarGenerator {
         guard let steps = entries.first(where: { $0.key == "steps" }),
             case .sequence(var nodes) = steps.value.content
         else { return }
-        let hasBaseline = entries.first { $0.key == "expect" }?.value["like"] != nil
+        let expectation = entries.first { $0.key == "expect" }?.value
+        let hasBaseline =
+            expectation?["like"] != nil || expectation?["effects"].map(Self.areOfSteps) == true
         if hasBaseline {
             nodes = nodes.map { $0["event"] == nil ? $0 : $0.replacing("soon", by: "17s") }
         }
@@ -331,6 +337,13 @@ struct GrammarGenerator {
             set("expect", expectation.value.leavingOut("overlap"), in: &entries)
         }
         set("steps", LocatedNode(.sequence(nodes), Self.place), in: &entries)
+    }
+
+    /// Whether an effect is one of the steps, which are compared with a run without them.
+    private static func areOfSteps(_ effects: LocatedNode) -> Bool {
+        (effects.sequence ?? []).contains { effect in
+            ["unlike", "added", "added-like"].contains { effect[$0] != nil }
+        }
     }
 
     private static let faults = [

@@ -100,7 +100,7 @@ import Values
         profile.unsupportedFeatures = [.acceptsEveryStore]
         let specs = Self.draws(Self.openContract, profile).flatMap(Self.specs)
         #expect(Set(specs.map(\.product)) == ["premium_monthly", "premium_yearly"])
-        #expect(Set(specs.map(\.store)) == ["APP_STORE", "PLAY_STORE"])
+        #expect(Set(specs.map(\.store)) == ["APP_STORE"])
     }
 
     @Test func casesWithOneBaselineShareIt() {

@@ -116,11 +116,12 @@ struct CallerRefusals {
         }
     }
 
-    /// Returns a message for each probe whose every response refuses the caller, or does not exist.
+    /// Finds the probes whose every response refuses the caller, or whose route does not exist.
     ///
     /// A probe that returns 404 may not know the user yet, so that status is not a refusal.
     ///
     /// - Parameter exchanges: Exchanges in which the probes were read before and after a purchase.
+    /// - Returns: A message for each of these probes, sorted by their names.
     static func probeRefusals(_ exchanges: [Exchange]) -> [String] {
         var responses: [String: [HTTPMessage.Response]] = [:]
         var requests: [String: HTTPMessage.Request] = [:]

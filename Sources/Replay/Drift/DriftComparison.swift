@@ -134,6 +134,7 @@ package struct DriftComparison: Sendable {
     ///     an item, the first item is chosen.
     ///   - call: Sends a request to the service.
     /// - Returns: The values, and the types of the chosen items that have one.
+    /// - Throws: `UnreachableError` when the service does not respond at all.
     private func values(
         _ suppliedParameters: [String: String],
         ofTypes preferredTypes: [String: String] = [:],

@@ -14,7 +14,8 @@ struct RouteChecksTests {
     private static func bench(isStoredFlag: Bool, mapsDate: Bool) -> SimulationBench {
         let bench = SimulationBench { profile in
             profile.probes[0].readings["expires"] = Profile.FieldReading(
-                pointer: JSONPointer(tokens: ["expires"])
+                pointer: JSONPointer(tokens: ["expires"]),
+                meaning: .value
             )
             guard mapsDate else { return }
             profile.probes[0].readings["access"] = Profile.FieldReading(
@@ -24,17 +25,20 @@ struct RouteChecksTests {
         }
         let ends = Locked<[String: Int64]>([:])
         bench.backend.respond = { backend, arrival in
-            if let event = arrival.event, let user = event["app_user_id"]?.string {
-                ends.withLock { $0[user] = event["expiration_at_ms"]?.int64 }
+            if let event = arrival.event, let user = event["app_user_id"]?.string,
+                let end = event["expiration_at_ms"]?.int64
+            {
+                ends.withLock { ends in ends[user] = end }
             }
             guard arrival.request.path.hasPrefix("/test/") else { return nil }
             let user = String(arrival.request.path.dropFirst("/test/".count))
             let end = ends.withLock { $0[user] }
             let isOver = end.map { Instant(milliseconds: $0) <= backend.clock.wallTime } ?? true
+            let hasAccess = end != nil && (isStoredFlag || !isOver)
+            let expires: JSONValue = end.map { JSONValue.number(JSONNumber($0)) } ?? .null
             return .json([
-                "access": .bool(end != nil && (isStoredFlag || !isOver)), "refunded": false,
-                "product": "premium_monthly",
-                "expires": end.map { .number(JSONNumber($0)) } ?? .null,
+                "access": .bool(hasAccess), "refunded": false, "product": "premium_monthly",
+                "expires": expires,
             ])
         }
         return bench
