@@ -73,10 +73,11 @@ extension Judge {
 
     /// Returns the findings of a case if effects are known to come after the settle timeout.
     ///
+    /// One inconclusive finding replaces all failures, which late effects may have caused.
+    ///
     /// - Parameters:
     ///   - findings: The findings, whose failures may come from late effects.
     ///   - settleTimeout: The settle timeout of the profile.
-    /// - Returns: The findings, in which one inconclusive finding replaces the failures.
     package static func withoutLateFindings(
         _ findings: [Finding],
         after settleTimeout: Duration
