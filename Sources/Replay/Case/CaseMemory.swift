@@ -8,11 +8,9 @@ struct PassedCase: Sendable {
     var evidence: CaseEvidence
 }
 
-/// The judgment of a case that lacks an effect, which is checked once more after all cases.
-struct MissedEffectJudgment: Sendable {
+/// The judgment of a case that did not pass after a shortened wait.
+struct ShortenedWaitJudgment: Sendable {
     let judgment: CaseJudgment
-    /// Whether the wait for the effect was shortened, because another case had waited in vain.
-    let isWaitShortened: Bool
     /// The time at which a wait of full length would have ended, as a value of
     /// `Heartbeat.usableTime`.
     let fullWaitEnd: Duration
@@ -27,10 +25,11 @@ struct CaseMemory {
     private(set) var passed: [PassedCase] = []
     /// The namespaces of finished runs whose users the fakes still know, oldest first.
     private var retiringNamespaces: [String] = []
-    /// The cases that lack an effect, by case ID.
-    private(set) var missedEffects: [String: MissedEffectJudgment] = [:]
-    /// The IDs of the cases whose effects came after a full wait for them.
-    var caseIDsWithLateEffects: Set<String> = []
+    /// The cases that did not pass after a shortened wait, by case ID.
+    ///
+    /// The wait for a missing effect is shortened when another case has waited for the same effect
+    /// in vain.
+    private(set) var shortenedWaits: [String: ShortenedWaitJudgment] = [:]
 
     /// The IDs of the cases that have run while other cases ran.
     var caseIDsRunConcurrently: Set<String> = []
@@ -69,13 +68,13 @@ struct CaseMemory {
     /// Forgets the records of a case whose run proves nothing.
     mutating func forget(_ caseID: String) {
         passed.removeAll { $0.caseID == caseID }
-        missedEffects[caseID] = nil
+        shortenedWaits[caseID] = nil
     }
 
-    /// Removes and returns all cases that lack an effect.
-    mutating func takeMissedEffects() -> [String: MissedEffectJudgment] {
-        defer { missedEffects = [:] }
-        return missedEffects
+    /// Removes and returns all cases that did not pass after a shortened wait.
+    mutating func takeShortenedWaits() -> [String: ShortenedWaitJudgment] {
+        defer { shortenedWaits = [:] }
+        return shortenedWaits
     }
 
     /// Stores the result of a case.
@@ -93,28 +92,18 @@ struct CaseMemory {
         let caseID = evidence.plan.contract.caseID
         if evidence.subject.isSilent { unansweredCaseCount += 1 }
         guard judgment.verdict == .passed else {
-            let shortened = evidence.subject.shortened
-            guard shortened != nil || judgment.mayChangeWithLateEffect else { return }
-            let remainingWait = shortened.map { $0.fullTimeout - $0.shortenedTimeout } ?? .zero
-            missedEffects[caseID] = MissedEffectJudgment(
-                judgment: judgment,
-                isWaitShortened: shortened != nil,
-                fullWaitEnd: usableTime + remainingWait
-            )
+            if let shortened = evidence.subject.shortened {
+                let remainingWait = shortened.fullTimeout - shortened.shortenedTimeout
+                shortenedWaits[caseID] = ShortenedWaitJudgment(
+                    judgment: judgment,
+                    fullWaitEnd: usableTime + remainingWait
+                )
+            }
             return
         }
         passedCount += 1
         guard evidence.plan.subject.observesFinalState, keepsPassedRecords else { return }
         passed.append(PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges))
-    }
-}
-
-extension CaseJudgment {
-    /// Whether an effect that comes after a full wait would change the verdict.
-    fileprivate var mayChangeWithLateEffect: Bool {
-        verdict == .failed && evidence.subject.unsuccessfulWaitTime != nil
-            && evidence.plan.subject.observesFinalState && !evidence.plan.subject.affectsAllUsers
-            && Judge.mayComeFromLateEffects(findings)
     }
 }
 

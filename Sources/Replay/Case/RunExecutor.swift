@@ -28,7 +28,6 @@ package final class RunExecutor: Sendable {
     /// The record of effects that did not come during a full wait, which shortens later waits for
     /// the same effects.
     let sharedSettleTimeout: SharedSettleTimeout
-    let unprocessedPurchases = UnprocessedPurchases()
     /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
     let originClients: OriginClients
@@ -172,14 +171,9 @@ package final class RunExecutor: Sendable {
         SettleTimeout(limit, heartbeat, clock)
     }
 
-    /// Returns the longest wait for effects whose absence alone is no failure.
-    ///
-    /// It follows the slowest effect of any case so far, up to the settle timeout.
+    /// Returns the longest wait for late effects if a later event has already taken effect.
     func shortSettleTimeout(_ latency: Duration) -> Duration {
-        min(
-            profile.settleTimeout,
-            max(.seconds(1), latency * 20, sharedSettleTimeout.slowestDelay * 2)
-        )
+        min(profile.settleTimeout, max(.seconds(1), latency * 20))
     }
 
     // MARK: Knowledge since calibration

@@ -174,21 +174,17 @@ struct CalibratedTarget: OpenTarget {
     }
 
     func casesWithChangedVerdict() async -> Set<String> {
-        let caseIDs = await caseRunner.casesWithChangedVerdict()
-        await executor.recheckUnprocessedPurchases()
-        return caseIDs
+        await caseRunner.casesWithChangedVerdict()
     }
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         await FinalRecheck(executor: executor, calibration: calibration, caseRunner: caseRunner)
             .revise(&results, among: caseIDs)
-        caseRunner.reviseLateEffects(&results, among: caseIDs)
         UnservedRoutes(executor: executor).revise(&results)
     }
 
     func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] {
         caseRunner.restarter.invariantViolations(alongside: results)
             + executor.strayEffectFailures(of: caseRunner.options.nonce)
-            + executor.unprocessedPurchaseResults
     }
 }

@@ -85,7 +85,7 @@ final class BaselineRuns: Sendable {
         let runs = await task.joined()
         guard let latestEnd = runs.map(\.endTime).max() else { return [] }
         let timeSinceEnd = executor.heartbeat.usableTime - latestEnd
-        let rest = executor.profile.settleTimeout - timeSinceEnd
+        let rest = executor.shortSettleTimeout(observability.latency) - timeSinceEnd
         if rest > .zero { await executor.settleTimeout(rest).waitUntilOver() }
         return await refreshedRuns(runs).map(\.record)
     }
@@ -120,12 +120,8 @@ final class BaselineRuns: Sendable {
         func unexpectedPaths() -> Set<String> {
             differingPaths().subtracting(state.withLock { $0.varyingPaths })
         }
-        // In a queue, one of the runs may be slow; its missing effects are not a variation.
-        let observability = executor.updatedObservability(observability)
         let settleTimeout = executor.settleTimeout(
-            observability.appliesEventsLater == true
-                ? executor.profile.settleTimeout
-                : executor.shortSettleTimeout(observability.latency)
+            executor.shortSettleTimeout(observability.latency)
         )
         var pause: Duration = .milliseconds(5)
         while !unexpectedPaths().isEmpty, !settleTimeout.isOver, !Task.isCancelled {

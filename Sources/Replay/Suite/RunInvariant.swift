@@ -9,13 +9,11 @@ internal import Values
 package enum RunInvariant: String, CaseIterable, Sendable {
     case backendKeepsRunning = "run/keeps-running"
     case pushesReachKnownUsers = "run/reaches-known-people"
-    case backendProcessesEvents = "run/processes-events"
 
     private var title: String {
         switch self {
         case .backendKeepsRunning: "The backend keeps running during the whole suite"
         case .pushesReachKnownUsers: "Every push goes to a user that an event has named"
-        case .backendProcessesEvents: "Every accepted purchase takes effect"
         }
     }
 
@@ -23,7 +21,6 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         switch self {
         case .backendKeepsRunning: "S-33"
         case .pushesReachKnownUsers: "O-01"
-        case .backendProcessesEvents: "S-07"
         }
     }
 

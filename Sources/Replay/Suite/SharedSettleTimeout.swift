@@ -19,9 +19,6 @@ final class SharedSettleTimeout: Sendable {
         ///
         /// Empty if the case waits for the backend to repeat a failed call.
         let codes: Set<FindingCode>
-
-        /// The effect of a later purchase, which shows that the backend has processed all events.
-        static let laterPurchase = MissingEffectKey(clause: "", codes: [.settleTimeoutExpired])
     }
 
     /// A shortened wait of a case, because another case has waited in full for the same effect.
@@ -38,10 +35,6 @@ final class SharedSettleTimeout: Sendable {
         var fullWaits: [MissingEffectKey: (caseID: String, fullTimeout: Duration)] = [:]
         /// For each effect that was missing at first and came later, the longest delay in any case.
         var longestDelays: [MissingEffectKey: Duration] = [:]
-        /// The longest time after which any awaited effect came.
-        var slowestDelay: Duration = .zero
-        /// Whether an effect came after a full wait for it, in a run without faults.
-        var hasSeenLateEffect = false
         var isDisabled = false
     }
 
@@ -92,24 +85,12 @@ final class SharedSettleTimeout: Sendable {
     /// Records the time after which a missing effect came.
     func recordArrival(of missingEffectKey: MissingEffectKey, after time: Duration) {
         state.withLock { state in
-            state.slowestDelay = max(state.slowestDelay, time)
             state.longestDelays[missingEffectKey] = max(
                 state.longestDelays[missingEffectKey] ?? .zero,
                 time
             )
         }
     }
-
-    /// The longest time after which an effect of any case came.
-    var slowestDelay: Duration { state.withLock { $0.slowestDelay } }
-
-    /// Whether an effect came after a full wait for it, in a run without faults.
-    ///
-    /// The settle timeout of the profile is then too short for the backend.
-    var hasSeenLateEffect: Bool { state.withLock { $0.hasSeenLateEffect } }
-
-    /// Records that an effect came after a full wait for it, in a run without faults.
-    func recordLateEffect() { state.withLock { $0.hasSeenLateEffect = true } }
 
     /// Gives all later waits their full duration.
     func disableShortening() { state.withLock { $0.isDisabled = true } }

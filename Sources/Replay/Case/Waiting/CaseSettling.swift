@@ -34,53 +34,20 @@ struct CaseSettling: Sendable {
         if !skipsSentinel,
             observability.arePushesObservable || observability.areProbeChangesObservable
         {
-            isPurchaseObserved = await observeLaterPurchase(
-                in: requests.namespace.name + suffix,
-                observability
-            )
+            isPurchaseObserved =
+                await Sentinel(run: run).observePurchase(
+                    requests.namespace.name + suffix,
+                    wait: max(
+                        .seconds(1),
+                        observability.latency * 20,
+                        run.profile.settleTimeout / 5
+                    ),
+                    observability
+                ) != nil
         }
         let quietDuration = await waitForQuietBackend(observability)
         if skipsSentinel { return .effectsVisibleAtOnce(quietDuration: quietDuration) }
         return isPurchaseObserved ? .sentinel(quietDuration: quietDuration) : .window(quietDuration)
-    }
-
-    /// Delivers a purchase by another user, and returns whether its effects came.
-    ///
-    /// The wait is the settle timeout. If another case has waited that long in vain, the wait
-    /// follows the slowest effect so far.
-    private func observeLaterPurchase(
-        in name: String,
-        _ observability: RunRecord.Observability
-    ) async -> Bool {
-        let fullTimeout = run.profile.settleTimeout
-        let shortTimeout = min(
-            fullTimeout,
-            max(run.shortSettleTimeout(observability.latency), fullTimeout / 5)
-        )
-        let timeout =
-            run.sharedSettleTimeout.wait(
-                for: .laterPurchase,
-                fullTimeout: fullTimeout,
-                atLeast: shortTimeout
-            )?.shortenedTimeout ?? fullTimeout
-        let start = run.clock.now
-        let seen = await Sentinel(run: run).observePurchase(
-            name,
-            wait: timeout,
-            observability,
-            // After a fault, the backend's own timers decide when it tries again.
-            remembersMissingEffects: !plan.hasFaults && !plan.mayBlockBackend
-        )
-        if run.clock.now - start >= timeout, !Task.isCancelled {
-            run.sharedSettleTimeout.recordFullWait(
-                of: .laterPurchase,
-                in: name,
-                after: fullTimeout
-            )
-        } else if let seen {
-            run.sharedSettleTimeout.recordArrival(of: .laterPurchase, after: seen.latency)
-        }
-        return seen != nil
     }
 
     /// Waits until the backend has processed the events of the given steps, which prepare the case.
@@ -171,10 +138,11 @@ struct CaseSettling: Sendable {
         verdict: (RunRecord) -> RunExecutor.VerdictStability,
         record: () -> RunRecord
     ) async -> RunRecord {
-        // The settle timeout is a promise of the profile: before it is over, a missing effect is
-        // not a failure, however fast the backend was before.
+        // After an injected fault, the backend's own timers decide when it tries again, so the
+        // settle timeout applies. Otherwise, a later event has already taken effect, and late
+        // effects have little time left.
         let shortTimeout = run.shortSettleTimeout(observability.latency)
-        let fullTimeout = run.profile.settleTimeout
+        let fullTimeout = plan.hasFaults ? run.profile.settleTimeout : shortTimeout
         func needsLongerWait(_ record: RunRecord) -> Bool {
             verdict(record) == .mayResolveWithLongerWait
                 || plan.observesFinalState && record.awaitsRepeatedCall
@@ -216,26 +184,7 @@ struct CaseSettling: Sendable {
                 after: fullTimeout
             )
         }
-        result = recordOfUnsuccessfulWait(result, settleTimeout)
-        if shortenedWait == nil {
-            result.settleEvidence = await evidenceAfterFullWait(result, observability)
-        }
-        return result
-    }
-
-    /// Returns the evidence that the backend has processed the events of a run, after a full wait
-    /// for an effect that did not come.
-    ///
-    /// The later purchase may have taken effect meanwhile.
-    private func evidenceAfterFullWait(
-        _ record: RunRecord,
-        _ observability: RunRecord.Observability
-    ) async -> RunRecord.SettleEvidence {
-        guard case .window(let quietDuration) = record.settleEvidence,
-            !observability.showsNoPurchase, plan.observesFinalState, !Task.isCancelled
-        else { return record.settleEvidence }
-        return await run.unprocessedPurchases.hasEffectByNow(in: requests.namespace.name + "-s")
-            ? .sentinel(quietDuration: quietDuration) : record.settleEvidence
+        return recordOfUnsuccessfulWait(result, settleTimeout)
     }
 
     /// Returns a record with the facts about a wait that ended before the verdict was settled.
