@@ -1,8 +1,8 @@
 extension Contract {
     /// The contract with a registration of each user who calls the protected route without one.
     ///
-    /// A backend may refuse to tell about a user whom nobody created, so an app always registers a
-    /// user before it asks about the user. Users under `unknown-users` stay unknown.
+    /// A backend may return 404 for an unknown user, and an app registers its user before it calls
+    /// this route. Users under `unknown-users` stay unknown.
     var registeringCallers: Contract {
         let allSteps = given + steps
         let createdUsers = Set(allSteps.compactMap(\.createdUser))
@@ -22,7 +22,7 @@ extension Contract {
 }
 
 extension Step {
-    /// The user whom the step creates in the backend; nil if it creates none.
+    /// The user whom the step creates in the backend; nil for any other step.
     fileprivate var createdUser: String? {
         switch self {
         case .register(let user), .name(let user, _): return user

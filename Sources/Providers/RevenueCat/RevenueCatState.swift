@@ -23,8 +23,6 @@ package struct RevenueCatState: Hashable, Sendable {
     package var ids: RevenueCatIDs
     package var outbox = RevenueCatOutbox()
     var customers = CustomerDirectory()
-    /// The resources of the project that events name; nil when no event named any.
-    var resources: ProjectResources?
     var currencies = VirtualCurrencies()
     var callLimit = CallRateLimit()
     var idempotentResults = IdempotentResults()
@@ -61,7 +59,7 @@ package struct RevenueCatState: Hashable, Sendable {
     ///
     /// An event that the model itself created must not be applied again.
     package mutating func apply(_ body: JSONValue) {
-        recordResources(of: body)
+        customers.recordResources(of: body)
         ScriptedEvents.apply(&self, body)
     }
 
@@ -95,7 +93,7 @@ extension RevenueCatState: Codable {
     ///
     /// The API key is not among them, because it is configuration and secret.
     private enum CodingKeys: String, CodingKey {
-        case settings, catalog, webhooks, ids, outbox, customers, resources, currencies, callLimit
+        case settings, catalog, webhooks, ids, outbox, customers, currencies, callLimit
         case idempotentResults
     }
 }

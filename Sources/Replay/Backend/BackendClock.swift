@@ -13,7 +13,7 @@ extension CaseExecution {
     /// Returns false when that fails; the run is then inconclusive.
     mutating func syncBackendClock() async -> Bool {
         guard plan.clock != nil else { return true }
-        return await syncBackendClock(at: now - base)
+        return await syncBackendClock(at: now - plan.base(from: run.base))
     }
 
     /// Sets the backend's clock ahead of the clock of this machine by the given time.

@@ -52,7 +52,7 @@ extension CaseExecution {
         }
         if isDatabaseFaultPlanned, await removeDatabaseFault() == false { return }
         for request in preparedCalls {
-            registerResponseID(request.call, request.endpoint)
+            requests.registerResponseID(request.call, request.endpoint, at: now)
             storeOwnershipProof(request.call, request.endpoint)
         }
     }
@@ -102,27 +102,9 @@ extension CaseExecution {
         }
     }
 
-    /// Registers the user ID that the backend returned to a call with the fakes.
-    ///
-    /// A backend may choose the ID of an account itself, and sends later pushes to this ID.
-    private func registerResponseID(_ call: Call, _ endpoint: Profile.Endpoint) {
-        guard let pointer = endpoint.responseIDPointer,
-            let id = response(to: call)?[pointer]?.string, !id.isEmpty
-        else { return }
-        fakes.open(namespace.name, ids: [id], at: now)
-    }
-
-    /// Returns the JSON of the last response to a call; nil without one.
-    private func response(to call: Call) -> JSONValue? {
-        let exchange = fakes.journal.read {
-            $0.exchanges(in: namespace.name, from: firstSequence)
-        }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
-        return (exchange?.response?.body).flatMap { JSONValue(ifValid: $0) }
-    }
-
     private mutating func storeOwnershipProof(_ call: Call, _ endpoint: Profile.Endpoint) {
         guard let pointer = endpoint.responseProofPointer else { return }
-        let proof = response(to: call)?[pointer]?.string
+        let proof = requests.response(to: call)?[pointer]?.string
         values.proofs[call.name] = proof
         guard call.route == .register, let user = call.user, let proof else { return }
         // A device keeps the latest proof that it received. It does not receive a proof that was
@@ -203,5 +185,29 @@ extension Exchange.Outcome {
         response.body = decodedBody
         response.fields.removeAll { $0.name.lowercased() == "content-encoding" }
         return .answered(response)
+    }
+}
+
+extension CaseRequests {
+    /// Registers the user ID that the backend returned to a call with the fakes.
+    ///
+    /// A backend may choose the ID of an account itself, and sends later pushes to this ID.
+    fileprivate func registerResponseID(
+        _ call: Call,
+        _ endpoint: Profile.Endpoint,
+        at now: Instant
+    ) {
+        guard let pointer = endpoint.responseIDPointer,
+            let id = response(to: call)?[pointer]?.string, !id.isEmpty
+        else { return }
+        run.fakes.open(namespace.name, ids: [id], at: now)
+    }
+
+    /// Returns the JSON of the last response to a call; nil without one.
+    fileprivate func response(to call: Call) -> JSONValue? {
+        let exchange = run.fakes.journal.read {
+            $0.exchanges(in: namespace.name, from: firstSequence)
+        }.last { if case .appCall(call.name) = $0.purpose { true } else { false } }
+        return (exchange?.response?.body).flatMap { JSONValue(ifValid: $0) }
     }
 }

@@ -65,8 +65,6 @@ struct CaseExecution: Sendable {
         values = TemplateValues(namespace: namespace, base: base, given: plan.values)
     }
 
-    /// The time from which the times in the contract count.
-    var base: Instant { plan.base(from: run.base) }
     var backend: BackendUnderTest { run.backend }
     var fakes: FakeRegistry { run.fakes }
     var profile: Profile { run.profile }
@@ -154,7 +152,7 @@ struct CaseExecution: Sendable {
         var record = RunRecord(
             plan: plan,
             namespace: namespace,
-            base: base,
+            base: plan.base(from: run.base),
             began: startTime.wallTime,
             ended: fakes.now,
             exchanges: run.exchanges(of: plan, namespace.name, from: firstSequence),

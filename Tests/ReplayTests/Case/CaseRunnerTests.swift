@@ -299,7 +299,7 @@ struct CaseRunnerTests {
         let failing = SimulationBench()
         failing.backend.respondToWebhooks(.status(500))
         let outcome = try failing.verify(Self.contractWithoutState("a"))
-        #expect(outcome["a"]?.hints.isEmpty == true)
+        #expect(outcome["a"]?.hints.contains { $0.contains(" runs") } == false)
         #expect(failing.backend.webhooks.count == 1)
     }
 
@@ -587,7 +587,7 @@ struct CaseRunnerTests {
         let note = try #require(result.note)
         #expect(note.hasPrefix("smallest failing reordering: c, a, b (2 swaps"))
         #expect(note.hasSuffix("of 5 orders tried)"))
-        #expect(result.contract == Self.three())
+        #expect(result.contract.id == "orders" && result.contract.search == Self.three().search)
         #expect(result.runCount.map { $0 <= 4 } == true)
         let neighbours = SimulationBench()
         Self.fails(neighbours, .status(409)) { $0 == ["RENEWAL"] }
@@ -665,7 +665,7 @@ struct CaseRunnerTests {
         #expect(names.isSubset(of: ["offer_code", "price"]), "\(names)")
         #expect(names.contains("price"))
         #expect(result.note?.hasPrefix("smallest failing event: ") == true)
-        #expect(result.contract == Self.applyingEdits(.nulls, 200))
+        #expect(result.contract.search == Self.applyingEdits(.nulls, 200).search)
         // What was found breaks it again.
         let again = try bench.verify(found)
         #expect(again.verdicts == [.failed])
@@ -735,8 +735,10 @@ struct CaseRunnerTests {
     func callsOfPreparation(count: Int) throws {
         let bench = SimulationBench()
         bench.backend.respond = { _, arrival in
-            if arrival.request.path == "/api/user/register" {
-                for _ in 0..<count { bench.model.push(to: "nobody") }
+            if arrival.request.path == "/api/user/register",
+                let id = (try? arrival.request.json())?["appUserId"]?.string
+            {
+                for _ in 0..<count { bench.model.readCustomer(id) }
             }
             return nil
         }

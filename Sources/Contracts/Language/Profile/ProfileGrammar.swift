@@ -115,8 +115,8 @@ extension Profile {
             \.products,
             .map(.anyKey("a product name in contracts"), .text("the store's product ID")),
             default: [:],
-            "The store's product IDs and the IDs of Purchasely's plans, by the names that contracts "
-                + "use. If this key names products, cases with other products do not run.",
+            "The IDs of products and of plans, by the names that contracts use. If this key "
+                + "names products, cases with other products do not run.",
             fallback: "the name in the contract"
         )
         Field.value(

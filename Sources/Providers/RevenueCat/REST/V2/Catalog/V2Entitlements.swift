@@ -40,7 +40,7 @@ enum V2Entitlements {
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let isExpanded = try call.requestedExpansions("product").contains("product")
-        let items = state.entitlementNames.map {
+        let items = CatalogNames(state).entitlements.map {
             (V2ResourceID.entitlement($0), json($0, state, call, withProducts: isExpanded))
         }
         return try V2List.response(items, call.projectPath + "/entitlements", call)
@@ -64,7 +64,7 @@ enum V2Entitlements {
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("entitlement_id")
         let name = try name(ofID: id, state)
-        let items = state.products(grantingEntitlement: name).map {
+        let items = CatalogNames(state).products(grantingEntitlement: name).map {
             (V2ResourceID.product($0), V2Products.json($0, state))
         }
         return try V2List.response(items, "\(call.projectPath)/entitlements/\(id)/products", call)
@@ -78,7 +78,10 @@ enum V2Entitlements {
         ofID id: String,
         _ state: RevenueCatState
     ) throws(RevenueCatError) -> String {
-        guard let name = state.entitlementNames.first(where: { V2ResourceID.entitlement($0) == id })
+        guard
+            let name = CatalogNames(state).entitlements.first(where: {
+                V2ResourceID.entitlement($0) == id
+            })
         else {
             throw .missingResource("entitlement")
         }
@@ -100,7 +103,7 @@ enum V2Entitlements {
     ) -> JSONValue {
         var fields = json(name, project: call.project)
         if withProducts {
-            let products = state.products(grantingEntitlement: name)
+            let products = CatalogNames(state).products(grantingEntitlement: name)
             fields["products"] = V2List.json(
                 products.map { V2Products.json($0, state) },
                 "\(call.projectPath)/entitlements/\(V2ResourceID.entitlement(name))/products"

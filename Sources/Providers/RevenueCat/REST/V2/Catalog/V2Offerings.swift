@@ -50,7 +50,7 @@ enum V2Offerings {
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         var items: [V2List.Item] = []
-        for name in state.offeringNames {
+        for name in CatalogNames(state).offerings {
             items.append((V2ResourceID.offering(name), try json(name, state, call)))
         }
         return try V2List.response(items, call.projectPath + "/offerings", call)
@@ -71,7 +71,10 @@ enum V2Offerings {
         _ call: V2Call
     ) throws(RevenueCatError) -> String {
         let id = call.named("offering_id")
-        guard let name = state.offeringNames.first(where: { V2ResourceID.offering($0) == id })
+        guard
+            let name = CatalogNames(state).offerings.first(where: {
+                V2ResourceID.offering($0) == id
+            })
         else {
             throw .missingResource("offering")
         }

@@ -30,7 +30,7 @@ enum V2Products {
             throw .missingResource("app")
         }
         let isExpanded = try call.requestedExpansions("app").contains("app")
-        let items = state.productIDs.map {
+        let items = CatalogNames(state).products.map {
             (V2ResourceID.product($0), json($0, state, call, withApp: isExpanded))
         }
         return try V2List.response(items, call.projectPath + "/products", call)
@@ -41,7 +41,9 @@ enum V2Products {
         _ call: V2Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         let id = call.named("product_id")
-        guard let name = state.productIDs.first(where: { V2ResourceID.product($0) == id }) else {
+        guard
+            let name = CatalogNames(state).products.first(where: { V2ResourceID.product($0) == id })
+        else {
             throw .missingResource("product")
         }
         let isExpanded = try call.requestedExpansions("app").contains("app")
