@@ -34,7 +34,6 @@ extension RevenueCatState: Provider {
         settings = old.settings
         webhooks = old.webhooks
         catalog = old.catalog
-        resources = old.resources
     }
 
     package mutating func take(key: Secret?) { self.key = key.flatMap { $0.isEmpty ? nil : $0 } }

@@ -48,6 +48,6 @@ extension RevenueCatState: EventDrivenFake {
     }
 
     package static func recordResources(of body: JSONValue, _ services: inout Services) {
-        services.revenueCat.customers.recordResources(of: body)
+        services.revenueCat.catalog.recordResources(of: body)
     }
 }

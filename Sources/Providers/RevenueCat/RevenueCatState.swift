@@ -59,7 +59,7 @@ package struct RevenueCatState: Hashable, Sendable {
     ///
     /// An event that the model itself created must not be applied again.
     package mutating func apply(_ body: JSONValue) {
-        customers.recordResources(of: body)
+        catalog.recordResources(of: body)
         ScriptedEvents.apply(&self, body)
     }
 

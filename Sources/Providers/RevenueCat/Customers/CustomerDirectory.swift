@@ -12,8 +12,6 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     private var numberByID: SharedTable<String, Int> = [:]
     @JSONSafeInteger private var nextNumber = 0
     private var earlierCustomers = EarlierCustomers()
-    /// The products and entitlements that events name; nil when no event named any.
-    private(set) var resources: ProjectResources?
 
     /// The customer with this number; nil when there is none.
     ///
@@ -21,13 +19,6 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
     subscript(number: Int) -> Customer? {
         get { table[number] }
         set { table[number] = newValue }
-    }
-
-    /// Records the product and the entitlements that an event names as resources of the project.
-    mutating func recordResources(of event: JSONValue) {
-        var recorded = resources ?? ProjectResources()
-        recorded.add(namedIn: event)
-        resources = recorded
     }
 
     // MARK: Lookup

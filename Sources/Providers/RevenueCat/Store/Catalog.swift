@@ -1,3 +1,5 @@
+internal import Values
+
 /// The products that the stores sell to the customers of the fake RevenueCat.
 package struct Catalog: Hashable, Codable, Sendable {
     package struct Product: Hashable, Codable, Sendable {
@@ -54,8 +56,17 @@ package struct Catalog: Hashable, Codable, Sendable {
 
     package var entitlement = "premium"
     package var products: [String: Product] = [:]
+    /// The products and entitlements that events name; nil when no event named any.
+    private(set) var resources: ProjectResources?
 
     package init() {}
+
+    /// Records the product and the entitlements that an event names as resources of the project.
+    mutating func recordResources(of event: JSONValue) {
+        var recorded = resources ?? ProjectResources()
+        recorded.add(namedIn: event)
+        resources = recorded
+    }
 
     /// The sorted IDs of all products on sale.
     ///

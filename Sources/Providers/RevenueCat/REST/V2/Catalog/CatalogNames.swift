@@ -20,7 +20,7 @@ struct CatalogNames {
         for product in catalog.sellableProductIDs {
             names.formUnion(catalog.product(product).entitlements)
         }
-        names.formUnion(customers.resources?.entitlements ?? [])
+        names.formUnion(catalog.resources?.entitlements ?? [])
         for purchase in recordedPurchases { names.formUnion(purchase.entitlements) }
         return names.sorted()
     }
@@ -29,7 +29,7 @@ struct CatalogNames {
     var products: [String] {
         var ids = Set(catalog.sellableProductIDs)
         if catalog.products.isEmpty { ids.formUnion(CatalogProduct.allIDs) }
-        ids.formUnion(customers.resources?.products ?? [])
+        ids.formUnion(catalog.resources?.products ?? [])
         for purchase in recordedPurchases {
             // A promotional grant belongs to no product.
             if purchase.store != "PROMOTIONAL" { ids.insert(purchase.productID) }
