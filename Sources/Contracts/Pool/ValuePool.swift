@@ -60,6 +60,9 @@ package struct ValuePool: Sendable {
                 ?? DrawnValues.standard.givenName,
             millisecondsBeforeBase: row.value(among: Self.millisecondsBeforeBase, factor: 4) ?? 0
         )
+        // A reconciled backend takes its dates from REST v1, which has whole seconds (RevenueCat
+        // fact sheet, section 4), so an exact comparison needs whole seconds too.
+        if contract.reconciles { values.millisecondsBeforeBase = 0 }
         let similarIDs = similarIDChoices(of: contract)
         // The number of differences has no factor in common with the number of rows, so that each
         // row meets each difference.
@@ -85,10 +88,9 @@ package struct ValuePool: Sendable {
             !contract.allRequiredFeatures.contains(where: { $0.roles.contains(.idTokens) }),
             (contract.given + contract.steps).allSatisfy(\.keepsOrdinaryUserIDs)
         else { return [] }
-        let differences = SimilarUserIDs.Difference.allCases.filter {
-            $0 != .trailingSpace || !profile.sendsIDsInHeaders
+        return SimilarUserIDs.Difference.allCases.map {
+            SimilarUserIDs($0, first: users[0], second: users[1])
         }
-        return differences.map { SimilarUserIDs($0, first: users[0], second: users[1]) }
     }
 
     /// Returns the numbers by which a contract selects its values; nil if the steps cannot be
@@ -144,6 +146,17 @@ struct OrthogonalArrayRow: Hashable, Sendable {
 }
 
 extension Contract {
+    /// Whether a step makes the backend compare its state with RevenueCat's.
+    fileprivate var reconciles: Bool {
+        (given + steps).contains { step in
+            if case .call(let calls) = step {
+                calls.contains { $0.route == .reconcile }
+            } else {
+                false
+            }
+        }
+    }
+
     /// All strings in the steps and expectations of the contract.
     ///
     /// The events of a contract contain only the values that the contract names.
@@ -154,16 +167,6 @@ extension Contract {
             (try? JSONValue(encoding: expectation))?.text,
             (try? JSONValue(encoding: values))?.text,
         ].compactMap { $0 }.joined(separator: "\n")
-    }
-}
-
-extension Profile {
-    /// Whether a request of the profile may have a user ID in a header, which cannot end with a
-    /// space.
-    fileprivate var sendsIDsInHeaders: Bool {
-        allCredentials.contains { credentials in
-            credentials.headers.values.contains { $0.exposed.contains("{{") }
-        }
     }
 }
 

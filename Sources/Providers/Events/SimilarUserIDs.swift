@@ -3,14 +3,13 @@ internal import Values
 /// Two users of a case whose IDs are different, but equal for a backend that normalizes IDs.
 ///
 /// User IDs are case-sensitive strings of at most 100 characters (RevenueCat fact sheet, section
-/// 5.1). A change of an ID by the backend therefore joins two users.
+/// 5.1). A change of an ID by the backend therefore joins two users. No ID has spaces at its ends,
+/// because a backend may refuse such an ID.
 package struct SimilarUserIDs: Hashable, Codable, Sendable {
     /// The difference between the IDs of the two users.
     package enum Difference: String, Hashable, Codable, Sendable, CaseIterable {
         /// The second ID is the first one in upper case.
         case letterCase = "letter-case"
-        /// The second ID ends with an additional space (inferred: no fact sheet forbids it).
-        case trailingSpace = "trailing-space"
         /// Both IDs consist of digits, and the second one begins with additional zeros.
         case leadingZeros = "leading-zeros"
         /// The second ID contains `%41` in place of the letter `A`.
@@ -49,7 +48,6 @@ package struct SimilarUserIDs: Hashable, Codable, Sendable {
         let id = "assay-\(namespace)-\(first)"
         switch difference {
         case .letterCase: return isSecond ? id.uppercased() : id
-        case .trailingSpace: return isSecond ? id + " " : id
         case .leadingZeros: return isSecond ? "00" + digits : digits
         case .percentEncoding: return id + (isSecond ? "-%41" : "-A")
         case .lastCharacter:

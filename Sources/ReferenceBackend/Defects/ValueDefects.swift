@@ -30,14 +30,6 @@ extension Defect {
 
     static let valuesOfIDs: [Defect] = [
         Defect(
-            "webhook-trims-ids",
-            "the webhook removes spaces at the ends of user IDs",
-            breaks: "S-17",
-            "S-21"
-        ) {
-            $0.changeUserIDs { $0.trimmingCharacters(in: .whitespaces) }
-        },
-        Defect(
             "webhook-decodes-ids",
             "the webhook removes percent-encoding from user IDs",
             breaks: "S-17",
