@@ -139,7 +139,7 @@ struct OrthogonalArrayRow: Hashable, Sendable {
     /// Returns the level of a factor, from 0 to 10.
     func level(factor: Int) -> Int { (offset + factor * slope) % Self.levelCount }
 
-    /// Returns the value of a factor; nil if there are no values.
+    /// Returns the value of a factor; nil for an empty list.
     func value<Value>(among values: [Value], factor: Int) -> Value? {
         values.isEmpty ? nil : values[level(factor: factor) % values.count]
     }

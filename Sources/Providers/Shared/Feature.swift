@@ -32,7 +32,7 @@ package struct Feature: Sendable {
     /// The clauses of the catalogue that ask for the feature, although a backend may lack it by
     /// design; empty if a backend may not.
     ///
-    /// A failure of another clause is no reason to declare the feature as missing, also in a case
+    /// A failure of another clause does not show that the feature is missing, also in a case
     /// that needs the feature.
     package let optionalClauses: Set<String>
     package let roles: Role
