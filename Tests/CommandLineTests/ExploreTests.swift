@@ -8,6 +8,7 @@ struct ExploreTests {
     private static let profile = """
         assay: 1
         endpoints: {purchasely-webhook: POST /api/webhooks/purchasely}
+        secrets: {purchasely-signing: purchasely-assay}
         features: {except: [push, restart, subscriber-reads, reconcile]}
         probes:
           user: {get: "/test/users/{{id}}"}
