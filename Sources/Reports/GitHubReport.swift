@@ -78,8 +78,8 @@ package enum GitHubReport {
         }
         let annotationLevel = report.exitCode == 0 ? "notice" : "error"
         let scorecard = report.scorecard
-        let counts = Verdict.allCases.filter { report.count($0) > 0 }
-            .map { "\(report.count($0)) \($0.words)" }.joined(separator: ", ")
+        let counts = CaseOutcome.allCases.filter { report.count($0) > 0 }
+            .map { $0.words(count: report.count($0)) }.joined(separator: ", ")
         let restCount = reportedCases.count - annotationCountMax
         text += command(
             annotationLevel,
@@ -97,13 +97,13 @@ package enum GitHubReport {
     private static func sortedForAnnotations(_ cases: [Redacted<CaseResult>]) -> [Redacted<
         CaseResult
     >] {
-        let reportedCases = cases.filter { $0.isReported && $0.verdict != .knownFailure }
+        let reportedCases = cases.filter { $0.isReported && $0.outcome != .knownFailure }
         var reportedClauses: Set<String> = []
         let isFirstOfClause = reportedCases.map {
-            reportedClauses.insert("\($0.verdict.rank) \($0.contract.clause)").inserted
+            reportedClauses.insert("\($0.outcome.rank) \($0.contract.clause)").inserted
         }
         func place(_ index: Int) -> (Int, Int, Int) {
-            (reportedCases[index].verdict.rank, isFirstOfClause[index] ? 0 : 1, index)
+            (reportedCases[index].outcome.rank, isFirstOfClause[index] ? 0 : 1, index)
         }
         return reportedCases.indices.sorted { place($0) < place($1) }.map { reportedCases[$0] }
     }
@@ -115,12 +115,13 @@ package enum GitHubReport {
         -> String
     {
         let annotationLevel =
-            result.isRemark ? "notice" : result.verdict == .inconclusive ? "warning" : "error"
+            result.outcome == .remark
+            ? "notice" : result.outcome == .inconclusive ? "warning" : "error"
         guard let finding = result.findings.first else {
             return command(
                 annotationLevel,
                 place(result.contract.location, repositoryFiles, about: result.note ?? "")
-                    + [("title", "\(result.verdict.words) \(result.contract.caseID)")],
+                    + [("title", "\(result.outcome.words) \(result.contract.caseID)")],
                 result.note ?? "\(result.contract.title)"
             )
         }
@@ -128,7 +129,7 @@ package enum GitHubReport {
         let remedy = Diagnosis(finding, of: result.contract).remedy
         // The remedy of an inconclusive case may name a key of the profile, for example because
         // Assay could not observe a value. The annotation is then attached to the line of that key.
-        let subject = result.verdict == .inconclusive ? remedy : ""
+        let subject = result.outcome == .inconclusive ? remedy : ""
         return command(
             annotationLevel,
             place(finding.location ?? result.contract.location, repositoryFiles, about: subject)

@@ -29,7 +29,7 @@ package enum JSONReport {
         ]
         root["summary"] = .object(
             JSONObject(
-                members: Verdict.allCases.map {
+                members: CaseOutcome.allCases.map {
                     .init(key: $0.rawValue, value: .integer(Int64(report.count($0))))
                 }
             )
@@ -59,11 +59,10 @@ package enum JSONReport {
             "title": .string(result.contract.title),
             "clause": .string(result.contract.clause),
             "level": .string(result.contract.level.rawValue),
-            "verdict": .string(result.verdict.rawValue),
+            "verdict": .string(result.outcome.rawValue),
             "seconds": .number(JSONNumber(rounded(result.seconds))),
         ]
         if let note = result.note { fields["note"] = .string(note) }
-        if result.isDeclaredUnsupported { fields["unsupported"] = true }
         if let overlap = result.overlap { fields["overlap"] = .integer(Int64(overlap)) }
         if let count = result.runCount { fields["runs"] = .integer(Int64(count)) }
         if !result.volatilePaths.isEmpty { fields["volatile"] = .strings(result.volatilePaths) }

@@ -44,21 +44,12 @@ package enum JUnitReport {
     private static func countAttributes(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true)
         -> String
     {
-        let failureCount = cases.count {
-            [.failed, .unexpectedPass].contains($0.verdict) && !$0.isRemark
-        }
-        let errorCount = cases.count { isError($0) }
-        let skippedCount = cases.count {
-            $0.verdict == .knownFailure || $0.isRemark
-                || ($0.verdict == .notRun && $0.isDeclaredUnsupported)
-        }
+        let outcomes = cases.map(\.outcome)
+        let failureCount = outcomes.count(where: \.isFailure)
+        let errorCount = outcomes.count(where: \.isIncomplete)
+        let skippedCount = outcomes.count { [.remark, .knownFailure, .notApplicable].contains($0) }
         return "tests=\"\(cases.count)\" failures=\"\(failureCount)\" errors=\"\(errorCount)\""
             + (withSkipped ? " skipped=\"\(skippedCount)\"" : "")
-    }
-
-    private static func isError(_ result: Redacted<CaseResult>) -> Bool {
-        result.verdict == .inconclusive
-            || (result.verdict == .notRun && !result.isDeclaredUnsupported)
     }
 
     private static func testCase(
@@ -85,10 +76,10 @@ package enum JUnitReport {
                         + $0.value.text(result.replayedCaseIDs ?? [result.contract.caseID])
                 } ?? "")
         )
-        let type = first?.code.rawValue ?? result.verdict.rawValue
-        switch result.verdict {
+        let type = first?.code.rawValue ?? result.outcome.rawValue
+        switch result.outcome {
         case .passed: return testCaseStartTag + "/>\n"
-        case .failed where result.isRemark:
+        case .remark:
             return testCaseStartTag + ">\n      <skipped message=\"remark: \(message)\"/>\n"
                 + "    </testcase>\n"
         case .failed, .unexpectedPass:
@@ -98,7 +89,7 @@ package enum JUnitReport {
         case .knownFailure:
             return testCaseStartTag + ">\n      <skipped message=\"known failure: \(message)\"/>\n"
                 + "    </testcase>\n"
-        case .notRun where result.isDeclaredUnsupported:
+        case .notApplicable:
             return testCaseStartTag
                 + ">\n      <skipped message=\"\(message)\"/>\n    </testcase>\n"
         case .inconclusive, .notRun:

@@ -23,7 +23,7 @@ struct LeadingCases {
         /// webhook is a phone contract, whose steps are ordered differently.
         init?(_ result: Redacted<CaseResult>) {
             let steps = result.contract.given + result.contract.steps
-            guard result.verdict == .failed, let first = result.findings.first,
+            guard result.outcome == .failed, let first = result.findings.first,
                 steps.contains(where: { if case .deliver = $0 { true } else { false } })
             else { return nil }
             caseID = result.contract.caseID

@@ -26,8 +26,8 @@ package enum MarkdownReport {
         }
         let scorecard = report.scorecard
         text += "| | cases |\n| --- | ---: |\n"
-        for verdict in Verdict.allCases where report.count(verdict) > 0 {
-            text += "| \(verdict.words) | \(report.count(verdict)) |\n"
+        for outcome in CaseOutcome.allCases where report.count(outcome) > 0 {
+            text += "| \(outcome.words) | \(report.count(outcome)) |\n"
         }
         text += "\n"
         if let grade = scorecard.grade { text += "**Grade** \(grade.rawValue) · " }
@@ -36,12 +36,12 @@ package enum MarkdownReport {
             " · seed \(escapedText(report.seed)) · suite \(escapedText(String(report.suite.prefix(19))))\n\n"
         let groups = FindingGroup.groups(report.cases.filter(\.isReported))
         if !groups.isEmpty {
-            text += "| finding | verdict | cases | clauses | first |\n"
+            text += "| finding | result | cases | clauses | first |\n"
             text += "| --- | --- | ---: | --- | --- |\n"
             for group in groups.prefix(groupCountMax) {
                 let first = group.cases.first?.result.contract.caseID ?? ""
                 text +=
-                    "| \(group.code.rawValue) \(escapedText(group.code.rule)) | \(group.verdict.words)"
+                    "| \(group.code.rawValue) \(escapedText(group.code.rule)) | \(group.outcome.words)"
                 text +=
                     " | \(group.cases.count) | \(escapedText(group.clauses.joined(separator: " ")))"
                 text += " | \(code(first)) |\n"

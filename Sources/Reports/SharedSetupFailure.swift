@@ -8,15 +8,15 @@ internal import Redaction
 /// unreachable backend. Two cases that fail later with equal states may still have different
 /// causes.
 struct SharedSetupFailure: Hashable {
-    private let verdict: Verdict
+    private let outcome: CaseOutcome
     private let code: FindingCode?
     private let text: String
 
     /// Returns the cause of a case; nil when the report shows the case individually.
     init?(_ result: Redacted<CaseResult>) {
-        verdict = result.verdict
+        outcome = result.outcome
         code = result.findings.first?.code
-        switch (result.verdict, code) {
+        switch (result.outcome, code) {
         case (.notRun, _): text = result.note ?? ""
         // The text of the finding names the event for which the case waited, so the text is
         // ignored.
@@ -26,7 +26,7 @@ struct SharedSetupFailure: Hashable {
             guard result.findings.count == 1, let first = result.findings.first else { return nil }
             text = first.actual
         case (.passed, _), (.knownFailure, _), (.unexpectedPass, _), (.inconclusive, _),
-            (.failed, _):
+            (.failed, _), (.remark, _), (.notApplicable, _):
             return nil
         }
     }

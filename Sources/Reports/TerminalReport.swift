@@ -56,15 +56,10 @@ package struct TerminalReport: Sendable {
             uniqueKeysWithValues: leadingCases.all.map { ($0.caseID, $0.count) }
         )
         func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
-            let verdictRank =
-                switch result.verdict {
-                case .failed where result.isRemark: 2
-                case .failed, .unexpectedPass: 0
-                case .inconclusive: 1
-                case .passed, .knownFailure, .notRun: 2
-                }
             let id = result.contract.caseID
-            return (verdictRank, leadingCases[id] == nil ? 0 : 1, -(followerCounts[id] ?? 0))
+            return (
+                result.outcome.rank, leadingCases[id] == nil ? 0 : 1, -(followerCounts[id] ?? 0)
+            )
         }
         // One case of each clause comes before a second case of any clause.
         var seenClauses: Set<String> = []
@@ -84,16 +79,16 @@ package struct TerminalReport: Sendable {
     /// long.
     private static let nameWidthMin = 12
 
-    /// Returns a case as one line: verdict, finding code, clause and case ID.
+    /// Returns a case as one line: result, finding code, clause and case ID.
     private func line(_ result: Redacted<CaseResult>) -> String {
         let (word, applyColor): (String, (String) -> String) =
-            switch result.verdict {
-            case .failed where result.isRemark: ("REMARK", style.yellow)
+            switch result.outcome {
+            case .remark: ("REMARK", style.yellow)
             case .failed: ("FAIL", style.red)
             case .unexpectedPass: ("PASSED!", style.red)
             case .inconclusive: ("INCONCL.", style.yellow)
             case .notRun: ("NOT RUN", style.yellow)
-            case .passed, .knownFailure: ("", style.green)
+            case .passed, .knownFailure, .notApplicable: ("", style.green)
             }
         let code = result.findings.first?.code.rawValue ?? "    "
         let clause = result.contract.clause.printable
@@ -158,9 +153,8 @@ package struct TerminalReport: Sendable {
 
     /// Returns the block of lines for one case; an empty string for a case that needs no attention.
     package func block(_ result: Redacted<CaseResult>) -> String {
-        switch result.verdict {
-        case .passed, .knownFailure: return ""
-        case .notRun where result.isDeclaredUnsupported: return ""
+        switch result.outcome {
+        case .passed, .knownFailure, .notApplicable: return ""
         case .notRun:
             return headline(style.yellow("NOT RUN"), result, "")
                 + lines("reason", result.note ?? "", 12)
@@ -168,7 +162,7 @@ package struct TerminalReport: Sendable {
             return headline(style.red("UNEXPECTED PASS"), result, "")
                 + lines("note", result.note ?? "", 12)
         case .inconclusive: return finding(style.yellow("INCONCLUSIVE"), result)
-        case .failed where result.isRemark: return finding(style.yellow("REMARK"), result)
+        case .remark: return finding(style.yellow("REMARK"), result)
         case .failed: return finding(style.red("FAIL"), result)
         }
     }
@@ -273,34 +267,35 @@ package struct TerminalReport: Sendable {
         return "\(style.bold("summary"))  \(report.cases.count) case"
             + "\(report.cases.count == 1 ? "" : "s") in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
-            + "         \(verdictCounts(report))\n" + backendTime(report) + leadingCases(report)
+            + outcomeCounts(report) + backendTime(report) + leadingCases(report)
             + clauses(report) + casesNotRun(report) + volatilePaths(report)
             + report.notesWithKillSummary.map { indented($0, 9) }.joined() + ending(report)
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
     }
 
-    private func verdictCounts(_ report: Redacted<RunReport>) -> String {
-        func count(_ verdict: Verdict, _ word: String, _ applyColor: (String) -> String) -> String?
-        {
-            let number = report.count(verdict) - (verdict == .failed ? report.remarkCount : 0)
-            return number == 0 ? nil : applyColor("\(number) \(word)")
+    /// Returns the number of cases of each outcome, in lines of the terminal's width.
+    private func outcomeCounts(_ report: Redacted<RunReport>) -> String {
+        var lines: [(width: Int, items: [String])] = []
+        for outcome in CaseOutcome.allCases where report.count(outcome) > 0 {
+            let words = outcome.words(count: report.count(outcome))
+            let item = color(of: outcome)(words)
+            if let last = lines.last, last.width + 3 + words.count <= style.width {
+                lines[lines.count - 1].width += 3 + words.count
+                lines[lines.count - 1].items.append(item)
+            } else {
+                lines.append((9 + words.count, [item]))
+            }
         }
-        return [
-            count(.passed, "passed", style.green), count(.failed, "failed", style.red),
-            count(
-                .knownFailure,
-                "known failure\(report.count(.knownFailure) == 1 ? "" : "s")",
-                style.yellow
-            ),
-            count(.unexpectedPass, "passed unexpectedly", style.red),
-            count(.inconclusive, "inconclusive", style.yellow),
-            count(.notRun, "not run", style.yellow),
-            report.remarkCount == 0
-                ? nil
-                : style.yellow(
-                    "\(report.remarkCount) remark\(report.remarkCount == 1 ? "" : "s")"
-                ),
-        ].compactMap { $0 }.joined(separator: " · ")
+        return lines.map { "         \($0.items.joined(separator: " · "))\n" }.joined()
+    }
+
+    private func color(of outcome: CaseOutcome) -> (String) -> String {
+        switch outcome {
+        case .passed: style.green
+        case .failed, .unexpectedPass: style.red
+        case .inconclusive, .notRun, .remark, .knownFailure: style.yellow
+        case .notApplicable: style.dim
+        }
     }
 
     /// Returns the time in which the backends were handling requests; empty if it is not known.
@@ -350,7 +345,7 @@ package struct TerminalReport: Sendable {
     private func casesNotRun(_ report: Redacted<RunReport>) -> String {
         let casesByNote = Dictionary(
             grouping: report.value.cases.filter {
-                $0.verdict == .notRun && $0.isDeclaredUnsupported
+                $0.outcome == .notApplicable
             },
             by: { $0.note ?? "" }
         )
@@ -375,7 +370,7 @@ package struct TerminalReport: Sendable {
         var text = ""
         if report.hasTimedOut {
             let unfinishedCaseCount = report.cases.count {
-                $0.verdict == .notRun && !$0.isDeclaredUnsupported
+                $0.outcome == .notRun
             }
             text +=
                 "         time limit reached, \(unfinishedCaseCount) case\(unfinishedCaseCount == 1 ? "" : "s") not run\n"

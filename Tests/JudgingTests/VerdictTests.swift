@@ -32,7 +32,7 @@ struct VerdictTests {
         var failedCase = result(.failed)
         failedCase.contract.level = level
         let isRemark = level == .may
-        #expect(failedCase.isRemark == isRemark)
+        #expect((failedCase.outcome == .remark) == isRemark)
         #expect(exit([result(.passed), failedCase]) == (isRemark ? 0 : 1))
         #expect(exit([result(.failed), failedCase]) == 1)
         #expect(exit([result(.inconclusive), failedCase]) == (isRemark ? 5 : 1))

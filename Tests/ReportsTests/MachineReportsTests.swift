@@ -469,7 +469,7 @@ struct MachineReportsTests {
             "cases"
         ]
         let (plain, whole) = (cases?.array?.first, cases?.array?.last)
-        for key in ["overlap", "runs", "volatile", "settled", "unsupported"] {
+        for key in ["overlap", "runs", "volatile", "settled"] {
             #expect(plain?[key] == nil && whole?[key] != nil, "\(key)")
         }
         #expect(whole?["note"] == "a note" && whole?["overlap"] == 3 && whole?["runs"] == 9)

@@ -39,10 +39,7 @@ final class RunProgress: Sendable {
         case .finished(let result, let finishedCount, let totalCount):
             let progressLine = state.withLock { state -> String in
                 state.runningCaseIDs.removeAll { $0 == result.contract.caseID }
-                let isFailure = [.failed, .unexpectedPass].contains(result.verdict)
-                if isFailure, !result.isRemark {
-                    state.failed += 1
-                }
+                if result.outcome.isFailure { state.failed += 1 }
                 let oldestRunningCase = state.runningCaseIDs.first.map { "  \($0)" } ?? ""
                 let failedCountText = state.failed == 0 ? "" : "  \(state.failed) failed"
                 state.progressLine =

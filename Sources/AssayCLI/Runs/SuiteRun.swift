@@ -327,7 +327,7 @@ struct SuiteRun: Sendable {
         guard hasTimedOut || failed.hasEnded else { return (cases, false) }
         let finalResults = cases.map { result in
             var result = result
-            if result.verdict == .notRun, !result.isDeclaredUnsupported {
+            if result.outcome == .notRun {
                 result.note = reason
             }
             return result
@@ -437,6 +437,6 @@ extension SuiteEvent {
     /// Whether the event is the failure of a case.
     fileprivate var isFailure: Bool {
         guard case .finished(let result, _, _) = self else { return false }
-        return [.failed, .unexpectedPass].contains(result.verdict) && !result.isRemark
+        return result.outcome.isFailure
     }
 }

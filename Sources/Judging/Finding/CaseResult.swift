@@ -77,10 +77,8 @@ package struct CaseResult: Hashable, Sendable {
         self.backendOutput = backendOutput
     }
 
-    /// Whether the case failed an optional contract (`level: may`).
-    ///
-    /// Reports show it as a remark. It makes no run and no clause fail.
-    package var isRemark: Bool { verdict == .failed && contract.level == .may }
+    /// The verdict as reports count and show it.
+    package var outcome: CaseOutcome { CaseOutcome(self) }
 
     /// The complete evidence for the verdict; nil when the run is not saved to a file.
     package var evidence: CaseEvidence? { judgment?.evidence }

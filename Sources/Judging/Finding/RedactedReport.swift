@@ -76,5 +76,5 @@ extension Redacted where Value == RunReport {
     /// The results of the cases, which were redacted together with the report.
     package var cases: [Redacted<CaseResult>] { elements(of: \.cases) }
 
-    package func count(_ verdict: Verdict) -> Int { value.count(verdict) }
+    package func count(_ outcome: CaseOutcome) -> Int { value.count(outcome) }
 }

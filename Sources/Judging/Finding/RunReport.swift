@@ -64,25 +64,16 @@ package struct RunReport: Hashable, Sendable {
         Scorecard(cases, coversWholeSuite: coversWholeSuite && !isInterrupted)
     }
 
-    package func count(_ verdict: Verdict) -> Int {
-        cases.count { $0.verdict == verdict }
+    package func count(_ outcome: CaseOutcome) -> Int {
+        cases.count { $0.outcome == outcome }
     }
-
-    /// The number of failed cases of optional contracts (`level: may`).
-    package var remarkCount: Int { cases.count { $0.isRemark } }
 
     /// The exit code of the `assay` process, as documented in section 6 of the architecture page.
     package var exitCode: Int32 {
         if isInterrupted { return 130 }
         if !skipReasons.isEmpty { return 6 }
-        let failureCount = count(.failed) - remarkCount + count(.unexpectedPass)
-        if hasTimedOut, failureCount == 0 { return 5 }
-        if failureCount > 0 { return 1 }
-        if count(.inconclusive) > 0 { return 5 }
-        if cases.contains(where: { $0.verdict == .notRun && !$0.isDeclaredUnsupported }) {
-            return 5
-        }
-        return 0
+        if cases.contains(where: \.outcome.isFailure) { return 1 }
+        return hasTimedOut || cases.contains(where: \.outcome.isIncomplete) ? 5 : 0
     }
 }
 

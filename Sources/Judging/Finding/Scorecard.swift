@@ -84,9 +84,7 @@ package struct Scorecard: Hashable, Sendable {
         var clauseNames: Set<String> = []
         for grade in Grade.allCases.dropFirst() {
             let casesOfGrade = gradedCases.filter { Grade.grade(of: $0.contract.clause) == grade }
-            let executedCases = casesOfGrade.filter {
-                !($0.verdict == .notRun && $0.isDeclaredUnsupported)
-            }
+            let executedCases = casesOfGrade.filter { $0.outcome != .notApplicable }
             // A grade is not proven when none of its cases ran.
             guard !executedCases.isEmpty, executedCases.allSatisfy({ $0.verdict == .passed }) else {
                 break
@@ -105,18 +103,18 @@ package struct Scorecard: Hashable, Sendable {
 
     /// Whether the case did not run because it needs a provider that the backend does not use.
     private static func needsAbsentProvider(_ result: CaseResult) -> Bool {
-        result.verdict == .notRun && result.isDeclaredUnsupported
+        result.outcome == .notApplicable
             && result.contract.allRequiredFeatures.contains(where: {
                 $0.roles.contains(.optionalService)
             })
     }
 
     private static func clause(_ allCases: [CaseResult]) -> ClauseState {
-        let cases = allCases.filter { !$0.isRemark }
+        let cases = allCases.filter { $0.outcome != .remark }
         if cases.contains(where: { [.failed, .knownFailure].contains($0.verdict) }) {
             return .failed
         }
-        let executedCases = cases.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
+        let executedCases = cases.filter { $0.outcome != .notApplicable }
         return executedCases.contains(where: \.provesClause)
             && executedCases.allSatisfy { $0.verdict == .passed }
             ? .proven : .unproven
@@ -132,7 +130,7 @@ package struct Scorecard: Hashable, Sendable {
         var clauses: [String: Set<String>] = [:]
         for (clause, cases) in Dictionary(grouping: cases, by: \.contract.clause) {
             guard Self.clause(cases) == .unproven,
-                cases.allSatisfy({ $0.verdict == .passed || $0.isDeclaredUnsupported })
+                cases.allSatisfy({ [.passed, .notApplicable].contains($0.outcome) })
             else { continue }
             for line in cases.flatMap(\.unobservedChecks) {
                 clauses[line, default: []].insert(clause)

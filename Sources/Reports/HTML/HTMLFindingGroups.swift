@@ -19,7 +19,7 @@ enum HTMLFindingGroups {
     }
 
     private static func row(_ group: FindingGroup) -> String {
-        var text = "<tr><td><span class=\"chip \(group.verdict.rawValue)\">\(group.code.rawValue)"
+        var text = "<tr><td><span class=\"chip \(group.outcome.rawValue)\">\(group.code.rawValue)"
         text += "</span> \(HTMLText.escaped(group.code.rule))"
         text += "<td class=num>\(group.cases.count)<td>"
         text += HTMLText.escaped(group.clauses.joined(separator: " ")) + "<td class=links>"

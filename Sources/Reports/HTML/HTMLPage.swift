@@ -71,14 +71,14 @@ enum HTMLPage {
         .card b{font-size:1.25rem}.card span{color:var(--dim);font-size:.82rem}
         .card.failed b,.card.unexpectedPass b{color:var(--red)}
         .card.passed b,.card.grade b{color:var(--green)}.card.grade.none b{color:var(--dim)}
-        .card.inconclusive b,.card.knownFailure b{color:var(--amber)}
+        .card.inconclusive b,.card.knownFailure b,.card.remark b{color:var(--amber)}
         .clauses{display:flex;flex-wrap:wrap;gap:.3rem}
         .chip{border:1px solid var(--line);border-radius:.35rem;padding:0 .4rem;font-size:.82rem;
         white-space:nowrap}
         .chip.passed,.chip.proven{color:var(--green);border-color:currentColor}
         .chip.failed,.chip.unexpectedPass{color:var(--red);border-color:currentColor}
-        .chip.inconclusive,.chip.knownFailure{color:var(--amber);border-color:currentColor}
-        .chip.notRun,.chip.unproven{color:var(--dim)}
+        .chip.inconclusive,.chip.knownFailure,.chip.remark{color:var(--amber);border-color:currentColor}
+        .chip.notRun,.chip.notApplicable,.chip.unproven{color:var(--dim)}
         .block{border:1px solid var(--line);border-radius:.5rem;padding:.6rem .9rem;margin:.6rem 0;
         content-visibility:auto;contain-intrinsic-size:auto 3rem}
         summary{cursor:pointer;overflow-wrap:anywhere}

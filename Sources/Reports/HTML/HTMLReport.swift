@@ -36,8 +36,8 @@ package enum HTMLReport {
             "\(scorecard.count(.proven)) of \(scorecard.clauses.count)",
             scorecard.count(.failed) == 0 ? "passed" : "failed"
         )
-        for verdict in Verdict.allCases where report.count(verdict) > 0 {
-            body += summaryCard(verdict.words, "\(report.count(verdict))", verdict.rawValue)
+        for outcome in CaseOutcome.allCases where report.count(outcome) > 0 {
+            body += summaryCard(outcome.words, "\(report.count(outcome))", outcome.rawValue)
         }
         body += "</section>\n<section><h2>Clauses</h2><p class=clauses>\n"
         for (clause, state) in scorecard.clauses.sorted(by: { $0.key < $1.key }) {
@@ -63,13 +63,13 @@ package enum HTMLReport {
         }
         body += "<section id=all><h2>All cases</h2><input id=search type=search "
         body += "aria-label=\"Show only cases that contain these words\" placeholder=\"Filter\">"
-        body += "<div class=wide><table><thead><tr><th>case<th>clause<th>verdict"
+        body += "<div class=wide><table><thead><tr><th>case<th>clause<th>result"
         body += "<th class=num>seconds</tr></thead><tbody>\n"
         for result in report.cases {
             body += "<tr><td><code>\(escaped(result.contract.caseID))</code><br>"
             body += "<span class=sub>\(escaped(result.contract.title))</span>"
             body += "<td>\(escaped(result.contract.clause))"
-            body += "<td><span class=\"chip \(result.verdict.rawValue)\">\(result.verdict.words)"
+            body += "<td><span class=\"chip \(result.outcome.rawValue)\">\(result.outcome.words)"
             body += "</span><td class=num>\(milliseconds(result.seconds))</tr>\n"
         }
         body += "</tbody></table></div></section>\n"
@@ -101,8 +101,8 @@ package enum HTMLReport {
         _ replay: Redacted<ReplayCommand>?
     ) -> String {
         var text = "<details class=block id=case-\(number)"
-        text += "\(result.verdict == .failed && number < openCaseMax ? " open" : "")><summary>"
-        text += "<span class=\"chip \(result.verdict.rawValue)\">\(result.verdict.words)</span> "
+        text += "\(result.outcome == .failed && number < openCaseMax ? " open" : "")><summary>"
+        text += "<span class=\"chip \(result.outcome.rawValue)\">\(result.outcome.words)</span> "
         text += "<code>\(escaped(result.contract.caseID))</code> "
         text += "<span class=sub>\(escaped(result.contract.clause)) "
         text += "\(escaped(result.contract.level.rawValue)) · \(escaped(result.contract.title))"
