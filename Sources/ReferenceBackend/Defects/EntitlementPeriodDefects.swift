@@ -221,5 +221,37 @@ extension Defect {
                 )
             }
         },
+        Defect(
+            "one-grant-for-each-user",
+            "the revocation of a promotional grant ends every grant of the user",
+            breaks: "S-15"
+        ) {
+            $0.afterApplyingEvent { db, event in
+                guard event.isPromotion, ["CANCELLATION", "EXPIRATION"].contains(event.type) else {
+                    return
+                }
+                try Defect.updateSubscriptions(
+                    "hasEnded = CASE store WHEN 'PROMOTIONAL' THEN 1 ELSE hasEnded END",
+                    db,
+                    event
+                )
+            }
+        },
+        Defect(
+            "renewal-only-after-the-end",
+            "a renewal is ignored if its period began before the end that an EXPIRATION reported",
+            breaks: "S-09"
+        ) {
+            let correctRule = $0.delivery.isStale
+            $0.delivery.isStale = { event, storedSubscription in
+                if let storedSubscription, storedSubscription.hasEnded, event.type == "RENEWAL",
+                    let end = storedSubscription.expiresAt, let start = event.purchasedAt,
+                    start < end
+                {
+                    return true
+                }
+                return correctRule(event, storedSubscription)
+            }
+        },
     ]
 }
