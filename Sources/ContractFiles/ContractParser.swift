@@ -55,9 +55,7 @@ package enum ContractParser {
         // each variant would take long.
         var uninstantiatedRoot = root
         for combination in axes.combinations {
-            let instantiatedNode = uninstantiatedRoot.replacingAxes(
-                combination.map { ($0.name, $0.value) }
-            )
+            let instantiatedNode = uninstantiatedRoot.replacingAxes(combination)
             if case .mapping(let entries) = uninstantiatedRoot.content {
                 uninstantiatedRoot = LocatedNode(
                     .mapping(entries.filter { $0.key != "variants" }),
@@ -71,7 +69,7 @@ package enum ContractParser {
                 &reader,
                 hasPassedChecks: hasPassedChecks
             ) {
-                contract.variant = combination.map { "\($0.name):\($0.value)" }
+                contract.variant = combination.map { "\($0.axisName):\($0.text)" }
                     .joined(separator: ",")
                 contracts.append(contract)
             }
@@ -115,20 +113,24 @@ extension Contract {
 
 /// The axes of a contract file, which are the keys under `variants`, with the values of each axis.
 private struct VariantAxes {
-    private var axes: [(name: String, values: [String])] = []
+    private var axes: [[AxisValue]] = []
 
     init(_ root: LocatedNode, _ reader: inout NodeReader, hasPassedChecks: Bool) {
         guard let variants = root["variants"] else { return }
         let entriesWithoutVariants = root.entries.filter { $0.key != "variants" }
         for axis in reader.entries(variants) ?? [] {
-            let values = reader.sequence(axis.value).compactMap { reader.text($0) }
+            let values = reader.sequence(axis.value).compactMap { value in
+                reader.text(value).map {
+                    AxisValue(axisName: axis.key, text: $0, isPlain: value.isPlain)
+                }
+            }
             if values.isEmpty, case .sequence = axis.value.content {
                 reader.fail(
                     .wrongValueKind(expected: "a list with values", found: axis.value.kind),
                     at: axis.value.location
                 )
             }
-            let names = TemplateNames.Axis(name: axis.key, values: values)
+            let names = TemplateNames.Axis(name: axis.key, values: values.map(\.text))
             if !hasPassedChecks, !values.isEmpty,
                 !entriesWithoutVariants.contains(where: { $0.value.uses(names) })
             {
@@ -140,13 +142,13 @@ private struct VariantAxes {
                     at: axis.keyLocation
                 )
             }
-            axes.append((axis.key, values))
+            axes.append(values)
         }
     }
 
-    var combinations: [[(name: String, value: String)]] {
-        axes.reduce([[]]) { partial, axis in
-            partial.flatMap { prefix in axis.values.map { prefix + [(axis.name, $0)] } }
+    var combinations: [[AxisValue]] {
+        axes.reduce([[]]) { partial, values in
+            partial.flatMap { prefix in values.map { prefix + [$0] } }
         }
     }
 }

@@ -101,13 +101,15 @@ package struct LocatedNode: Sendable {
     ///
     /// - Parameter axes: One value for each axis that the contract defines under `variants`.
     /// - Returns: The copy, whose nodes keep their source locations.
-    package func replacingAxes(_ axes: [(name: String, value: String)]) -> LocatedNode {
+    package func replacingAxes(_ axes: [AxisValue]) -> LocatedNode {
         switch content {
         case .scalar(let text, let isPlain):
             let filled = Self.fill(text, axes)
+            guard let name = Template(text).wholeName,
+                let axis = axes.first(where: { $0.replacement(of: name) != nil })
+            else { return LocatedNode(.scalar(filled, isPlain: isPlain), location) }
             // A string that consists of one template takes the type of its value.
-            let isWholeTemplate = filled != text && Template(text).wholeName != nil
-            return LocatedNode(.scalar(filled, isPlain: isPlain || isWholeTemplate), location)
+            return LocatedNode(.scalar(filled, isPlain: axis.isPlain), location)
         case .sequence(let elements):
             return LocatedNode(.sequence(elements.map { $0.replacingAxes(axes) }), location)
         case .mapping(let entries):
@@ -126,18 +128,32 @@ package struct LocatedNode: Sendable {
         }
     }
 
-    private static func fill(_ text: String, _ axes: [(name: String, value: String)]) -> String {
+    private static func fill(_ text: String, _ axes: [AxisValue]) -> String {
         func value(of name: String) -> Template? {
-            for (axis, value) in axes {
-                if let value = TemplateNames.Axis.value(of: name, axis, value) {
-                    return Template(value)
-                }
-            }
-            return nil
+            axes.lazy.compactMap { $0.replacement(of: name) }.first.map { Template($0) }
         }
         let template = Template(text)
         guard template.names.contains(where: { value(of: $0) != nil }) else { return text }
         return template.replacing(value).description
+    }
+}
+
+/// The value that one variant of a contract has for an axis of `variants`.
+package struct AxisValue: Sendable {
+    package let axisName: String
+    package let text: String
+    /// Whether the value is written without quotes, so that YAML's core schema determines its type.
+    package let isPlain: Bool
+
+    package init(axisName: String, text: String, isPlain: Bool = true) {
+        self.axisName = axisName
+        self.text = text
+        self.isPlain = isPlain
+    }
+
+    /// Returns the text for a template with a name; nil if the template is not one of the axis.
+    fileprivate func replacement(of templateName: String) -> String? {
+        TemplateNames.Axis.value(of: templateName, axisName, text)
     }
 }
 
@@ -154,6 +170,11 @@ extension LocatedNode {
 
     /// The text of a scalar; nil for any other node.
     package var scalar: String? { if case .scalar(let text, _) = content { text } else { nil } }
+
+    /// Whether the value is a scalar without quotes.
+    package var isPlain: Bool {
+        if case .scalar(_, isPlain: true) = content { true } else { false }
+    }
 
     package subscript(key: String) -> LocatedNode? { entries.first { $0.key == key }?.value }
 }

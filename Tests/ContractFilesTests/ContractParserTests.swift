@@ -36,6 +36,27 @@ struct ContractParserTests {
             ada: {access: true, product: NO, expires: "{{purchase.expiration_at_ms}}"}
         """
 
+    @Test(
+        "a variant with quotes is a string",
+        arguments: [
+            ("\"null\"", "null"), ("\"0\"", "0"), ("\"true\"", "true"), ("'-1'", "-1"),
+            ("null", JSONValue.null), ("0", 0), ("true", true), ("word", "word"),
+        ] as [(String, JSONValue)]
+    )
+    func quotedVariant(written: String, value: JSONValue) throws {
+        let text = Self.minimal.replacing(
+            "status: [500, reset]}",
+            with: "status: [500, reset], v: [\(written)]}"
+        )
+        .replacing("expires: +30d}", with: "expires: +30d}\n    set: {/event/a: \"{{v}}\"}")
+        let contract = try #require(try parse(text).get().first)
+        guard case .deliver(let purchase) = contract.steps[0] else {
+            Issue.record("no delivery")
+            return
+        }
+        #expect(purchase.edits.map(\.value) == [value])
+    }
+
     @Test func `axes expand to one contract each, in order`() throws {
         let contracts = try parse(Self.minimal).get()
         #expect(
