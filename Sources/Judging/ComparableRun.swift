@@ -39,17 +39,26 @@ struct ComparableRun: Sendable {
         let masking = Masking(record)
         let probes = evidence.profile.probes
         let selectedFields = evidence.expectation.comparedFields
-        let comparesMappedFieldsOnly = Self.comparesMappedFieldsOnly(evidence)
+        let openOrder = OpenOrder(evidence)
         var documents: [UserProbe: JSONValue] = [:]
         var unreadable: [UserProbe: String] = [:]
         for user in evidence.plan.subject.users {
             for probe in probes {
                 let userProbe = UserProbe(user: user, probe: probe.name)
-                let readings =
+                let comparesMappedFieldsOnly =
+                    Self.comparesMappedFieldsOnly(evidence) || openOrder.affects(user)
+                let readings = openOrder.comparableReadings(
                     selectedFields.isEmpty
-                    ? probe.readings : probe.readings.filter { selectedFields.contains($0.key) }
+                        ? probe.readings
+                        : probe.readings.filter { selectedFields.contains($0.key) },
+                    of: user
+                )
                 // A probe that maps none of the compared fields is skipped.
-                if !selectedFields.isEmpty, readings.isEmpty { continue }
+                if comparesMappedFieldsOnly, readings.isEmpty,
+                    !selectedFields.isEmpty || openOrder.affects(user)
+                {
+                    continue
+                }
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
                     let maskedDocument = masking.masked(value)
@@ -103,15 +112,20 @@ struct ComparableRun: Sendable {
             && evidence.profile.probes.contains { !$0.readings.isEmpty }
     }
 
-    /// Returns the paths of the mapped fields of a probe that are compared.
+    /// Returns the paths of the mapped fields of a probe that are compared for a user.
     ///
     /// The field `account` is left out, because the backend generates its value for every user.
-    static func comparedPaths(of probe: Profile.Probe, _ evidence: CaseEvidence) -> [JSONPointer] {
+    static func comparedPaths(
+        of probe: Profile.Probe,
+        for user: String,
+        _ evidence: CaseEvidence
+    ) -> [JSONPointer] {
         let selectedFields = evidence.expectation.comparedFields
-        return probe.readings.filter { name, _ in
+        let openOrder = OpenOrder(evidence)
+        return openOrder.comparableReadings(probe.readings, of: user).filter { name, _ in
             name != "account" && (selectedFields.isEmpty || selectedFields.contains(name))
         }.flatMap { name, reading in
-            comparesMappedFieldsOnly(evidence)
+            comparesMappedFieldsOnly(evidence) || openOrder.affects(user)
                 ? [JSONPointer(tokens: [name])] : reading.conditions.map(\.pointer)
         }
     }

@@ -125,7 +125,11 @@ package struct StateComparison: Sendable {
         -> Finding?
     {
         let documents = baselines.compactMap { $0.documents[userProbe] }
-        let valuePaths = ComparableRun.comparedPaths(of: probe, evidence).filter { path in
+        let valuePaths = ComparableRun.comparedPaths(
+            of: probe,
+            for: userProbe.user,
+            evidence
+        ).filter { path in
             Set(documents.map { $0[path] }).count > 1
         }.sorted { $0.description < $1.description }
         guard !valuePaths.isEmpty else { return nil }

@@ -39,16 +39,7 @@ extension HistoryContractWriter {
         if history.hasBaseline { expectation.effects = pushExpectations(position) }
         // A backend may omit the notification for a delayed event.
         let isOrderChanged = history.placedFaults.contains { $0.fault.changesDeliveryOrder }
-        let hasRegistrationRace = history.placedFaults.contains {
-            $0.fault == .registrationOverlap
-        }
-        // For an unknown user, it makes a lasting difference whether the registration or an
-        // event arrives first (S-21).
-        let canCompareWithBaseline =
-            !(isOrderChanged || hasRegistrationRace) || !registersUnknownUsers
-        if history.hasBaseline, history.hasFaults || !capabilities.canReadState,
-            canCompareWithBaseline
-        {
+        if history.hasBaseline, history.hasFaults || !capabilities.canReadState {
             expectation.relation = isOrderChanged ? .inOrder : .once
             expectation.compared = isOrderChanged ? [.fields] : [.state, .effects]
         }
@@ -86,24 +77,6 @@ extension HistoryContractWriter {
             history.sellers[$0.operation.store].irrelevantEventsAddInformation
                 && $0.operation.type != HistoryModel.unknownEventType
         } ?? false
-    }
-
-    private var registersUnknownUsers: Bool {
-        steps.contains { step in
-            switch step {
-            case .register(let user): isUnknownUser(user)
-            case .call(let calls):
-                calls.contains { $0.route == .register && isUnknownUser($0.user ?? "") }
-            case .deliver, .probe, .waitForEnd, .request, .provider, .restart, .name,
-                .createAccount,
-                .rotateKeys, .killAtCall, .account, .phone:
-                false
-            }
-        }
-    }
-
-    private func isUnknownUser(_ user: String) -> Bool {
-        history.person(user)?.arrival == .unknown
     }
 
     /// Returns the expected numbers of notifications: at most one for each user and event, and

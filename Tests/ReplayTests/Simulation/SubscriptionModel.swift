@@ -55,6 +55,8 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
     }
 
     private struct Subscriber {
+        /// What created the subscriber; it never changes.
+        var source = "event"
         var product: String?
         var access = false
         var refunded = false
@@ -143,7 +145,9 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         case ("GET", "/ready"): return .status(200)
         case ("POST", "/api/user/register"):
             guard let id = (try? request.json())?["appUserId"]?.string else { return .status(400) }
-            if disk.subscribers[id] == nil { disk.subscribers[id] = Subscriber() }
+            if disk.subscribers[id] == nil {
+                disk.subscribers[id] = Subscriber(source: "registration")
+            }
             return .json(["appUserId": .string(id)])
         case ("POST", "/api/webhooks/revenuecat"):
             guard arrival.event?["id"] != nil else { return .status(400) }
@@ -158,11 +162,14 @@ final class SubscriptionModel: BackendModel, @unchecked Sendable {
         let id = String(path.dropFirst("/test/".count))
         guard var subscriber = disk.subscribers[id] else { return .status(404) }
         if defect == .showsAfterEightSeconds {
-            if clock.now - subscriber.changed < .seconds(8) { subscriber = Subscriber() }
+            if clock.now - subscriber.changed < .seconds(8) {
+                subscriber = Subscriber(source: subscriber.source)
+            }
         }
         return .json([
             "access": .bool(subscriber.access), "refunded": .bool(subscriber.refunded),
             "product": subscriber.product.map(JSONValue.string) ?? .null,
+            "source": .string(subscriber.source),
         ])
     }
 
