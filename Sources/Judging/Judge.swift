@@ -152,7 +152,8 @@ extension Judge {
                     .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete,
                     .malformedCommand,
-                    .wrongOrder, .guessableID, .unprotectedSecret, .pageBroken, .machineBusy,
+                    .wrongOrder, .guessableID, .unprotectedSecret, .pageBroken,
+                    .commandSwallowed, .appliedButRefused, .webhookThrottled, .machineBusy,
                     .settleTimeoutExpired:
                     false
                 // The backend may still make the provider call for which the fault is planned.

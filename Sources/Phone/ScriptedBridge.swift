@@ -38,7 +38,8 @@ struct ScriptedBridge: Sendable {
     // MARK: Commands
 
     mutating func sendCommand(_ command: String, at now: Int64) {
-        lastCommandTime = max(now, lastCommandTime &+ 1)
+        let earliestTime = policy.sendsOneCommandInATask ? lastCommandTime &+ 1 : now
+        lastCommandTime = max(now, earliestTime)
         output.append(.command(command, at: lastCommandTime))
     }
 

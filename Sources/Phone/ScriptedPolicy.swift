@@ -59,6 +59,12 @@ extension ScriptedApp.Policy {
             role,
             keys in keys[role] ?? role.rawValue
         }
+        /// Whether commands wait in a queue that sends one command in a task of the page, as the
+        /// Despia package does.
+        ///
+        /// The runtime may lose all commands of a task except the first (Despia fact sheet, section
+        /// 1.2).
+        var sendsOneCommandInATask = true
         /// Percent-encodes a value exactly once, because user IDs may contain characters with a
         /// meaning in bridge commands (C-21).
         var encoded: @Sendable (String) -> String = { $0.percentEncoded }

@@ -125,6 +125,13 @@ struct AppInvariantTests {
             $0.userAction("upgrade", at: 100)
             $0.register(first, at: 120)
         },
+        .breaks(.sendsOneCommandPerTask, .commandSwallowed, "two commands in one task") {
+            $0.command("lighthaptic://", at: 2600, isInTaskOfOther: true)
+        },
+        .keeps(.sendsOneCommandPerTask, "two commands at one time of two tasks") {
+            $0.command("lighthaptic://", at: 2600)
+            $0.command("lighthaptic://", at: 2600)
+        },
         .breaks(.unbroken, .pageBroken, "an error of the page") {
             $0.pageError("x is not a function", at: 2600)
         },

@@ -72,7 +72,8 @@ struct PhoneTimeline: Sendable {
         at time: Int64,
         on phone: String = "phone",
         load: String = "1",
-        reply: Int64? = nil
+        reply: Int64? = nil,
+        isInTaskOfOther: Bool = false
     ) {
         let body: JSONObject = [
             "command": .string(text), "device": .string(phone), "load": .string(load),
@@ -84,7 +85,12 @@ struct PhoneTimeline: Sendable {
             .despia,
             .call,
             HTTPMessage.Request("POST", "/bridge", body: JSONValue.object(body).bytes),
-            .answered(HTTPMessage.Response(200, json: ["replies": replies])),
+            .answered(
+                HTTPMessage.Response(
+                    200,
+                    json: ["replies": replies, "sameTask": .bool(isInTaskOfOther)]
+                )
+            ),
             at: time
         )
     }

@@ -2,6 +2,7 @@ import ContractFiles
 import Contracts
 import Judging
 import Phone
+import Providers
 import Replay
 import Testing
 import Values
@@ -86,6 +87,26 @@ struct ScriptedAppTests {
         let failed = await Self.run(chosen, [defect]).filter { $0.verdict == .failed }
         #expect(!failed.isEmpty, "\(defect.rawValue) was missed")
         #expect(!failed.contains { $0.contract.id == "app/smoke/starts" }, "\(defect.rawValue)")
+    }
+
+    /// A browser has no runtime, so nothing coalesces there.
+    @Test(
+        "each invariant has a scenario in which the runtime coalesces commands",
+        arguments: AppInvariant.allCases.filter { $0 != .silent }
+    )
+    func coalescing(invariant: AppInvariant) {
+        let scenarios = Self.scenarios.filter { scenario in
+            scenario.expectation.app?.requiredInvariants.contains { $0.name == invariant } ?? false
+        }
+        #expect(
+            scenarios.contains { scenario in
+                (scenario.given + scenario.steps).contains { step in
+                    guard case .phone(.bridge(let plan)) = step else { return false }
+                    return plan.switches["coalescesCommands"] == true
+                }
+            },
+            "no scenario of '\(invariant.rawValue)' coalesces commands"
+        )
     }
 
     /// What is judged is the journal alone, so a saved record judges the same.

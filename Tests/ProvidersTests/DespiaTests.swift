@@ -191,6 +191,32 @@ struct DespiaTests {
         #expect(send()["replies"]?.array?.first?["value"] == .null)
     }
 
+    /// Fact sheet 1.2: the package sends one command in a task; other pages may send several.
+    @Test(
+        "a command in the task of another is lost if the runtime coalesces",
+        arguments: [true, false]
+    )
+    func coalescing(coalesces: Bool) {
+        var state = DespiaState()
+        state.settings.coalescesCommands = coalesces
+        func send(_ text: String, at page: Int64, load: String = "1") -> JSONValue {
+            let body: JSONObject = [
+                "command": .string(text), "page": .integer(page), "load": .string(load),
+            ]
+            return call(&state, "POST", "/bridge", body).body
+        }
+        func vault() -> [String: String] {
+            (state.devices["main"]?.vaultLocal ?? [:]).mapValues(\.value)
+        }
+        #expect(send("setvault://?key=a&value=1&locked=false", at: 7)["sameTask"] == nil)
+        let second = send("setvault://?key=b&value=2&locked=false", at: 7)
+        #expect(second["sameTask"] == true && (second["dropped"] == true) == coalesces)
+        #expect(send("setvault://?key=c&value=3&locked=false", at: 8)["sameTask"] == nil)
+        // Another page has a time of its own.
+        #expect(send("setvault://?key=d&value=4&locked=false", at: 8, load: "2")["sameTask"] == nil)
+        #expect(Set(vault().keys) == (coalesces ? ["a", "c", "d"] : ["a", "b", "c", "d"]))
+    }
+
     @Test func `every command is recorded exactly`() {
         var state = DespiaState()
         let hostile = [

@@ -121,7 +121,7 @@ package enum Executor: Hashable, Sendable {
             .registeredBeforePaywall, .paywallUsesCurrentID, .gated, .singlePaywall, .encoded,
             .registersSameUserID,
             .delayedRepliesKeepUserID, .unchanged, .loginSendsCurrentID, .unguessable,
-            .vaultHoldsNoPrivateValues, .unbroken,
+            .vaultHoldsNoPrivateValues, .sendsOneCommandPerTask, .unbroken,
             .definesNativeCallbacks, .determinesUserIDOncePerPage, .logoutClearsLockFirst:
             runsOnDespia
         }

@@ -2,7 +2,7 @@ internal import Contracts
 internal import Providers
 internal import Values
 
-/// Invariants of an app's commands to the native side (clauses C-01, C-21, C-24, C-34, C-35).
+/// Invariants of an app's commands to the native side (clauses C-01, C-21, C-24, C-34 to C-36).
 struct BridgeInvariants {
     let device: DeviceEvidence
 
@@ -184,6 +184,22 @@ struct BridgeInvariants {
                 nil
             }
         return callbackFinding.map { [$0] } ?? []
+    }
+
+    /// Reports commands that the page assigned in the same task as the command before (Despia fact
+    /// sheet, section 1.2).
+    func checkSendsOneCommandPerTask(at location: SourceLocation) -> [Finding] {
+        guard let first = timeline.commandsInTaskOfOther.first else { return [] }
+        return [
+            Finding(
+                .commandSwallowed,
+                expected: "one command to the native side in each task of the page",
+                actual: "\(first.text.shown(80)) was sent in the same task as the command before",
+                location: location,
+                evidence: timeline.commandsInTaskOfOther.map(\.sequence),
+                isFinal: true
+            )
+        ]
     }
 
     func checkUnbroken(at location: SourceLocation) -> [Finding] {

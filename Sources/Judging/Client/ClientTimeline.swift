@@ -84,6 +84,9 @@ package struct ClientTimeline: Sendable {
     }
 
     package private(set) var commands: [Command] = []
+    /// The commands that the page assigned in the same task as the command before (Despia fact
+    /// sheet, section 1.2).
+    private(set) var commandsInTaskOfOther: [(sequence: Int, text: String)] = []
     package private(set) var registrations: [Registration] = []
     package private(set) var logins: [Login] = []
     package private(set) var userActions: [UserAction] = []
@@ -192,6 +195,11 @@ package struct ClientTimeline: Sendable {
     private mutating func add(command exchange: Exchange) {
         let body = Self.bodyJSON(exchange.request)
         guard let text = body["command"]?.string else { return }
+        if exchange.responseJSON?["sameTask"] == true {
+            commandsInTaskOfOther.append((exchange.sequence, text))
+            // The native side never receives a command that another command swallows.
+            if exchange.responseJSON?["dropped"] == true { return }
+        }
         commands.append(
             Command(
                 sequence: exchange.sequence,

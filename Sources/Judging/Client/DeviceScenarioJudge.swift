@@ -45,6 +45,7 @@ struct DeviceScenarioJudge {
         case .unguessable: identity.checkUnguessable(at: location)
         case .vaultReadsNeverOverlap: bridge.checkVaultReadsNeverOverlap(at: location)
         case .vaultHoldsNoPrivateValues: bridge.checkVaultHoldsNoPrivateValues(at: location)
+        case .sendsOneCommandPerTask: bridge.checkSendsOneCommandPerTask(at: location)
         case .unbroken: bridge.checkUnbroken(at: location)
         case .definesNativeCallbacks: bridge.checkDefinesNativeCallbacks(at: location)
         case .determinesUserIDOncePerPage: identity.checkDeterminesUserIDOncePerPage(at: location)

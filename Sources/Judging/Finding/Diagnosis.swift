@@ -63,13 +63,13 @@ package struct Diagnosis: Hashable, Sendable {
         case .unexpectedCommand, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
             .paywallRepeated, .registrationLost, .registrationRepeated, .registrationIncomplete,
             .startTooSlow, .malformedCommand, .wrongUser, .wrongOrder, .screenDiffers, .guessableID,
-            .unprotectedSecret, .pageBroken:
+            .unprotectedSecret, .pageBroken, .commandSwallowed:
             clause.hasPrefix("C-")
         case .noResponse, .responseLate, .backendExited, .responseDiffers, .providerCallRefused,
             .effectContentDiffers, .unstableState, .requestsNotConcurrent, .unobservable,
             .journalGap,
             .allValuesVolatile,
-            .backendThrottled, .backendGone,
+            .backendThrottled, .backendGone, .appliedButRefused, .webhookThrottled,
             .baselineFailed, .setupFailed, .notRun, .faultNotApplied, .contractExpired,
             .mappedPathAbsent,
             .machineBusy, .settleTimeoutExpired:

@@ -38,6 +38,27 @@ extension FindingCode {
                     + "callers, 400 to a body that is not an event, and 5xx only when a retry can "
                     + "help."
             )
+        case .appliedButRefused:
+            FindingFacts(
+                "applied-but-refused",
+                "The backend applied an event, and then answered with an error status.",
+                "The change is committed before work that can fail, such as a push or a second "
+                    + "write. The sender delivers the event again over two hours; a backend "
+                    + "without a check for duplicates applies it each time.",
+                "Answer 200 once the change is committed, and do the other work from an outbox; or "
+                    + "undo the change before answering 5xx."
+            )
+        case .webhookThrottled:
+            FindingFacts(
+                "webhook-throttled",
+                "The backend answered 429 to events at a rate at which a provider sends them.",
+                "A rate limit for clients also counts the provider. All events of all customers "
+                    + "come from the same sender, which does not slow down after a 429. "
+                    + "RevenueCat treats 429 as a failure, retries five times within 155 minutes, "
+                    + "and then drops the event.",
+                "Exempt the webhook route from the rate limit; limit only callers that prove "
+                    + "neither the Authorization value nor the signature."
+            )
         case .unauthenticatedAccepted:
             FindingFacts(
                 "unauthenticated-accepted",
@@ -431,6 +452,17 @@ extension FindingCode {
                 "A callback of the page was called without the argument that it expects, or a "
                     + "reply did not have the expected form.",
                 "Let callbacks accept no argument, an object and a string, and catch every error."
+            )
+        case .commandSwallowed:
+            FindingFacts(
+                "command-swallowed",
+                "The app sent two commands to the native side in one task of the page, so that the "
+                    + "second one may be lost.",
+                "The page assigns 'window.despia' itself, without the queue of the Despia package. "
+                    + "The runtime turns each assignment into a navigation, and navigations in one "
+                    + "task swallow each other.",
+                "Send every command with the package 'despia-native', or through a queue that "
+                    + "waits for a timer between two commands."
             )
         case .requestsNotConcurrent:
             FindingFacts(

@@ -19,6 +19,13 @@ extension ClientDefect {
             }
         },
         ClientDefect(
+            "no-command-queue",
+            "commands of one task are assigned without a queue, so that the runtime loses them",
+            breaks: "C-36"
+        ) {
+            $0.bridge.sendsOneCommandInATask = false
+        },
+        ClientDefect(
             "waits-for-bridge",
             "reads from the vault wait for the bridge's timeout of 30 seconds",
             breaks: "C-05",

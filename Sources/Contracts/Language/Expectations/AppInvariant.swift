@@ -64,6 +64,8 @@ package enum AppInvariant: String, Hashable, Codable, Sendable, CaseIterable {
     case determinesUserIDOncePerPage = "resolves-once"
     /// A logout clears the lock in the vault before it writes another user ID (clause C-30).
     case logoutClearsLockFirst = "unlocks-first"
+    /// The page sends at most one command to the native side in each of its tasks (clause C-36).
+    case sendsOneCommandPerTask = "one-command-per-task"
     /// While registrations fail, the pauses between the attempts grow (clause C-13).
     case registrationPausesGrow = "backs-off"
 
@@ -93,6 +95,7 @@ package enum AppInvariant: String, Hashable, Codable, Sendable, CaseIterable {
         case .determinesUserIDOncePerPage: "C-33"
         case .delayedRepliesKeepUserID, .vaultReadsNeverOverlap: "C-34"
         case .vaultHoldsNoPrivateValues: "C-35"
+        case .sendsOneCommandPerTask: "C-36"
         }
     }
 }

@@ -85,6 +85,13 @@ extension BridgePlan {
             ),
             .latency,
             .switchField(
+                "coalescing",
+                "coalescesCommands",
+                nil,
+                "Whether a command is lost that the page assigns in the same task as the command "
+                    + "before, as on iOS. The Despia package sends one command in a task."
+            ),
+            .switchField(
                 "runtime-flags",
                 "hasRuntimeFlags",
                 nil,

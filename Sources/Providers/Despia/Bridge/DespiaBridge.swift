@@ -23,10 +23,11 @@ enum DespiaBridge {
         device.commandCount += 1
         let number = device.commandCount
         let pageTimeMilliseconds = (body["page"] ?? body["tPage"])?.int64
-        let millisecondsSinceLastCommand = pageTimeMilliseconds.flatMap { time in
-            device.lastCommandAt.map { time.subtractingSaturated($0) }
+        let task = pageTimeMilliseconds.map {
+            DespiaDevice.PageTask(load: body["load"]?.string ?? "", milliseconds: $0)
         }
-        device.lastCommandAt = pageTimeMilliseconds
+        let isInTaskOfLastCommand = task != nil && task == device.lastCommandTask
+        device.lastCommandTask = task
         state.devices[name] = device
         state.log.record(.bridge, name, now, body, text: text, command: command)
         // An ordinary browser has no native side, so the page receives no reply.
@@ -34,11 +35,13 @@ enum DespiaBridge {
         if state.faults.setterThrows.contains(number) {
             return ["sequence": .integer(number), "throws": true, "replies": []]
         }
-        let isCommandDropped = state.faults.coalescingMilliseconds.map { limit in
-            millisecondsSinceLastCommand.map { $0 < limit } ?? false
+        if state.settings.coalescesCommands, isInTaskOfLastCommand {
+            return [
+                "sequence": .integer(number), "dropped": true, "sameTask": true, "replies": [],
+            ]
         }
         let fault = state.faults.takeFault(for: command)
-        guard !state.faults.drop.contains(number), fault != .drop, isCommandDropped != true else {
+        guard !state.faults.drop.contains(number), fault != .drop else {
             return ["sequence": .integer(number), "dropped": true, "replies": []]
         }
         var replies = performCommand(&state, command, &device, at: now)
@@ -59,6 +62,7 @@ enum DespiaBridge {
         }
         return .present([
             ("sequence", .integer(number)), ("replies", .array(replies)),
+            ("sameTask", isInTaskOfLastCommand ? true : nil),
             ("killPage", state.faults.killPageAfter == number ? true : nil),
         ])
     }

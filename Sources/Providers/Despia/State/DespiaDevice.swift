@@ -97,7 +97,14 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     package var storedValue: String?
     package var paywall: Paywall?
     @JSONSafeInteger package var commandCount: Int64 = 0
-    package var lastCommandAt: Int64?
+    /// The task of a page that sent the last command; nil if the page did not send its time.
+    package var lastCommandTask: PageTask?
+
+    /// A task of a page's event loop, which the page's time identifies.
+    package struct PageTask: Hashable, Codable, Sendable {
+        package let load: String
+        @JSONSafeInteger package var milliseconds: Int64
+    }
 
     /// A synthetic user agent: a standard one, a space, and the part that the Despia runtime
     /// appends (Despia fact sheet, section 2).

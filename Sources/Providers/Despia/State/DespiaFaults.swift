@@ -26,10 +26,6 @@ package struct DespiaFaults: Hashable, Codable, Sendable {
     package var setterThrows: [Int64] = []
     /// The number of the command after which the runtime kills the page.
     package var killPageAfter: Int64?
-    /// The minimum time between two commands of a page, in milliseconds.
-    ///
-    /// A command that follows sooner is lost (Despia fact sheet, section 1.2).
-    package var coalescingMilliseconds: Int64?
     package var uuidMissing = false
     /// Faults that apply to commands by their URL scheme and vault key instead of their number.
     package var matching: [MatchingFault] = []

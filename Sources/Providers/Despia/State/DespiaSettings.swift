@@ -44,6 +44,12 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
     ///
     /// Older runtimes do not set them (Despia fact sheet, section 1.5).
     package var hasRuntimeFlags = true
+    /// Whether a command is lost that the page assigns in the same task as the command before.
+    ///
+    /// The runtime turns each assignment into a navigation, and the first navigation of a task
+    /// swallows the others (Despia fact sheet, section 1.2). The Despia package sends one command in
+    /// a task, and therefore loses none.
+    package var coalescesCommands = false
     package var vaultMissing = MissingValueReply.null
     package var vaultLockedFailure = MissingValueReply.null
     package var vaultDecode = BridgeCommand.Decoding.once
