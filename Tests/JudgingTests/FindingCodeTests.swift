@@ -6,8 +6,9 @@ import Testing
 struct FindingCodeTests {
     /// Codes that no judge makes, with who does.
     private static let codesProvenElsewhere: [FindingCode: String] = [
+        .webhookThrottled: "ThrottledWebhook, from the deliveries of all cases",
         .contractExpired:
-            "RunReport.expire, see ReportTests and RunReportTests: it depends on today"
+            "RunReport.expire, see ReportTests and RunReportTests: it depends on today",
     ]
 
     @Test("a code appears for its failing example", arguments: FindingExample.all)

@@ -75,6 +75,11 @@ extension EvidenceBuilder {
         outcome(.answered(HTTPMessage.Response(status)), expected)
     }
 
+    /// A purchase that the backend answered with this status, and the state of the user afterwards.
+    static func refused(_ status: Int, shows state: JSONValue) -> EvidenceBuilder {
+        answered(status).with { $0.subject.append(probe(state)) }
+    }
+
     static func outcome(
         _ outcome: Exchange.Outcome,
         _ expected: ResponseExpectation = .statuses([200])
@@ -162,6 +167,16 @@ extension FindingExample {
             EvidenceBuilder.outcome(.failed(.timedOut, "60 s")).evidence
         } right: {
             EvidenceBuilder.outcome(.failed(.timedOut, "60 s"), .anyOutcome).evidence
+        },
+        FindingExample(.appliedButRefused, "500 although the access is on") {
+            EvidenceBuilder.refused(500, shows: ["access": true]).evidence
+        } right: {
+            EvidenceBuilder.refused(200, shows: ["access": true]).evidence
+        },
+        FindingExample(.responseStatus, "500, and nothing happened") {
+            EvidenceBuilder.refused(500, shows: ["access": false]).evidence
+        } right: {
+            EvidenceBuilder.refused(200, shows: ["access": true]).evidence
         },
         FindingExample(.backendExited, "the program ended") {
             EvidenceBuilder.bought().evidence { $0.backendExitReason = "signal 11" }
@@ -728,6 +743,9 @@ extension FindingExample {
         },
         app(.unprotectedSecret, .vaultHoldsNoPrivateValues, "an address lies open") {
             $0.command(Bridge.write("a%40b.example"), at: 4300)
+        },
+        app(.commandSwallowed, .sendsOneCommandPerTask, "two commands in one task") {
+            $0.command(Bridge.alias(PhoneTimeline.first), at: 4300, isInTaskOfOther: true)
         },
         app(.pageBroken, .unbroken, "the page died") { $0.pageError("x is null", at: 4300) },
         FindingExample(.startTooSlow, "nobody is registered in time") {

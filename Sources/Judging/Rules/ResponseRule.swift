@@ -42,7 +42,12 @@ package struct ResponseRule: Rule {
         }
         // When the sender retries, earlier attempts may fail; only the last one is judged.
         if delivery.followsRetrySchedule { attempts = [last] }
-        return attempts.compactMap { finding(delivery.name, $0, expected, in: evidence) }
+        let applied = AppliedEvent(delivery, in: evidence)
+        return attempts.compactMap { attempt in
+            finding(delivery.name, attempt, expected, in: evidence).map { finding in
+                applied?.finding(replacing: finding, for: attempt) ?? finding
+            }
+        }
     }
 
     /// Judges the requests for which the contract defines no expected response: they must succeed.

@@ -19,7 +19,18 @@ package enum Digest {
         return String(hex(code).prefix(12))
     }
 
-    fileprivate static func hex(_ bytes: some Sequence<UInt8>) -> String {
+    /// Returns the HMAC-SHA256 of the bytes, which are 32 bytes.
+    package static func authenticationCode(_ bytes: [UInt8], key: String) -> [UInt8] {
+        Array(
+            HMAC<SHA256>.authenticationCode(
+                for: bytes,
+                using: SymmetricKey(data: Array(key.utf8))
+            )
+        )
+    }
+
+    /// Returns the bytes as lower-case hex digits.
+    package static func hex(_ bytes: some Sequence<UInt8>) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 

@@ -55,6 +55,13 @@ struct CallerRefusals {
     ///
     /// - Returns: For example "with the profile's own signature" and "set the same value …".
     func webhookRefusal() async -> (reason: String, remedy: String) {
+        if let form = await BodySignatureCheck(executor: executor, name: name).acceptedForm() {
+            return (
+                "with the profile's own Authorization value, but accepts \(form)",
+                "compare the whole header with the configured value: \(form.sender) sends the same "
+                    + "text with every event, so that no real event passes this check"
+            )
+        }
         let allProofs = proofs
         var proofs = allProofs
         if allProofs.count > 1 {

@@ -325,17 +325,17 @@ extension RunExecutor {
         path: String,
         proof: SenderProof
     ) async -> Exchange.Outcome {
+        let request = testEvent(name, path: path, proof: proof)
+        return await backend.client.send(request, within: .seconds(10))
+    }
+
+    /// Returns the request that delivers a test event.
+    func testEvent(_ name: String, path: String, proof: SenderProof) -> HTTPMessage.Request {
         let body = purchaseWebhook.sender.testEvent(
             of: "tester",
             name: "test",
             in: eventContext(runWithoutSteps(name).namespace)
         )
-        let request = purchaseWebhook.request(
-            body.bytes,
-            to: path,
-            proof: proof,
-            at: fakes.now
-        )
-        return await backend.client.send(request, within: .seconds(10))
+        return purchaseWebhook.request(body.bytes, to: path, proof: proof, at: fakes.now)
     }
 }

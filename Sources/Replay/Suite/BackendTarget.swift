@@ -186,5 +186,6 @@ struct CalibratedTarget: OpenTarget {
     func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] {
         caseRunner.restarter.invariantViolations(alongside: results)
             + executor.strayEffectFailures(of: caseRunner.options.nonce)
+            + ThrottledWebhook(executor: executor).failures()
     }
 }

@@ -9,11 +9,14 @@ internal import Values
 package enum RunInvariant: String, CaseIterable, Sendable {
     case backendKeepsRunning = "run/keeps-running"
     case pushesReachKnownUsers = "run/reaches-known-people"
+    case webhookTakesBursts = "run/takes-bursts"
 
     private var title: String {
         switch self {
         case .backendKeepsRunning: "The backend keeps running during the whole suite"
         case .pushesReachKnownUsers: "Every push goes to a user that an event has named"
+        case .webhookTakesBursts:
+            "The webhook takes events at the rate at which a provider sends them"
         }
     }
 
@@ -21,6 +24,7 @@ package enum RunInvariant: String, CaseIterable, Sendable {
         switch self {
         case .backendKeepsRunning: "S-33"
         case .pushesReachKnownUsers: "O-01"
+        case .webhookTakesBursts: "S-07"
         }
     }
 

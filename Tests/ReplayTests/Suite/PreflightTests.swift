@@ -202,6 +202,31 @@ struct PreflightTests {
         )
     }
 
+    /// The forms in which a backend may expect a signature of the body in `Authorization`.
+    private static let bodySignatures: [@Sendable (_ code: [UInt8]) -> String] = [
+        { Digest.hex($0) }, { "sha256=" + Digest.hex($0) }, { "Bearer " + Base64.text($0) },
+    ]
+
+    @Test("a signature of the body in Authorization is named", arguments: bodySignatures.indices)
+    func bodySignature(index: Int) throws {
+        let bench = SimulationBench {
+            $0.secrets[.revenueCatAuthorization] = Secret("Bearer known")
+        }
+        bench.backend.respond = { _, arrival in
+            guard arrival.request.path == Self.webhook else { return nil }
+            let code = Digest.authenticationCode(arrival.request.body, key: "known")
+            let isSigned =
+                arrival.request[field: "authorization"] == Self.bodySignatures[index](code)
+            return isSigned ? .status(200) : .status(401)
+        }
+        let outcome = try Self.outcome(bench)
+        #expect(outcome.verdicts == [.notRun, .notRun] && outcome.count("stopped") == 1)
+        let note = try #require(outcome["purchase"]?.note)
+        #expect(note.contains("accepts the HMAC-SHA256 of the body"), "\(note)")
+        #expect(note.contains("no real event passes this check"), "\(note)")
+        #expect(!note.contains("known"), "\(note)")
+    }
+
     @Test func `a login without a token stops the run before the first case`() throws {
         let bench = SimulationBench { profile in
             profile.session = Profile.Session(
