@@ -43,6 +43,8 @@ package final class FakeRegistry: Sendable {
     /// The API key that callers of each fake provider must send.
     private let keys: [Exchange.Party: Secret]
     private let seed: UInt64
+    /// The project of apps and backends that send only an API key; nil: the default of the fake.
+    private let tokenProject: String?
     /// The providers that the fakes simulate.
     package let providers: ProviderTable
     /// The action to run after a change that may have made a webhook delivery due.
@@ -55,6 +57,8 @@ package final class FakeRegistry: Sendable {
     ///   - keys: The API key that callers of each fake provider must send. A provider without a key
     ///     accepts every caller.
     ///   - seed: The seed of all generated IDs.
+    ///   - tokenProject: The project, in every namespace, of callers that send only an API key; nil
+    ///     for the default of the fake that issues tokens.
     ///   - providers: The providers to simulate.
     ///   - time: Returns the time since any fixed moment; nil uses the clock of this machine.
     ///   - wallClock: Returns the real time.
@@ -62,6 +66,7 @@ package final class FakeRegistry: Sendable {
         journalBytesMax: Int,
         keys: [Exchange.Party: Secret] = [:],
         seed: UInt64 = 0,
+        tokenProject: String? = nil,
         providers: ProviderTable = .all,
         time: (@Sendable () -> Duration)? = nil,
         wallClock: @escaping @Sendable () -> Instant
@@ -69,13 +74,12 @@ package final class FakeRegistry: Sendable {
         journal = LiveJournal(bytesMax: journalBytesMax, time: time)
         self.keys = keys
         self.seed = seed
+        self.tokenProject = tokenProject
         self.providers = providers
         self.wallClock = wallClock
-        state = Locked(
-            State(servicesByNamespace: [
-                "": Services(seed: seed, keys: keys, providerTable: providers)
-            ])
-        )
+        var services = Services(seed: seed, keys: keys, providerTable: providers)
+        if let tokenProject { providers.tokenIssuer?.setProject(tokenProject, &services) }
+        state = Locked(State(servicesByNamespace: ["": services]))
     }
 
     /// The current real time.
@@ -91,7 +95,9 @@ package final class FakeRegistry: Sendable {
 
     private func makeServices(_ namespace: String) -> Services {
         var generator = SeededGenerator(seed: seed, text: namespace)
-        return Services(seed: generator.next(), keys: keys, providerTable: providers)
+        var services = Services(seed: generator.next(), keys: keys, providerTable: providers)
+        if let tokenProject { providers.tokenIssuer?.setProject(tokenProject, &services) }
+        return services
     }
 
     /// Assigns user IDs to a namespace, and creates the namespace if it does not exist.

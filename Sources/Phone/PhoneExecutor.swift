@@ -165,7 +165,7 @@ package enum PhoneExecution {
     private static func login(_ action: AppAction, _ namespace: Namespace) -> Tap {
         let account = action.account ?? ""
         return .login(
-            account: namespace.accountID(of: account),
+            account: namespace.emailAddress(of: account),
             password: (action.hasWrongPassword ? "wrong-" : "") + namespace.password(of: account),
             confirmsPrompts: action.confirmsPrompts
         )

@@ -180,25 +180,27 @@ struct ServeCommand: AsyncParsableCommand {
         guard (1...65_536).contains(journalMax) else {
             throw CommandFailure(.usage, "--journal-max takes 1 to 65536 MiB")
         }
+        let project = firebaseProject
+        if let project, project.isEmpty || project.contains("/") {
+            throw CommandFailure(.usage, "--firebase-project '\(project)' is not a project ID")
+        }
         let fakes = FakeRegistry(
             journalBytesMax: journalMax << 20,
             keys: keys,
             seed: seed,
+            tokenProject: project,
             wallClock: { SuiteRun.now() }
         )
         if let path = self.import { try load(path, into: fakes) }
         let isProduction = firebaseProduction
         let isIntercepted = intercept
-        let project = firebaseProject
-        if let project, project.isEmpty || project.contains("/") {
-            throw CommandFailure(.usage, "--firebase-project '\(project)' is not a project ID")
-        }
         let webhookTargets = try webhooks()
         let issuer = fakes.providers.tokenIssuer
         fakes.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
             // Under the real host names, the tokens must be signed as the real service signs them.
             if isIntercepted { issuer?.signTokens(&services) }
+            // An imported state and the settings of production have a project of their own.
             if let project { issuer?.setProject(project, &services) }
             for (sender, target) in webhookTargets {
                 sender.setWebhookTarget(&services, target)

@@ -65,7 +65,6 @@ struct SessionControl {
     /// The fakes then send their events to the backend, and the journal of the fakes records them.
     func setWebhookTarget(_ profile: Profile) {
         let base = session.backend.target
-        let issuer = session.fakes.providers.tokenIssuer
         session.fakes.edit("") { services, _ in
             for provider in services.providerTable.entries {
                 guard let sender = provider.sender,
@@ -78,8 +77,6 @@ struct SessionControl {
                 )
                 sender.setWebhookTarget(&services, target)
             }
-            // An app with only an API key signs in to the project that the backend trusts.
-            issuer?.setProject(profile.tokenProject, &services)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Grammar
 package import Providers
 package import Redaction
 package import Values
@@ -135,29 +136,12 @@ package struct Profile: Hashable, Sendable {
     /// Recordings redact the values under these names.
     package var secretNames: [String] = []
 
-    /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or as
-    /// credentials of another request.
-    package var usesIDTokens: Bool {
-        skipReason(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
-    }
-
-    /// The credentials of all requests that the profile defines.
-    package var allCredentials: [Credentials] {
-        func credentials(_ setupAction: SetupAction?) -> Credentials? {
-            if case .request(let endpoint) = setupAction { endpoint.credentials } else { nil }
-        }
-        let setupActions = [
-            creation, accountCreation, fault?.breakAction, fault?.repairAction, clock,
-        ]
-        return endpoints.values.compactMap(\.credentials) + probes.compactMap(\.credentials)
-            + setupActions.compactMap(credentials)
-            + [session?.endpoint.credentials].compactMap(\.self)
-    }
-
     /// All names of fields that hold secrets: those in `secretNames`, and the endpoint fields for a
     /// device, a password or a proof.
     package var allSecretNames: [String] {
-        let secretTemplateNames = ["device", "password", "proof"]
+        let secretTemplateNames = [
+            "device", "password", "proof", TemplateScope.ProfileSlot.idTokenName,
+        ]
         let bodies = endpoints.values.compactMap(\.body?.object)
         let secretMembers = bodies.flatMap(\.members).filter {
             secretTemplateNames.contains($0.value.templateName ?? "")
@@ -269,8 +253,12 @@ package struct Profile: Hashable, Sendable {
             "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .accountApp where creation != .register:
             "the profile's users are not created by the register endpoint"
-        case .login where accountCreation == nil:
+        case .login where accountCreation == nil && !loginTakesIDToken:
             "the profile does not define how to create an account ('accounts: …')"
+        case .passwords where endpoints["login"]?.templateNames.contains("password") == false:
+            "logins of this backend have no password"
+        case .tokenLogins where !loginTakesIDToken:
+            "logins of this backend take no ID token ('login: {as: \"{{account}}\"}')"
         default: nil
         }
     }

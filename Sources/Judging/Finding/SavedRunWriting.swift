@@ -228,6 +228,7 @@ private struct GeneratedValues {
             for name in names {
                 values.insert(record.namespace.id(of: name))
                 values.insert(record.namespace.accountID(of: name))
+                values.insert(record.namespace.emailAddress(of: name))
                 values.insert(record.namespace.password(of: name))
                 values.insert(record.namespace.installID(of: name))
                 values.insert(templates.fill("{{some.\(name)}}"))

@@ -10,7 +10,7 @@ package struct DeletedAccountRule: Rule {
         let record = evidence.subject
         return expectation.deletedUserNames.compactMap { user in
             let personalValues =
-                [("the email address", record.namespace.accountID(of: user))]
+                [("the email address", record.namespace.emailAddress(of: user))]
                 + phones(of: user, in: record).map {
                     ("the install ID", record.namespace.installID(of: $0))
                 }

@@ -12,10 +12,18 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     /// Two users whose IDs a backend may confuse; nil: no user of the run has such an ID.
     package let similarIDs: SimilarUserIDs?
+    /// The form of the IDs of accounts; nil: email addresses.
+    package let accountIDForm: AccountIDForm?
 
-    package init(name: String, idForm: UserIDForm, similarIDs: SimilarUserIDs? = nil) {
+    package init(
+        name: String,
+        idForm: UserIDForm,
+        accountIDForm: AccountIDForm? = nil,
+        similarIDs: SimilarUserIDs? = nil
+    ) {
         self.name = name
         self.idForm = idForm
+        self.accountIDForm = accountIDForm
         self.similarIDs = similarIDs
     }
 
@@ -32,15 +40,15 @@ package struct Namespace: Hashable, Codable, Sendable {
         case .string: return "assay-\(name)-\(user)"
         case .uuid: return uuid("user", user).lowercased()
         case .integer: return digits(of: user)
-        case .firebase:
-            var generator = seededGenerator("user", user)
-            let idCharacters = Array(
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-            )
-            return String(
-                (0..<28).map { _ in idCharacters.randomElement(using: &generator) ?? "A" }
-            )
+        case .firebase: return uid("user", user)
         }
+    }
+
+    /// Returns an ID with the form of Firebase's uids.
+    private func uid(_ purpose: String, _ text: String) -> String {
+        var generator = seededGenerator(purpose, text)
+        let idCharacters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+        return String((0..<28).map { _ in idCharacters.randomElement(using: &generator) ?? "A" })
     }
 
     private func digits(of user: String) -> String {
@@ -65,8 +73,19 @@ package struct Namespace: Hashable, Codable, Sendable {
         Self.anonymousPrefix + hex("anonymous", user, count: 32)
     }
 
-    /// Returns the email address with which the account of that name signs in.
-    package func accountID(of account: String) -> String { "assay-\(name)-\(account)@example.com" }
+    /// Returns the ID of the account of that name: the email address or the uid with which it signs
+    /// in.
+    package func accountID(of account: String) -> String {
+        switch accountIDForm {
+        case nil: emailAddress(of: account)
+        case .uid: uid("account", account)
+        }
+    }
+
+    /// Returns the email address of the account of that name.
+    package func emailAddress(of account: String) -> String {
+        "assay-\(name)-\(account)@example.com"
+    }
 
     package func password(of account: String) -> String {
         "pw-" + hex("password", account, count: 24)

@@ -111,6 +111,18 @@ extension Feature {
         requirements: [.endpoint("login")]
     )
 
+    package static let passwords = Feature(
+        "passwords",
+        "Has logins with a password.",
+        requirements: [.endpoint("login"), .feature("login")]
+    )
+    package static let tokenLogins = Feature(
+        "token-logins",
+        "Has logins with the Firebase ID token of the account.",
+        roles: [.optionalService, .idTokens],
+        requirements: [.endpoint("login"), .feature("login")]
+    )
+
     /// The features without which whole groups of contracts cannot run.
     package static var ofContractGroups: [Feature] {
         allCases.filter { $0.roles.contains(.contractGroup) }
@@ -118,7 +130,7 @@ extension Feature {
 
     private static let common = [
         restart, fault, clock, users, subscription, accountApp, deletion, accessRoute, stringIDs,
-        register, login,
+        register, login, passwords, tokenLogins,
     ]
 }
 

@@ -20,11 +20,7 @@ struct LiveApps: Sendable {
         _ requests: CaseRequests
     ) async -> (namespace: Namespace, problem: String?) {
         let (fakes, name) = (requests.run.fakes, requests.namespace.name)
-        let issuer = fakes.providers.tokenIssuer
-        fakes.edit(name, notifies: false) { services, _ in
-            services.keepsEvents = true
-            issuer?.setProject(requests.run.profile.tokenProject, &services)
-        }
+        fakes.edit(name, notifies: false) { services, _ in services.keepsEvents = true }
         var target = target ?? Self.makeScriptedTarget(requests)
         target.environment.namespace = requests.namespace
         target.environment.now = requests.now

@@ -104,7 +104,7 @@ struct LivePhoneEnvironment: PhoneEnvironment {
         write(UserAction(action.name.rawValue), on: phone, at: 0)
         var act = AccountApp.AccountAction(action.name)
         let account = action.account ?? ""
-        act.email = namespace.accountID(of: account)
+        act.email = namespace.emailAddress(of: account)
         act.password =
             (action.hasWrongPassword ? "wrong-" : "") + namespace.password(of: account)
         act.product = action.product ?? act.product

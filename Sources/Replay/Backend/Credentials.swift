@@ -26,9 +26,16 @@ extension CaseRequests {
     ) async throws(CredentialError) -> [HTTPMessage.Field] {
         guard let credentials else { return [] }
         var values = values
+        let givenToken = values.values[TemplateScope.ProfileSlot.idTokenName]
+        if credentials.templateNames.contains(TemplateScope.ProfileSlot.idTokenName) {
+            addIDToken(to: &values)
+        }
+        values.markMissing(.endpoint)
         if credentials.usesSession { values.values["session"] = .string(try await session()) }
         var fields: [HTTPMessage.Field] = []
         for (name, value) in credentials.headers.sorted(by: { $0.key < $1.key }) {
+            // A header whose template has no value is omitted, like a member of a body.
+            if values.lacksValue(in: value.exposed) { continue }
             let text: String
             do {
                 text = try values.filled(value.exposed)
@@ -37,15 +44,35 @@ extension CaseRequests {
             }
             fields.append(HTTPMessage.Field(name.lowercased(), text))
         }
-        if let actor = credentials.actor {
+        guard let actor = credentials.actor else { return fields }
+        if let givenToken {
+            if let token = givenToken?.string {
+                fields.append(HTTPMessage.Field("authorization", "Bearer " + token))
+            }
+        } else if !values.lacksValue(in: actor) {
             let uid = values.fill(actor)
-            seed(uid: uid)
-            guard let token = run.tokenForge.text(TokenSpec(), user: uid, at: run.backendNow) else {
+            guard let token = idToken(ofUID: uid) else {
                 throw CredentialError(description: "no ID token can be created for user '\(uid)'")
             }
             fields.append(HTTPMessage.Field("authorization", "Bearer " + token))
         }
         return fields
+    }
+
+    /// Adds the value of `{{id-token}}`, unless the contract has defined the token of the call.
+    ///
+    /// It is the ID token of the account for which the request acts, or else of the user. Without
+    /// either, the template has no value.
+    func addIDToken(to values: inout NamedValues) {
+        let name = TemplateScope.ProfileSlot.idTokenName
+        guard values.values[name] == nil else { return }
+        let uid = ["account", "id"].compactMap { values.values[$0]??.string }.first
+        values.values[name] = .some(uid.flatMap { idToken(ofUID: $0) }.map(JSONValue.string))
+    }
+
+    private func idToken(ofUID uid: String) -> String? {
+        seed(uid: uid)
+        return run.tokenForge.text(TokenSpec(), user: uid, at: run.backendNow)
     }
 
     /// Returns the session token from the login that the profile defines.
@@ -82,5 +109,14 @@ extension CaseRequests {
         }
         run.session.withLock { $0 = token }
         return token
+    }
+}
+
+extension NamedValues {
+    /// Returns whether a string contains a known template that has no value.
+    fileprivate func lacksValue(in text: String) -> Bool {
+        Template(text).names.contains { name in
+            if case .absent = value(of: name) { true } else { false }
+        }
     }
 }

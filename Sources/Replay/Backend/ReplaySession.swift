@@ -100,6 +100,7 @@ package final class ReplaySession: Sendable {
             journalBytesMax: journalBytesMax,
             keys: Self.keys(profile),
             seed: seed,
+            tokenProject: profile.tokenProject,
             wallClock: { clock.wallTime }
         )
         if Self.signsTokens(profile) {

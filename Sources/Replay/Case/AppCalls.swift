@@ -29,13 +29,23 @@ extension CaseExecution {
             // A missing route is a reason to skip the case, which was reported before the case
             // began.
             guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
-            let values = values(of: call)
+            var values = values(of: call)
+            var authorization: [HTTPMessage.Field] = []
+            if let spec = call.token {
+                let token = await token(spec, of: call)
+                switch call.route {
+                case .login: values[TemplateScope.ProfileSlot.idTokenName] = .some(token)
+                case .protected, .register, .reconcile:
+                    authorization =
+                        token.map { [HTTPMessage.Field("Authorization", "Bearer " + $0)] } ?? []
+                }
+            }
             preparedCalls.append(
                 PreparedCall(
                     call: call,
                     endpoint: endpoint,
                     values: values,
-                    authorization: await authorization(call)
+                    authorization: authorization
                 )
             )
         }
@@ -131,8 +141,11 @@ extension CaseExecution {
         return values
     }
 
-    private mutating func authorization(_ call: Call) async -> [HTTPMessage.Field] {
-        guard var spec = call.token, call.route == .protected else { return [] }
+    /// Returns the ID token that the contract defines for a call; nil for no token.
+    ///
+    /// It is a token of the call's account, or else of its user.
+    private mutating func token(_ spec: TokenSpec, of call: Call) async -> String? {
+        var spec = spec
         let execution = self
         let trials = TokenTrials(requests: requests, call: call) { execution.values(of: call) }
         if let earlierCall = spec.callWithExpiredToken,
@@ -141,7 +154,7 @@ extension CaseExecution {
             if let text = await expiringTokens.waitUntilExpired(expiring.end, trials) {
                 runProblem = runProblem ?? .faultNotApplied(text)
             }
-            return [HTTPMessage.Field("Authorization", "Bearer " + expiring.token)]
+            return expiring.token
         }
         var end: Int64?
         if spec.expires == .soon {
@@ -155,7 +168,9 @@ extension CaseExecution {
             spec.claims[name] = .some(value.map { values.fill($0) })
         }
         spec.raw = spec.raw.map { values.fill($0) }
-        let user = call.user.map { namespace.id(of: $0) } ?? ""
+        let uid =
+            call.account.map { namespace.accountID(of: $0) }
+            ?? call.user.map { namespace.id(of: $0) } ?? ""
         let tokenForge = run.tokenForge
         if spec.signing == .withdrawnKey, tokenForge.withdrawnKey == nil {
             runProblem =
@@ -165,9 +180,9 @@ extension CaseExecution {
                         + "'firebase: rotate-keys' twice before this call"
                 )
         }
-        guard let token = tokenForge.text(spec, user: user, at: run.backendNow) else { return [] }
+        guard let token = tokenForge.text(spec, user: uid, at: run.backendNow) else { return nil }
         if let end { expiringTokens.tokens[call.name] = (token, end) }
-        return [HTTPMessage.Field("Authorization", "Bearer " + token)]
+        return token
     }
 }
 

@@ -58,6 +58,7 @@ struct CaseExecution: Sendable {
         namespace = Namespace(
             name: name,
             idForm: run.profile.idForm,
+            accountIDForm: run.profile.accountIDForm,
             similarIDs: plan.drawnValues?.similarIDs
         )
         let base = plan.base(from: run.base)

@@ -54,10 +54,16 @@ struct CaseRequests: Sendable {
         lane: Int
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
         let proofs: [HTTPMessage.Field]
+        var values = values
         do {
             // The contract's headers for this call override the profile's headers for all calls.
             proofs = try await credentials(endpoint.credentials, NamedValues(texts: values))
                 .filter { proof in !fields.contains { $0.name.lowercased() == proof.name } }
+            if endpoint.templateNames.contains(TemplateScope.ProfileSlot.idTokenName) {
+                var namedValues = NamedValues(texts: values)
+                addIDToken(to: &namedValues)
+                values = namedValues.values.mapValues { $0?.string }
+            }
         } catch {
             let request = endpoint.request(values, idForm: run.profile.idForm, fields: fields)
             let sequence = run.fakes.journal.begin(exchange(.app, purpose, request))

@@ -46,10 +46,16 @@ struct UserCreation: Sendable {
 
     /// Creates an account in the backend.
     func createAccount(_ account: String) async -> UserCreationResult {
+        let accountID = requests.namespace.accountID(of: account)
         let values: [String: String?] = [
-            "account": requests.namespace.accountID(of: account),
-            "password": requests.namespace.password(of: account),
+            "account": accountID, "password": requests.namespace.password(of: account),
         ]
+        if run.profile.loginTakesIDToken {
+            // The backend may use the uid as the user's ID, in calls to every provider.
+            run.fakes.open(requests.namespace.name, ids: [accountID], at: requests.now)
+            requests.seed(uid: accountID)
+            if run.profile.accountCreation == nil { return .created() }
+        }
         switch run.profile.accountCreation {
         case .command(let commandWords, _): return await runProgram(commandWords, values)
         case .request(let endpoint):
@@ -79,7 +85,12 @@ struct UserCreation: Sendable {
     ) async -> UserCreationResult {
         let output: [UInt8]
         do {
-            let namedValues = NamedValues(texts: values)
+            var namedValues = NamedValues(texts: values)
+            if commandWords.contains(where: {
+                Template($0).names.contains(TemplateScope.ProfileSlot.idTokenName)
+            }) {
+                requests.addIDToken(to: &namedValues)
+            }
             let filled = try commandWords.map { try namedValues.filled($0) }
             output = try await CommandRunner.output(
                 of: filled,

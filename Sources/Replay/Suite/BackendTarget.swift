@@ -42,7 +42,9 @@ package struct BackendTarget: SuiteTarget {
     /// Prepares the target as `open(for:)` does, for callers that choose the order of the cases
     /// themselves.
     func calibratedTarget(for plans: [CasePlan]) async -> CalibratedTarget {
-        if plans.contains(where: \.usesIDTokens) { executor.prepareKeys() }
+        if executor.profile.loginTakesIDToken || plans.contains(where: \.usesIDTokens) {
+            executor.prepareKeys()
+        }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
         var observability = Calibration.nothingObservable
         var skipReasons: [String] = []

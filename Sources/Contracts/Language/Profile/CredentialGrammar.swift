@@ -45,7 +45,7 @@ extension Profile.Credentials {
             },
             .readOnlyField(
                 "as",
-                Syntax.text("a uid, such as `{{id}}`").templated(slot).shape,
+                Syntax.text("a uid, such as `{{id}}` or `{{account}}`").templated(slot).shape,
                 "The uid of a signed-in user, whose ID token is sent as the bearer token.",
                 fallback: "no ID token"
             ) { node, owner, reader in
@@ -63,18 +63,29 @@ extension Profile.Credentials {
         of request: TemplateScope.ProfileSlot
     ) -> TemplateScope.ProfileSlot {
         switch request {
-        case .endpoint, .creation, .probe: .userCredential
-        case .account, .clock, .none: .operatorCredential
+        case .endpoint: .endpointCredential
+        case .creation: .creationCredential
+        case .account: .accountCredential
+        case .clock: .clockCredential
+        case .probe: .probeCredential
+        case .none: .operatorCredential
         // The login returns the session; the others are not requests that Assay sends.
-        case .login, .start, .accessPath, .accessAnswer, .userCredential, .operatorCredential:
+        case .login, .start, .accessPath, .accessAnswer, .endpointCredential, .creationCredential,
+            .accountCredential, .clockCredential, .probeCredential, .operatorCredential:
             .none
         }
     }
 
     /// Whether the credentials contain `{{session}}`, so that a login must come first.
-    package var usesSession: Bool {
-        ([actor].compactMap(\.self) + headers.values.map(\.exposed))
-            .contains { Template($0).names.contains("session") }
+    package var usesSession: Bool { templateNames.contains("session") }
+
+    /// The names of the templates in the credentials.
+    package var templateNames: Set<String> {
+        Set(
+            ([actor].compactMap(\.self) + headers.values.map(\.exposed)).flatMap {
+                Template($0).names
+            }
+        )
     }
 
     /// Whether a name is valid for a header (RFC 9110, section 5.6.2).

@@ -13,6 +13,9 @@ package struct Call: Hashable, Codable, Sendable {
         case protected
         /// The backend compares its state with RevenueCat's state (clause S-34).
         case reconcile
+
+        /// Whether a call of the route can carry an ID token that the contract defines.
+        package var carriesIDToken: Bool { self == .protected || self == .login }
     }
 
     package var name: String

@@ -54,10 +54,11 @@ extension Call {
         )
     }
     .checking { call, keys, reader in
-        guard call.token != nil, call.route != .protected else { return }
+        guard call.token != nil, !call.route.carriesIDToken else { return }
+        let routes = Call.Route.allCases.filter(\.carriesIDToken).map { "'\($0.rawValue)'" }
         reader.fail(
             .conflict(
-                "only a call of the route 'protected' can have a token",
+                "only a call of the route \(routes.joined(separator: " or ")) can have a token",
                 remedy: "Remove 'token', or write 'route: protected'."
             ),
             at: keys.location(of: "token")
@@ -122,7 +123,8 @@ extension Field where Owner == Call {
     fileprivate static var token: Field {
         let syntax = TokenSpec.grammar.flow
         var shape = KeyShape("token", syntax.shape, "The Firebase ID token of the call.")
-        shape.fallback = "a valid token for the route `protected`, no token for other routes"
+        shape.fallback =
+            "a valid token for the route `protected`, and for `login` if the profile names one"
         return Field(
             shape,
             read: { node, call, reader in call.token = TokenSpec.grammar.read(node, &reader) },
@@ -178,6 +180,11 @@ extension Call {
             case .protected: .firebase
             case .reconcile: .reconcile
             }
+        }
+        let logins = calls.filter { $0.route == .login }
+        if logins.contains(where: { $0.token != nil }) { traits.needs.append(.tokenLogins) }
+        if logins.contains(where: { $0.values["password"] != nil }) {
+            traits.needs.append(.passwords)
         }
         if calls.contains(where: { $0.hasDatabaseFailure == true }) {
             traits.needs.append(.fault)

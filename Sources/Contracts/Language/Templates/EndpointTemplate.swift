@@ -11,6 +11,12 @@ extension Profile {
 }
 
 extension Profile.Endpoint {
+    /// The names of the templates in the path, the body and the credentials.
+    package var templateNames: Set<String> {
+        Set(Template(path).names).union(body?.templateNames ?? [])
+            .union(credentials?.templateNames ?? [])
+    }
+
     /// Returns the request to this endpoint, with the templates in path and body replaced.
     ///
     /// - Parameters:
@@ -26,11 +32,7 @@ extension Profile.Endpoint {
         fields: [HTTPMessage.Field] = []
     ) -> HTTPMessage.Request {
         var source = NamedValues(texts: values)
-        // These names are valid in every endpoint. A name without a value is marked as absent, so
-        // that its field is omitted and no error is reported.
-        for name in Call.valueNames + ["account"] where source.values[name] == nil {
-            source.values[name] = .some(nil)
-        }
+        source.markMissing(.endpoint)
         let target = source.fill(target: path)
         if idForm == .integer, let id = values["id"]??.integer {
             source.values["id"] = .integer(id)
@@ -63,10 +65,33 @@ extension Profile.Endpoint {
     }
 }
 
+extension NamedValues {
+    /// Marks every template of a place in a profile that has no value as absent, so that its field
+    /// is omitted and no error is reported.
+    package mutating func markMissing(_ slot: TemplateScope.ProfileSlot) {
+        for word in slot.words where values[word.word] == nil { values[word.word] = .some(nil) }
+    }
+}
+
 extension JSONValue {
     /// The name of the template when the JSON value is a string that consists of one template; nil
     /// for any other value.
     package var templateName: String? { string.flatMap { Template($0).wholeName } }
+
+    /// The names of the templates in all strings of this JSON value.
+    var templateNames: Set<String> {
+        switch self {
+        case .string(let text): Set(Template(text).names)
+        case .object(let object):
+            object.members.reduce(into: []) { names, member in
+                names.formUnion(member.value.templateNames)
+                names.formUnion(Template(member.key).names)
+            }
+        case .array(let elements):
+            elements.reduce(into: []) { $0.formUnion($1.templateNames) }
+        case .null, .bool, .number: []
+        }
+    }
 
     /// The locations of all strings in this JSON value that consist of one template, by the
     /// template's name.

@@ -72,8 +72,16 @@ extension TemplateScope {
         case clock
         /// The path or command of a probe, which shows a user's state.
         case probe
-        /// The credentials of a request about a user.
-        case userCredential
+        /// The credentials of an endpoint.
+        case endpointCredential
+        /// The credentials of the request that creates a user.
+        case creationCredential
+        /// The credentials of the request that creates an account.
+        case accountCredential
+        /// The credentials of the request that sets the backend's clock.
+        case clockCredential
+        /// The credentials of a probe.
+        case probeCredential
         /// The credentials of a request that concerns no user.
         case operatorCredential
         /// The path of the request by which the app asks whether the user has access.
@@ -85,26 +93,40 @@ extension TemplateScope {
         case none
 
         package var words: [TemplateWord] {
-            let names: [String] =
-                switch self {
-                case .start:
-                    ["port", "data"]
-                        + ProviderTable.all.backendProviders.map { "fake.\($0.party)" }
-                        + ProviderTable.all.profileSecrets.map {
-                            "secret.\($0.name.rawValue)"
-                        }
-                case .endpoint: Call.valueNames + ["account"]
-                case .login: []
-                case .creation: ["id", "device", "platform", "source", "timestamp"]
-                case .account: ["account", "password"]
-                case .clock: ["now", "now-ms", "ahead"]
-                case .probe, .accessPath: ["id"]
-                case .userCredential: ["id", "session"]
-                case .operatorCredential: ["session"]
-                case .accessAnswer: ["access", "product"]
-                case .none: []
-                }
-            return names.map { TemplateWord($0, .exactWord, .text, "a template of profiles") }
+            names.map { TemplateWord($0, .exactWord, .text, "a template of profiles") }
+        }
+
+        /// The name of the template for the ID token of the account, or else of the user, for which
+        /// a request acts.
+        package static let idTokenName = "id-token"
+
+        /// The names of the templates at this place.
+        ///
+        /// The credentials of a request have the names of its path and body, and `session`.
+        private var names: [String] {
+            switch self {
+            case .start:
+                ["port", "data"]
+                    + ProviderTable.all.backendProviders.map { "fake.\($0.party)" }
+                    + ProviderTable.all.profileSecrets.map {
+                        "secret.\($0.name.rawValue)"
+                    }
+            case .endpoint: Call.valueNames + ["account", Self.idTokenName]
+            case .login: []
+            case .creation:
+                ["id", "device", "platform", "source", "timestamp", Self.idTokenName]
+            case .account: ["account", "password", Self.idTokenName]
+            case .clock: ["now", "now-ms", "ahead"]
+            case .probe, .accessPath: ["id"]
+            case .endpointCredential: Self.endpoint.names + ["session"]
+            case .creationCredential: Self.creation.names + ["session"]
+            case .accountCredential: Self.account.names + ["session"]
+            case .clockCredential: Self.clock.names + ["session"]
+            case .probeCredential: Self.probe.names + [Self.idTokenName, "session"]
+            case .operatorCredential: ["session"]
+            case .accessAnswer: ["access", "product"]
+            case .none: []
+            }
         }
     }
 }
