@@ -24,7 +24,8 @@ extension RunRecord {
                 options: .init(depthMax: 100_000, duplicateKeys: .keep)
             )
         else { return nil }
-        return body["event"]
+        // RevenueCat wraps the event in an object; Purchasely's body is the event.
+        return body["event"] ?? body
     }
 
     /// Returns the last state of a user that the probe of that name returned; nil when the probe

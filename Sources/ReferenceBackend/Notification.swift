@@ -8,6 +8,7 @@ enum Notification {
         var shouldNotify = Notification.shouldNotify
         var isMessageStillTrue = Notification.isMessageStillTrue
         var recipient = Notification.recipient
+        var mayNotify = Notification.mayNotify
     }
 
     /// Adds the message about an event to the database transaction that changes the state.
@@ -19,7 +20,8 @@ enum Notification {
         isStale: Bool
     ) throws {
         let policy = store.policies.notification
-        guard policy.shouldNotify(event, isStale), let text = policy.text(event),
+        guard policy.mayNotify(user), policy.shouldNotify(event, isStale),
+            let text = policy.text(event),
             try policy.isMessageStillTrue(store, db, event, user)
         else { return }
         try Outbox.enqueue(
@@ -30,6 +32,10 @@ enum Notification {
             text: text
         )
     }
+
+    /// Returns whether a user may get notifications: only until the deletion of the user's account
+    ///
+    static func mayNotify(_ user: User) -> Bool { !user.isDeleted }
 
     /// Returns whether a user should be notified of an event.
     ///

@@ -13,6 +13,7 @@ struct ProbeRoutes: Sendable {
         var isAnonymous = ProbeRoutes.isAnonymous
         var subscriptionFields = ProbeRoutes.subscriptionFields
         var probeResponse = ProbeRoutes.probeResponse
+        var healthResponse = ProbeRoutes.healthResponse
     }
 
     func add(to router: Router<BasicRequestContext>) {
@@ -29,6 +30,12 @@ struct ProbeRoutes: Sendable {
             let id = JSON.idInPath(context)
             return try await probeResponse(.subscription, id) { try await subscription(of: id) }
         }
+    }
+
+    /// Returns the response that shows that the backend is ready, and nothing about its
+    /// configuration (O-02).
+    static func healthResponse(_ configuration: ReferenceBackend.Configuration) -> Response {
+        Response(status: .ok)
     }
 
     enum ProbeKind: Hashable, Sendable {
@@ -94,7 +101,7 @@ struct ProbeRoutes: Sendable {
             guard let user = try store.user(db, known: id) else { return nil }
             return (user, try accounts.owner(db, of: user.id))
         }
-        guard let (user, owner) = storedRows else {
+        guard let (user, owner) = storedRows, !user.isDeleted else {
             return JSON.response(.notFound, ["error": "unknown_user"])
         }
         return JSON.response(

@@ -34,6 +34,8 @@ package struct ReferenceBackend: Sendable {
         package var revenueCatBaseURL = ""
         package var revenueCatKey = ""
         package var purchaselySecret: String?
+        /// The name of the entitlement that gives access.
+        package var entitlement = "premium"
         package var firebaseProject = ""
         /// The URL of Firebase's published keys; nil to accept the unsigned tokens of Firebase's
         /// emulator.
@@ -79,7 +81,8 @@ package struct ReferenceBackend: Sendable {
         )
         let store = try Store(
             path: configuration.dataPath + "/backend.sqlite",
-            policies: policies
+            policies: policies,
+            entitlement: configuration.entitlement
         )
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let outbox = Outbox(
@@ -123,11 +126,12 @@ package struct ReferenceBackend: Sendable {
             ? SubscriberReader(
                 client: client,
                 baseURL: configuration.revenueCatBaseURL,
-                apiKey: configuration.revenueCatKey
+                apiKey: configuration.revenueCatKey,
+                entitlement: configuration.entitlement
             ) : nil
         let accounts = Accounts(store: store)
         let router = Router()
-        router.get("healthz") { _, _ in Response(status: .ok) }
+        router.get("healthz") { _, _ in policies.probes.healthResponse(configuration) }
         addWebhooks(to: router, store, outbox, reader)
         router.post("api/user/register") { request, _ in
             try await Registration.respond(to: request, store)

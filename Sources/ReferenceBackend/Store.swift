@@ -6,12 +6,15 @@ internal import GRDB
 struct Store: Sendable {
     let pool: DatabasePool
     let policies: Policies
+    /// The name of the entitlement that gives access.
+    let entitlement: String
 
-    init(path: String, policies: Policies) throws {
+    init(path: String, policies: Policies, entitlement: String = "premium") throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         pool = try DatabasePool(path: path, configuration: configuration)
         self.policies = policies
+        self.entitlement = entitlement
         try StoreSchema.migrator.migrate(pool)
     }
 }
@@ -28,6 +31,11 @@ struct User: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
     var platform: String?
     /// The token that the registration returned, which proves the ownership of the user ID (S-26).
     var deviceToken: String?
+    /// Whether the account of the user was deleted.
+    ///
+    /// The record remains, so that a later event neither creates the user again nor sends a
+    /// notification.
+    var isDeleted = false
     var createdAt: Int64
     var lastSeenAt: Int64
 
@@ -81,22 +89,22 @@ extension Store {
         }
     }
 
-    /// Moves the purchases that a user had at a time to another user.
+    /// Moves purchases of a user to another user.
     ///
     /// If both users have the same product, the newer state is kept.
     func movePurchases(
         _ db: Database,
         from source: Int64,
         to target: Int64,
-        until timestamp: Int64 = .max
+        _ moved: MovedPurchases = MovedPurchases()
     ) throws {
-        for var subscription in try policies.identity.ownedPurchases(db, source, timestamp) {
+        for var subscription in try policies.identity.ownedPurchases(db, source, moved) {
             subscription.userID = target
             if try policies.identity.hasNewerState(self, db, subscription) { continue }
             try subscription.save(db, onConflict: .replace)
         }
-        try policies.identity.removeTransferredPurchases(db, source, timestamp)
-        try EventHistory(store: self).movePurchases(db, from: source, to: target, until: timestamp)
+        try policies.identity.removeTransferredPurchases(db, source, moved)
+        try EventHistory(store: self).movePurchases(db, from: source, to: target, moved)
     }
 
     func fetchSubscription(

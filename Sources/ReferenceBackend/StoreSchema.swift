@@ -21,6 +21,7 @@ enum StoreSchema {
             table.column("deviceID", .text)
             table.column("platform", .text)
             table.column("deviceToken", .text)
+            table.column("isDeleted", .boolean).notNull()
             table.column("createdAt", .integer).notNull()
             table.column("lastSeenAt", .integer).notNull()
         }
@@ -65,7 +66,8 @@ enum StoreSchema {
             table.column("source", .integer).notNull().references("users", onDelete: .cascade)
             table.column("target", .integer).notNull().references("users", onDelete: .cascade)
             table.column("asOf", .integer).notNull()
-            table.primaryKey(["source", "asOf"])
+            table.column("isSandbox", .boolean).notNull()
+            table.primaryKey(["source", "asOf", "isSandbox"])
         }
         // This table contains Purchasely's grants. The user is part of the key, so that the
         // events of a transfer have the same result in either order (P-07).

@@ -29,13 +29,27 @@ struct Subscriber: Sendable {
     init(currentPurchases: [SubscriberPurchase]) { self.currentPurchases = currentPurchases }
 
     /// Parses the body of a response; nil for a body that is not a valid response.
-    init?(_ body: Data) {
+    ///
+    /// Purchases that unlock only other entitlements than the given one are left out (S-10).
+    init?(_ body: Data, entitlement: String) {
         // A body that is not JSON is not a valid response.
         guard let rootObject = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let subscriber = rootObject["subscriber"] as? [String: Any],
             let subscriptions = subscriber["subscriptions"] as? [String: [String: Any]]
         else { return nil }
-        var currentPurchases = subscriptions.map { product, fields in
+        let entitlements = subscriber["entitlements"] as? [String: [String: Any]] ?? [:]
+        func productIDs(_ isSelected: (String) -> Bool) -> Set<String> {
+            Set(
+                entitlements.filter { isSelected($0.key) }.values.compactMap {
+                    $0["product_identifier"] as? String
+                }
+            )
+        }
+        let unlockingProductIDs = productIDs { $0 == entitlement }
+        let otherProductIDs = productIDs { $0 != entitlement }.subtracting(unlockingProductIDs)
+        var currentPurchases = subscriptions.filter {
+            !otherProductIDs.contains($0.key)
+        }.map { product, fields in
             let planID = fields["product_plan_identifier"] as? String
             return SubscriberPurchase(
                 productID: planID.map { "\(product):\($0)" } ?? product,
@@ -48,11 +62,7 @@ struct Subscriber: Sendable {
                 billingIssue: fields["billing_issues_detected_at"] is String
             )
         }
-        // A one-time purchase is only included if it unlocks an entitlement.
-        let entitlements = subscriber["entitlements"] as? [String: [String: Any]] ?? [:]
-        let unlockingProductIDs = Set(
-            entitlements.values.compactMap { $0["product_identifier"] as? String }
-        )
+        // A one-time purchase is only included if it unlocks the entitlement.
         let oneTimePurchases = subscriber["non_subscriptions"] as? [String: [[String: Any]]] ?? [:]
         for (product, purchases) in oneTimePurchases where unlockingProductIDs.contains(product) {
             guard let last = purchases.last else { continue }
@@ -97,6 +107,8 @@ struct SubscriberReader: Sendable {
     let client: HTTPClient
     let baseURL: String
     let apiKey: String
+    /// The name of the entitlement that gives access.
+    let entitlement: String
 
     func subscriber(_ id: String) async throws -> Subscriber {
         let unreservedCharacters = CharacterSet.alphanumerics.union(
@@ -112,7 +124,10 @@ struct SubscriberReader: Sendable {
         guard let response = try? await client.execute(request, timeout: .seconds(5)),
             (200..<300).contains(Int(response.status.code)),
             let body = try? await response.body.collect(upTo: 4 << 20),
-            let subscriber = Subscriber(Data(body.readableBytesView))
+            let subscriber = Subscriber(
+                Data(body.readableBytesView),
+                entitlement: entitlement
+            )
         else { throw PurchaseServiceUnavailable() }
         return subscriber
     }

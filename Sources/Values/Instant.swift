@@ -175,7 +175,7 @@ extension Instant {
             self = instant
         case .number(let number):
             guard let double = number.double, double > 1e9, double < 1e14 else { return nil }
-            self.init(milliseconds: Int64(double < 1e11 ? double * 1000 : double))
+            self.init(milliseconds: Int64((double < 1e11 ? double * 1000 : double).rounded()))
         case .null, .bool, .array, .object: return nil
         }
     }

@@ -306,7 +306,10 @@ struct ProcessorPropertyTests {
 @Suite("Customers in REST responses")
 struct SubscriberTests {
     private func read(_ subscriber: [String: Any]) throws -> Subscriber? {
-        Subscriber(try JSONSerialization.data(withJSONObject: ["subscriber": subscriber]))
+        Subscriber(
+            try JSONSerialization.data(withJSONObject: ["subscriber": subscriber]),
+            entitlement: "premium"
+        )
     }
 
     @Test(
@@ -317,7 +320,7 @@ struct SubscriberTests {
         ]
     )
     func refuses(text: String) {
-        #expect(Subscriber(Data(text.utf8)) == nil)
+        #expect(Subscriber(Data(text.utf8), entitlement: "premium") == nil)
     }
 
     @Test func `a subscription is read field by field`() throws {
@@ -359,15 +362,33 @@ struct SubscriberTests {
     @Test func `a one-time purchase counts when an entitlement rests on it`() throws {
         let currentPurchases = try read([
             "subscriptions": [String: Any](),
-            "entitlements": ["pro": ["product_identifier": "lifetime"]],
+            "entitlements": [
+                "premium": ["product_identifier": "lifetime"],
+                "extras": ["product_identifier": "skins"],
+            ],
             "non_subscriptions": [
                 "lifetime": [["store": "play_store", "is_sandbox": false]],
+                "skins": [["store": "play_store", "is_sandbox": false]],
                 "coins": [["store": "play_store"]], "none": [[String: Any]](),
             ],
         ])?.currentPurchases
         #expect(currentPurchases?.map(\.productID) == ["lifetime"])
         #expect(currentPurchases?.first?.expiresAt == nil)
         #expect(currentPurchases?.first?.store == "PLAY_STORE")
+    }
+
+    @Test func `a subscription that unlocks only another entitlement is left out`() throws {
+        let currentPurchases = try read([
+            "subscriptions": [
+                "monthly": [String: Any](), "addon": [String: Any](), "bundle": [String: Any](),
+            ],
+            "entitlements": [
+                "premium": ["product_identifier": "bundle"],
+                "extras": ["product_identifier": "addon"],
+                "themes": ["product_identifier": "bundle"],
+            ],
+        ])?.currentPurchases
+        #expect(Set(currentPurchases?.map(\.productID) ?? []) == ["monthly", "bundle"])
     }
 
     @Test("a time that cannot be read is none", arguments: ["soon", "", "2026-09-24", "0"])

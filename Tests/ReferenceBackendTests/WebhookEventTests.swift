@@ -29,7 +29,7 @@ struct WebhookEventTests {
         #expect(event.aliases == [])
         #expect(event.expiresAt == nil)
         #expect(!event.isSandbox)
-        #expect(!event.hasEntitlements)
+        #expect(event.entitlements.isEmpty)
         #expect(event.transferredFrom == [])
     }
 
@@ -50,7 +50,7 @@ struct WebhookEventTests {
         case "aliases": #expect(event.aliases == [])
         case "expiration_at_ms": #expect(event.expiresAt == nil)
         case "event_timestamp_ms": #expect(event.timestamp == 0)
-        case "entitlement_ids": #expect(!event.hasEntitlements)
+        case "entitlement_ids": #expect(event.entitlements.isEmpty)
         case "cancel_reason": #expect(event.cancelReason == nil)
         case "store": #expect(event.store == nil)
         default: #expect(!event.isSandbox)

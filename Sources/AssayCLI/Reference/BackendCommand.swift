@@ -64,6 +64,7 @@ struct BackendCommand: AsyncParsableCommand {
         configuration.revenueCatBaseURL =
             environment["REVENUECAT_API_BASE"] ?? "http://127.0.0.1:9310"
         configuration.revenueCatKey = environment["REVENUECAT_API_KEY"] ?? "sk_assay"
+        configuration.entitlement = environment["REVENUECAT_ENTITLEMENT"] ?? "premium"
         configuration.purchaselySecret = environment["PURCHASELY_WEBHOOK_SECRET"]
         configuration.firebaseProject = environment["FIREBASE_PROJECT_ID"] ?? "assay-project"
         configuration.firebaseKeysURL = environment["FIREBASE_JWKS_URL"]

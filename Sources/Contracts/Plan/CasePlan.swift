@@ -24,6 +24,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
             extraObservationTime: contract.expectation.extraObservationTime
         )
         subject.countsKeyFetches = contract.expectation.signingKeyFetchCountMax != nil
+        if contract.expectation.hidesSecrets { subject.readsReadinessRoute = true }
         subject.values = contract.values
         subject.drawnValues = contract.drawnValues
         subject.preparationStepCount = contract.given.count

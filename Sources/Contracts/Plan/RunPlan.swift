@@ -20,6 +20,9 @@ package struct RunPlan: Hashable, Codable, Sendable {
     package var extraObservationTime: Duration?
     /// Whether the run counts calls that carry no user ID, such as fetches of Firebase's keys.
     package var countsKeyFetches = false
+    /// Whether the run reads the readiness route of the profile at its end, because no response may
+    /// contain a secret; nil means false.
+    package var readsReadinessRoute: Bool?
     /// Whether the run skips the sentinel at its end: the purchase of another user, which shows
     /// that all events were processed.
     ///

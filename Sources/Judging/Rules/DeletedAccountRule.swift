@@ -4,6 +4,9 @@ internal import Values
 
 /// Judges that no probe response contains personal data of a deleted account: its email address or
 /// the install IDs of its phones.
+///
+/// With `like: before`, the account is deleted before the tested steps. A user who does not exist
+/// after the deletion must then not exist after these steps either.
 package struct DeletedAccountRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let expectation = evidence.expectation
@@ -47,8 +50,26 @@ package struct DeletedAccountRule: Rule {
                     evidence: [probeExchange.sequence]
                 )
             }
-            return nil
+            return returnedUser(user, in: evidence)
         }
+    }
+
+    /// Returns a finding if a user did not exist after the deletion, and exists after the tested
+    /// steps.
+    private static func returnedUser(_ user: String, in evidence: CaseEvidence) -> Finding? {
+        func existence(in record: RunRecord) -> UserExistence {
+            UserExistence(of: user, in: record, evidence, countsRefusedLookups: true)
+        }
+        guard evidence.expectation.relation == .before, !evidence.baselines.isEmpty,
+            evidence.baselines.allSatisfy({ existence(in: $0) == .missing }),
+            existence(in: evidence.subject) == .found
+        else { return nil }
+        return Finding(
+            .personalDataKept,
+            expected: "user \(user) does not exist, as after the deletion",
+            actual: "the probe finds the user again",
+            location: evidence.expectation.deletedUsersLocation
+        )
     }
 
     /// Returns the phone names from which the run's `Namespace` derives the install IDs of the

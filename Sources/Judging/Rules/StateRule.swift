@@ -88,7 +88,7 @@ package struct StateRule: Rule {
         let (field, probe, reading) = mapping
         let expectedText = "\(field.name) of \(user) is \(text(expected, field: field.name))"
         func mismatchFinding(_ actual: JSONValue) -> Finding? {
-            if matches(actual, expected, field: field.name) { return nil }
+            if matches(actual, expected, field: field.name, in: evidence) { return nil }
             let valuePaths = Set(reading.conditions.map { "\(probe)\($0.pointer)" }).sorted()
             return Finding(
                 .wrongStateValue,
@@ -239,7 +239,7 @@ package struct StateRule: Rule {
         let actual = valueWhenAbsent(field, reading, in: evidence)
         let isDoubtful =
             lookUp == .memberMissing
-            || matches(actual, expected, field: field.name)
+            || matches(actual, expected, field: field.name, in: evidence)
                 && evidence.observability.valuePaths != nil
         let survey = ProbePathSurvey(evidence)
         guard isDoubtful, survey.canJudgeAbsence, !survey.hasContained(reading.pointer, by: probe)
@@ -301,75 +301,36 @@ package struct StateRule: Rule {
     }
 
     /// Judges whether a user exists or does not exist, as the contract expects.
-    ///
-    /// The probe `user` decides if the profile has it. Otherwise, a probe decides that is known to
-    /// return existing users and nothing for unknown IDs. Without such a probe, the user exists if
-    /// any probe finds the user.
     private static func existenceFinding(
         _ user: String,
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
     ) -> Finding? {
-        let probes = evidence.profile.probes
-        let probeForExistence =
-            probes.first { $0.name == "user" }
-            ?? probes.first {
-                evidence.observability.probesShowingExistence?.contains($0.name) == true
-            }
         let shouldUserExist = field.value.bool ?? true
-        let presencesInProbes = (probeForExistence.map { [$0] } ?? probes).compactMap { probe in
-            // A backend may refuse to look up an ID that it would never accept.
-            !shouldUserExist && evidence.subject.refusesLookup(of: user, probe: probe.name)
-                ? .missing : presence(of: user, by: probe.name, in: evidence)
-        }
-        let isUserFound = presencesInProbes.contains(.found)
-        let isExistenceKnown =
-            isUserFound || (probeForExistence != nil && presencesInProbes == [.missing])
-        guard isExistenceKnown else {
+        let existence = UserExistence(
+            of: user,
+            in: evidence.subject,
+            evidence,
+            countsRefusedLookups: !shouldUserExist
+        )
+        switch existence {
+        case .unknown(let reason):
             return Finding(
                 .unobservable,
                 expected: "a probe shows whether user \(user) exists",
-                actual: presencesInProbes.contains(.sameAsUnknownUser)
-                    ? "the probe returns the same response for an unknown ID"
-                    : probeForExistence == nil
-                        ? "no probe of the profile can distinguish an unknown ID from a registered "
-                            + "user without purchases"
-                        : "the response of probe '\(probeForExistence?.name ?? "")' could not be read",
+                actual: reason,
                 location: field.location
             )
-        }
-        guard isUserFound != shouldUserExist else { return nil }
-        return Finding(
-            shouldUserExist ? .userMissing : .unexpectedUser,
-            expected: shouldUserExist ? "user \(user) exists" : "user \(user) does not exist",
-            actual: isUserFound ? "the probe finds the user" : "the probe does not find the user",
-            location: field.location
-        )
-    }
-
-    private enum UserPresence { case found, missing, sameAsUnknownUser, unclear }
-
-    /// Returns whether a probe finds the user; nil when the probe was not sent.
-    ///
-    /// For comparison, each probe's response about an unknown ID was recorded before the first
-    /// case.
-    private static func presence(
-        of user: String,
-        by probe: String,
-        in evidence: CaseEvidence
-    ) -> UserPresence? {
-        switch evidence.subject.state(of: user, probe: probe) {
-        case nil: return nil
-        case .missing: return .missing
-        case .unreadable: return .unclear
-        case .document(let document):
-            let id = evidence.subject.namespace.id(of: user)
-            guard document.leavingOut(id: id) == evidence.observability.unknownUserDocuments?[probe]
-            else {
-                return .found
-            }
-            return evidence.observability.probesNotShowingExistence?.contains(probe) == true
-                ? .sameAsUnknownUser : .missing
+        case .found where !shouldUserExist, .missing where shouldUserExist:
+            return Finding(
+                shouldUserExist ? .userMissing : .unexpectedUser,
+                expected: shouldUserExist
+                    ? "user \(user) exists" : "user \(user) does not exist",
+                actual: shouldUserExist
+                    ? "the probe does not find the user" : "the probe finds the user",
+                location: field.location
+            )
+        case .found, .missing: return nil
         }
     }
 
@@ -426,14 +387,38 @@ package struct StateRule: Rule {
         return value
     }
 
-    private static func matches(_ actual: JSONValue, _ expected: JSONValue, field: String) -> Bool {
+    /// Returns whether a value is the expected one.
+    ///
+    /// Times are compared in any format. They are equal if they differ by less than the resolution
+    /// of the actual value, so that a time in milliseconds must be exact (S-32).
+    private static func matches(
+        _ actual: JSONValue,
+        _ expected: JSONValue,
+        field: String,
+        in evidence: CaseEvidence
+    ) -> Bool {
         if actual == expected { return true }
-        // Times are compared in any format, to a second, which is the coarsest precision of
-        // databases.
-        guard field == "expires", let left = Instant(timeValue: actual),
-            let right = Instant(timeValue: expected)
+        guard field == "expires", let actualTime = Instant(timeValue: actual),
+            let expectedTime = Instant(timeValue: expected)
         else { return false }
-        return (left - right).milliseconds.magnitude < 1000
+        let resolution = max(
+            Instant.resolution(ofTimeValue: actual),
+            receivedResolution(of: expectedTime, in: evidence.subject)
+        )
+        return (actualTime - expectedTime).milliseconds.magnitude < resolution.milliseconds
+    }
+
+    /// Returns the resolution with which the backend received a time from a service that it called.
+    ///
+    /// RevenueCat's REST v1 returns times in whole seconds (RevenueCat fact sheet, section 4.1), so
+    /// a backend that reads it does not know the milliseconds.
+    private static func receivedResolution(of time: Instant, in record: RunRecord) -> Duration {
+        let wholeSeconds = time.description
+        let hasReceivedWholeSeconds = record.exchanges.contains { exchange in
+            exchange.purpose == .call
+                && exchange.response?.body.containsText(wholeSeconds) ?? false
+        }
+        return hasReceivedWholeSeconds ? .seconds(1) : .milliseconds(1)
     }
 
     private static func text(_ value: JSONValue, field: String) -> String {

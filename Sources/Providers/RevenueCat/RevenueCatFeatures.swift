@@ -28,6 +28,11 @@ extension Feature {
         "Grants no production access for sandbox purchases.",
         optionalFor: ["S-19", "P-09"]
     )
+    package static let separatesEntitlements = Feature(
+        "entitlements-apart",
+        "Grants access only for the entitlement of the profile, not for another one.",
+        optionalFor: ["S-10"]
+    )
     package static let acceptsEveryStore = Feature(
         "every-store",
         "Accepts purchases from every store, including unknown ones.",
@@ -69,6 +74,7 @@ extension RevenueCatState {
         ],
         features: [
             .authorization, .signature, .createsUnknownUsers, .aliases, .separatesSandbox,
+            .separatesEntitlements,
             .acceptsEveryStore, .readsSubscriberOnEvent, .reconcile,
         ],
         effects: [],

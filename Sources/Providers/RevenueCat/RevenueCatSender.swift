@@ -70,6 +70,8 @@ package struct RevenueCatSender: Sendable {
                 )
         case .undefinedWord: return scheme + "undefined"
         case .noneWord: return scheme + "None"
+        case .noScheme: return scheme.isEmpty ? "Bearer " + token : String(token)
+        case .otherScheme: return (scheme == "Basic " ? "Bearer " : "Basic ") + token
         case .schemeOnly: return authorizationParts.count == 2 ? String(authorizationParts[0]) : ""
         }
     }

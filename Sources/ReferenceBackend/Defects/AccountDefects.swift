@@ -43,6 +43,29 @@ extension Defect {
             $0.accounts.erasePersonalData = { _, _ in }
         },
         Defect(
+            "deleted-user-notified",
+            "a user is still notified of events after the deletion of the account",
+            breaks: "A-11"
+        ) {
+            $0.notification.mayNotify = { _ in true }
+        },
+        Defect(
+            "deleted-user-returns",
+            "an event creates a deleted user again",
+            breaks: "A-11"
+        ) {
+            $0.afterApplyingEvent { db, event in
+                try db.execute(
+                    sql: "UPDATE users SET isDeleted = 0 WHERE appUserID = ?",
+                    arguments: [event.appUserID]
+                )
+            }
+            // The user gets no notification, as before.
+            $0.notification.mayNotify = {
+                !$0.isDeleted && ($0.deviceToken != nil || $0.source == User.webhookSource)
+            }
+        },
+        Defect(
             "recovered-renewal-lost",
             "events for a device's old user ID are lost after a login",
             breaks: "S-28"

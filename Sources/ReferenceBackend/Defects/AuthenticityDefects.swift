@@ -80,6 +80,19 @@ extension Defect {
             }
         },
         Defect(
+            "authorization-scheme-ignored",
+            "the scheme in an Authorization header is not compared",
+            breaks: "S-01"
+        ) {
+            let correctRule = $0.authenticity.isAuthorized
+            $0.authenticity.isAuthorized = { value, secret in
+                func secretPart(_ value: String) -> String {
+                    value.split(separator: " ").last.map(String.init) ?? value
+                }
+                return correctRule(value.map(secretPart), secretPart(secret))
+            }
+        },
+        Defect(
             "authorization-scheme-only",
             "an Authorization header with only the word Bearer is accepted",
             breaks: "S-01"

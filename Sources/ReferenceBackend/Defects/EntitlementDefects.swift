@@ -189,6 +189,18 @@ extension Defect {
             }
         },
         Defect(
+            "expiry-in-seconds",
+            "the end of a period is truncated to seconds",
+            breaks: "S-32"
+        ) {
+            let correctRule = $0.probes.subscriptionFields
+            $0.probes.subscriptionFields = { subscription, givesAccess in
+                var subscription = subscription
+                subscription.expiresAt = subscription.expiresAt.map { $0 / 1000 * 1000 }
+                return correctRule(subscription, givesAccess)
+            }
+        },
+        Defect(
             "moments-in-seconds",
             "the times of events are truncated to seconds",
             breaks: "S-09"
@@ -226,7 +238,17 @@ extension Defect {
             breaks: "S-10"
         ) {
             let correctRule = $0.delivery.unlocksAccess
-            $0.delivery.unlocksAccess = { !$0.isFamilyShared && correctRule($0) }
+            $0.delivery.unlocksAccess = { !$0.isFamilyShared && correctRule($0, $1) }
+        },
+        Defect(
+            "any-entitlement-unlocks",
+            "a product that unlocks only another entitlement gives access",
+            breaks: "S-10"
+        ) {
+            let correctRule = $0.delivery.unlocksAccess
+            $0.delivery.unlocksAccess = { event, entitlement in
+                !event.entitlements.isEmpty || correctRule(event, entitlement)
+            }
         },
         Defect(
             "one-time-means-once",

@@ -24,7 +24,10 @@ extension Defect {
             "a purchase of coins gives access to the subscription",
             breaks: "S-16"
         ) {
-            $0.delivery.unlocksAccess = { _ in true }
+            let correctRule = $0.delivery.unlocksAccess
+            $0.delivery.unlocksAccess = { event, entitlement in
+                event.entitlements.isEmpty || correctRule(event, entitlement)
+            }
         },
         Defect("lifetime-expires", "an expiry of null is read as the year 1970", breaks: "S-16") {
             let correctRule = $0.entitlement.begin

@@ -52,7 +52,7 @@ extension Defect {
             "a purchase whose event arrives after its TRANSFER stays with the buyer",
             breaks: "S-17"
         ) {
-            $0.identity.currentOwnerID = { _, userID, _ in userID }
+            $0.identity.currentOwnerID = { _, userID, _, _ in userID }
         },
         Defect(
             "transfer-from-stranger-forgotten",
@@ -109,7 +109,23 @@ extension Defect {
             breaks: "S-17"
         ) {
             $0.identity.ownedPurchases = { db, source, _ in
-                try Identity.ownedPurchases(db, of: source, until: .max)
+                try Identity.ownedPurchases(db, of: source, MovedPurchases())
+            }
+        },
+        Defect(
+            "transfer-in-any-environment",
+            "a TRANSFER of the sandbox also moves production purchases",
+            breaks: "S-19"
+        ) {
+            $0.identity.movedPurchases = { MovedPurchases(until: $0.timestamp) }
+        },
+        Defect(
+            "blocked-alias-merges",
+            "users whose events share an alias that must be blocked are merged",
+            breaks: "S-21"
+        ) {
+            $0.identity.isUsableAlias = { store, id in
+                Identity.blockedIDs.contains(id.lowercased()) || store.isValidUserID(id)
             }
         },
         Defect(
@@ -270,10 +286,11 @@ extension Policies {
     /// Changes transfers so that they move only the rows of the table `subscriptions` that satisfy
     /// an SQL condition.
     fileprivate mutating func limitTransfers(_ condition: String) {
-        identity.removeTransferredPurchases = { db, source, timestamp in
+        identity.removeTransferredPurchases = { db, source, moved in
             try db.execute(
-                sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ? AND \(condition)",
-                arguments: [source, timestamp]
+                sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ? AND \(condition) "
+                    + moved.environmentCondition,
+                arguments: [source, moved.until]
             )
         }
     }

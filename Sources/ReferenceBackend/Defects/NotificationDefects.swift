@@ -135,6 +135,18 @@ extension Defect {
         Defect("push-without-channel", "a push has no target channel", breaks: "O-01") {
             $0.changePushBody { $0["target_channel"] = nil }
         },
+        Defect(
+            "health-reveals-key",
+            "the health route returns the configuration with the key of OneSignal",
+            breaks: "O-02"
+        ) {
+            $0.probes.healthResponse = { configuration in
+                JSON.response(
+                    .ok,
+                    ["appId": configuration.oneSignalAppID, "apiKey": configuration.oneSignalKey]
+                )
+            }
+        },
         Defect("push-unauthorised", "pushes are sent with the key of another app", breaks: "O-02") {
             $0.outbox.authorization = { _ in "Key of-another-app" }
         },

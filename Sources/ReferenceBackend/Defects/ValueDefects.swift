@@ -15,7 +15,7 @@ extension Defect {
         ) {
             $0.changeParsedEvents { event, _ in
                 let isListed = event.productID.map { $0.hasPrefix("premium_") } ?? true
-                if !isListed { event.hasEntitlements = false }
+                if !isListed { event.entitlements = [] }
             }
         },
         Defect(

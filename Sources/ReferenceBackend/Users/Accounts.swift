@@ -208,6 +208,7 @@ struct Accounts: Sendable {
         user.deviceID = nil
         user.platform = nil
         user.deviceToken = nil
+        user.isDeleted = true
         try user.update(db)
         try unlinkAccount(db, user.id)
     }

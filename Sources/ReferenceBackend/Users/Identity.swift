@@ -11,6 +11,8 @@ enum Identity {
         var aliasCondition = "aliases.alias = ?"
         var createUserIfUnknown = Identity.createUserIfUnknown
         var mergeUsers = Identity.mergeUsers
+        var isUsableAlias = Identity.isUsableAlias
+        var movedPurchases = Identity.movedPurchases
         var ownedPurchases = Identity.ownedPurchases
         var removeTransferredPurchases = Identity.removeTransferredPurchases
         var currentOwnerID = Identity.currentOwnerID
@@ -27,6 +29,12 @@ enum Identity {
         !id.isEmpty && id.count <= 100 && !id.contains("/") && !blockedIDs.contains(id.lowercased())
     }
 
+    /// Returns whether an alias in an event identifies a user.
+    ///
+    /// Events of different users may have the same blocked ID among their aliases, so such an alias
+    /// identifies no user (S-21).
+    static func isUsableAlias(_ store: Store, _ id: String) -> Bool { store.isValidUserID(id) }
+
     static let blockedIDs: Set<String> = [
         "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined",
         "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
@@ -38,8 +46,9 @@ enum Identity {
     /// If the IDs lead to several database records, these records are one user. The data of records
     /// that events created moves to the registered record.
     static func resolveUser(_ store: Store, _ db: Database, _ event: WebhookEvent) throws -> User? {
-        let ids = ([event.appUserID, event.originalAppUserID] + event.aliases)
-            .compactMap { $0 }.filter(store.isValidUserID)
+        let ids =
+            [event.appUserID, event.originalAppUserID].compactMap { $0 }.filter(store.isValidUserID)
+            + event.aliases.filter { store.policies.identity.isUsableAlias(store, $0) }
         guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
         else { return nil }
         var users = try known(store, db, ids)
@@ -83,7 +92,7 @@ enum Identity {
         try store.merge(db, otherUser, into: userID)
     }
 
-    /// Applies a TRANSFER event: moves all purchases of each old owner to the new owner (S-17).
+    /// Applies a TRANSFER event: moves the purchases of each old owner to the new owner (S-17).
     static func transfer(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
         guard let newOwnerID = event.transferredTo.first(where: store.isValidUserID) else { return }
         // All IDs in `transferred_to` belong to one customer (RevenueCat fact sheet, section 2.4).
@@ -100,18 +109,19 @@ enum Identity {
                 let currentOwnerID = try store.policies.identity.currentOwnerID(
                     db,
                     newOwnerUserID,
-                    event.timestamp
+                    event.timestamp,
+                    event.isSandbox
                 )
                 try store.movePurchases(
                     db,
                     from: source,
                     to: currentOwnerID,
-                    until: event.timestamp
+                    store.policies.identity.movedPurchases(event)
                 )
                 try db.execute(
-                    sql: "INSERT INTO transfers (source, target, asOf) VALUES (?, ?, ?) "
-                        + "ON CONFLICT DO NOTHING",
-                    arguments: [source, newOwnerUserID, event.timestamp]
+                    sql: "INSERT INTO transfers (source, target, asOf, isSandbox) "
+                        + "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    arguments: [source, newOwnerUserID, event.timestamp, event.isSandbox]
                 )
             }
         }
@@ -132,14 +142,18 @@ enum Identity {
     ///
     /// Later transfers moved the purchase to other users, even if the event of the purchase arrives
     /// after the transfers (S-09, S-17).
-    static func currentOwnerID(_ db: Database, of userID: Int64, since timestamp: Int64) throws
-        -> Int64
-    {
+    static func currentOwnerID(
+        _ db: Database,
+        of userID: Int64,
+        since timestamp: Int64,
+        isSandbox: Bool
+    ) throws -> Int64 {
         var (currentOwnerID, timestamp) = (userID, timestamp)
         while let transfer = try Row.fetchOne(
             db,
-            sql: "SELECT target, asOf FROM transfers WHERE source = ? AND asOf > ? ORDER BY asOf",
-            arguments: [currentOwnerID, timestamp]
+            sql: "SELECT target, asOf FROM transfers "
+                + "WHERE source = ? AND asOf > ? AND isSandbox = ? ORDER BY asOf",
+            arguments: [currentOwnerID, timestamp, isSandbox]
         ) {
             (currentOwnerID, timestamp) = (transfer["target"], transfer["asOf"])
         }
@@ -156,29 +170,51 @@ enum Identity {
         return known.map { $0.asOf >= moved.asOf } ?? false
     }
 
-    /// Returns the purchases that a user had at a time, which are the purchases that a transfer at
-    /// that time moves (S-17).
+    /// Returns the purchases that a TRANSFER event moves: those that the old owner had at that
+    /// time, in the environment of the event (S-17, S-19).
+    static func movedPurchases(by event: WebhookEvent) -> MovedPurchases {
+        MovedPurchases(until: event.timestamp, isSandbox: event.isSandbox)
+    }
+
+    /// Returns the purchases of a user that a transfer or a merge moves.
     static func ownedPurchases(
         _ db: Database,
         of userID: Int64,
-        until timestamp: Int64
+        _ moved: MovedPurchases
     ) throws -> [Subscription] {
         try Subscription.fetchAll(
             db,
-            sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ?",
-            arguments: [userID, timestamp]
+            sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ? "
+                + moved.environmentCondition,
+            arguments: [userID, moved.until]
         )
     }
 
     /// Removes transferred purchases from the old owner.
     ///
     /// Purchases after the time of the transfer remain.
-    static func removeTransferredPurchases(_ db: Database, _ source: Int64, until timestamp: Int64)
-        throws
-    {
+    static func removeTransferredPurchases(
+        _ db: Database,
+        _ source: Int64,
+        _ moved: MovedPurchases
+    ) throws {
         try db.execute(
-            sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ?",
-            arguments: [source, timestamp]
+            sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ? "
+                + moved.environmentCondition,
+            arguments: [source, moved.until]
         )
+    }
+}
+
+/// The purchases of a user that a transfer or a merge moves to another user.
+struct MovedPurchases: Sendable {
+    /// The latest time of the state of a moved purchase, in milliseconds since 1970.
+    var until: Int64 = .max
+    /// Whether purchases of the sandbox are moved, or of production; nil for both.
+    var isSandbox: Bool?
+
+    /// The end of an SQL condition that selects the environment.
+    var environmentCondition: String {
+        isSandbox.map { "AND isSandbox = \($0 ? 1 : 0)" } ?? ""
     }
 }

@@ -64,6 +64,7 @@ struct Registration: Decodable, Sendable {
         var user = try known ?? store.insert(db, id, source: registration.source ?? "new")
         policy.update(&user, registration)
         user.deviceToken = user.deviceToken ?? UUID().uuidString
+        user.isDeleted = false
         try user.update(db)
         return policy.token(known, user)
     }

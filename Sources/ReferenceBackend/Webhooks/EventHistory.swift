@@ -79,18 +79,18 @@ struct EventHistory: Sendable {
         try subscription?.save(db, onConflict: .replace)
     }
 
-    /// Assigns the events of a user up to the time of a transfer to another user.
+    /// Assigns the events of moved purchases to another user.
     func movePurchases(
         _ db: Database,
         from source: Int64,
         to target: Int64,
-        until timestamp: Int64
+        _ moved: MovedPurchases
     ) throws {
         let movedKeys = try Row.fetchAll(
             db,
             sql: "SELECT DISTINCT productID, isSandbox FROM history "
-                + "WHERE userID = ? AND timestamp <= ?",
-            arguments: [source, timestamp]
+                + "WHERE userID = ? AND timestamp <= ? " + moved.environmentCondition,
+            arguments: [source, moved.until]
         ).map { row in
             [source, target].map {
                 PurchaseKey(userID: $0, productID: row["productID"], isSandbox: row["isSandbox"])
@@ -99,8 +99,9 @@ struct EventHistory: Sendable {
         // The purchases of which the new owner already had events must be recomputed.
         let targetHasEvents = try movedKeys.map { try hasEvents(db, $0[1]) }
         try db.execute(
-            sql: "UPDATE history SET userID = ? WHERE userID = ? AND timestamp <= ?",
-            arguments: [target, source, timestamp]
+            sql: "UPDATE history SET userID = ? WHERE userID = ? AND timestamp <= ? "
+                + moved.environmentCondition,
+            arguments: [target, source, moved.until]
         )
         for (purchaseKeys, wasKnown) in zip(movedKeys, targetHasEvents) {
             let hasRemainingEvents = try hasEvents(db, purchaseKeys[0])

@@ -144,7 +144,7 @@ struct PurchaselyWebhookRoute: Sendable {
             db,
             GrantChange(event: event, userID: userID, isActive: accessEffect == .grant)
         )
-        guard !event.isSandbox else { return true }
+        guard !event.isSandbox, store.policies.notification.mayNotify(user) else { return true }
         let text = accessEffect == .revoke ? "Your access has ended." : "Your access is active."
         try Outbox.enqueue(store, db, event.id, recipient: user.appUserID, text: text)
         return true

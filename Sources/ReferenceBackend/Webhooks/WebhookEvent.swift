@@ -18,7 +18,8 @@ struct WebhookEvent: Codable, Sendable {
     var expiresAt: Int64?
     var graceEndsAt: Int64?
     var cancelReason: String?
-    var hasEntitlements: Bool
+    /// The names of the entitlements that the product unlocks.
+    var entitlements: [String]
     var isFamilyShared: Bool
     var transferredFrom: [String]
     var transferredTo: [String]
@@ -52,7 +53,7 @@ struct WebhookEvent: Codable, Sendable {
         graceEndsAt = milliseconds("grace_period_expiration_at_ms")
         cancelReason = text("cancel_reason")
         isFamilyShared = event["is_family_share"] as? Bool ?? false
-        hasEntitlements = !strings("entitlement_ids").isEmpty
+        entitlements = strings("entitlement_ids")
         transferredFrom = strings("transferred_from")
         transferredTo = strings("transferred_to")
     }

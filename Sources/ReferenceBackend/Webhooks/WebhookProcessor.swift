@@ -145,14 +145,15 @@ struct WebhookProcessor: Sendable {
         let currentOwnerID = try store.policies.identity.currentOwnerID(
             db,
             buyerID,
-            event.timestamp
+            event.timestamp,
+            event.isSandbox
         )
         // In the style `sync`, RevenueCat's response already takes transfers into account.
         let userID = reader == nil ? currentOwnerID : buyerID
         let isSandbox = policy.isSandboxEvent(event)
         let known = try store.fetchSubscription(db, userID, productID, isSandbox)
         let isStale = policy.isStale(event, known)
-        let unlocksAccess = policy.unlocksAccess(event)
+        let unlocksAccess = policy.unlocksAccess(event, store.entitlement)
         if let id = event.appUserID, reader != nil {
             if let subscriber = subscribers[id] {
                 try Reconciliation.replaceState(store, db, subscriber, of: id, event)
@@ -212,11 +213,13 @@ struct WebhookProcessor: Sendable {
         return event.timestamp < known.asOf || endsEarlier
     }
 
-    /// Returns whether the purchase in an event unlocks access.
+    /// Returns whether the purchase in an event unlocks access, which means the given entitlement.
     ///
-    /// A purchase without entitlements, such as coins, does not (S-16).
-    static func unlocksAccess(_ event: WebhookEvent) -> Bool {
-        event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE"
+    /// A purchase without entitlements, such as coins, does not (S-16), nor does a product that
+    /// unlocks other entitlements only (S-10).
+    static func unlocksAccess(_ event: WebhookEvent, to entitlement: String) -> Bool {
+        event.entitlements.isEmpty
+            ? event.type != "NON_RENEWING_PURCHASE" : event.entitlements.contains(entitlement)
     }
 
     /// Stores an event, and updates the pending product of its purchase.

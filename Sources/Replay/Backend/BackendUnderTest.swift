@@ -1,6 +1,6 @@
 package import Contracts
 internal import Foundation
-internal import Values
+package import Values
 
 /// The backend under test: its address, and its process if Assay started it.
 package final class BackendUnderTest: Sendable {
@@ -68,7 +68,8 @@ package final class BackendUnderTest: Sendable {
     package var target: String { client.base }
     package var readyPath: String { readinessRequest.target }
 
-    private var readinessRequest: HTTPMessage.Request {
+    /// The request that shows whether the backend is ready: the one of the profile, or `GET /`.
+    package var readinessRequest: HTTPMessage.Request {
         HTTPMessage.Request(ready?.method ?? "GET", ready?.path ?? "/")
     }
     /// The number of times that the backend was started.

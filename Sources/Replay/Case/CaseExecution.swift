@@ -121,6 +121,7 @@ struct CaseExecution: Sendable {
         if let last = plan.clock?.last, runProblem == nil { await syncBackendClock(at: last) }
         waitStartTime = clock.now
         await liveApps.observe()
+        if plan.readsReadinessRoute == true, runProblem == nil { await requests.readReadiness() }
         guard plan.observesFinalState || plan.hasPlannedResponses, runProblem == nil,
             !Task.isCancelled
         else {

@@ -26,6 +26,18 @@ extension CaseRequests {
         }
     }
 
+    /// Reads the readiness route of the profile as any caller can, and records the response in the
+    /// journal.
+    func readReadiness() async {
+        var observation = exchange(.app, .appCall("readiness"), run.backend.readinessRequest)
+        let sequence = run.fakes.journal.begin(observation)
+        observation.outcome = await run.backend.client.send(
+            observation.request,
+            within: .seconds(10)
+        )
+        run.fakes.journal.complete(sequence, observation.outcome)
+    }
+
     private func sendProbeRequest(
         _ probe: Profile.Probe,
         _ user: String,

@@ -22,6 +22,12 @@ package struct SenderProof: Hashable, Sendable {
         case wrongCase = "wrong-case"
         /// The authentication scheme, such as `Bearer`, without the secret.
         case schemeOnly = "scheme-only"
+        /// The secret part without its scheme, or with a scheme if the configured value has none.
+        ///
+        /// The configured value is the complete header (RevenueCat fact sheet, section 1.1).
+        case noScheme = "no-scheme"
+        /// The secret part with another scheme.
+        case otherScheme = "other-scheme"
         /// The scheme with the word `undefined`, the text of a missing variable in JavaScript.
         case undefinedWord = "undefined"
         /// The scheme with the word `None`, the text of a missing variable in Python.

@@ -36,6 +36,24 @@ struct DeletedAccountRuleTests {
         #expect(findings([]) == [.unobservable])
     }
 
+    @Test func `a user who was gone after the deletion stays gone`() {
+        func codes(afterDeletion: Int, afterEvent: Int) -> [FindingCode] {
+            var builder = EvidenceBuilder.bought({ $0.deletedUserNames = ["ada"] }, [])
+            builder.profile.probes[0].name = "user"
+            func probe(_ status: Int) -> Exchange {
+                EvidenceBuilder.probe(["access": false], status: status, name: "user")
+            }
+            builder.subject = [probe(afterEvent)]
+            #expect(builder.codes(DeletedAccountRule.self).isEmpty, "there is nothing to compare")
+            builder.addBaselineBeforeSteps([probe(afterDeletion)])
+            return builder.codes(DeletedAccountRule.self)
+        }
+        #expect(codes(afterDeletion: 404, afterEvent: 404).isEmpty)
+        #expect(codes(afterDeletion: 404, afterEvent: 200) == [.personalDataKept])
+        #expect(codes(afterDeletion: 200, afterEvent: 200).isEmpty)
+        #expect(codes(afterDeletion: 200, afterEvent: 404).isEmpty)
+    }
+
     @Test func `every phone and device of the user belongs to the person`() {
         var builder = EvidenceBuilder.bought({ $0.deletedUserNames = ["ada"] }, [])
         func codes(_ owner: String) -> [FindingCode] {

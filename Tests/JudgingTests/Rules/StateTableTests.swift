@@ -204,15 +204,78 @@ struct StateTableTests {
     private static let moments: [(JSONValue, Bool)] = [
         (1_795_000_000_000, true), (1_795_000_000, true), ("2026-11-18T11:06:40Z", true),
         ("2026-11-18 11:06:40", true), ("2026-11-18T12:06:40+01:00", true),
-        (1_795_000_000_999, true), (1_795_000_001_000, false), (1_794_999_999_001, true),
-        (1_794_999_999_000, false), ("2026-11-18T11:06:41Z", false), (.null, false),
+        (1_795_000_000_999, false), (1_795_000_001_000, false), (1_794_999_999_999, false),
+        (1_794_999_999_000, false), (1_795_000_000_001, false), ("2026-11-18T11:06:40.5Z", false),
+        ("2026-11-18T11:06:40.000Z", true), ("2026-11-18T11:06:40.001Z", false),
+        ("2026-11-18T11:06:41Z", false), (.null, false),
         ("later", false),
     ]
 
-    @Test("one moment has many spellings, and a second is the coarsest", arguments: moments)
+    @Test("one moment has many spellings", arguments: moments)
     func moment(found: JSONValue, isEqual: Bool) {
         let wanted: JSONValue = "{{purchase.expiration_at_ms}}"
         #expect(codes("expires", wanted, ["x": found]) == (isEqual ? [] : [.wrongStateValue]))
+    }
+
+    /// A time that a backend stored in one of the usual notations, and the same time with an error.
+    private static let drawnTimes: [(milliseconds: Int64, error: Int64)] = {
+        var generator = SeededGenerator(seed: 1, text: "times")
+        return (0..<100).map { _ in
+            (
+                1_795_000_000_000 + Int64.random(in: 0..<1_000_000_000, using: &generator),
+                Int64.random(in: 1000...5000, using: &generator)
+            )
+        }
+    }()
+
+    @Test("a time is exact to the last digit of its notation", arguments: drawnTimes)
+    func notations(milliseconds: Int64, error: Int64) {
+        func codes(_ notation: (Int64) -> JSONValue, _ shown: Int64) -> [FindingCode] {
+            let event: JSONValue = [
+                "event": ["id": "E", "expiration_at_ms": .integer(milliseconds)]
+            ]
+            return self.codes(
+                "expires",
+                "{{purchase.expiration_at_ms}}",
+                ["x": notation(shown)]
+            ) { $0.subject[0] = EvidenceBuilder.delivery(body: event) }
+        }
+        func text(_ value: Int64, _ digits: Int) -> JSONValue {
+            let precise = Instant(milliseconds: value).preciseText
+            return .string(String(precise.dropLast(digits == 0 ? 5 : 4 - digits)) + "Z")
+        }
+        for digits in 0...3 {
+            let step: Int64 = [1000, 100, 10, 1][digits]
+            #expect(codes({ text($0, digits) }, milliseconds).isEmpty)
+            #expect(codes({ text($0, digits) }, milliseconds + step) == [.wrongStateValue])
+            #expect(codes({ text($0, digits) }, milliseconds - error) == [.wrongStateValue])
+        }
+        #expect(codes({ .integer($0 / 1000) }, milliseconds).isEmpty)
+        #expect(codes({ .integer($0 / 1000) }, milliseconds - error) == [.wrongStateValue])
+        #expect(codes({ .integer($0) }, milliseconds).isEmpty)
+        #expect(codes({ .integer($0) }, milliseconds + 1) == [.wrongStateValue])
+        #expect(
+            codes({ .integer($0) }, milliseconds / 1000 * 1000)
+                == (milliseconds % 1000 == 0 ? [] : [.wrongStateValue])
+        )
+    }
+
+    @Test func `a backend that received whole seconds from a service knows no milliseconds`() {
+        let shown: JSONValue = ["x": 1_795_000_000_000]
+        let event: JSONValue = ["event": ["id": "E", "expiration_at_ms": 1_795_000_000_750]]
+        func codes(_ received: String?) -> [FindingCode] {
+            self.codes("expires", "{{purchase.expiration_at_ms}}", shown) { builder in
+                builder.subject[0] = EvidenceBuilder.delivery(body: event)
+                guard let received else { return }
+                var read = EvidenceBuilder.probe(nil)
+                (read.from, read.to, read.purpose) = (.backend, .revenueCat, .call)
+                read.outcome = .answered(HTTPMessage.Response(200, body: Array(received.utf8)))
+                builder.subject.append(read)
+            }
+        }
+        #expect(codes(nil) == [.wrongStateValue])
+        #expect(codes(#"{"expires_date":"2026-11-18T11:06:40Z"}"#).isEmpty)
+        #expect(codes(#"{"ends_at":1795000000750}"#) == [.wrongStateValue])
     }
 
     @Test func `only a moment is compared as one`() {

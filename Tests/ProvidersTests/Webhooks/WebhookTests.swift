@@ -65,6 +65,10 @@ struct WebhookSenderTests {
         #expect(field(.extended, of: "Bearer abc") == "Bearer abcx")
         #expect(field(.wrongCase, of: "Bearer aBc") == "Bearer AbC")
         #expect(field(.schemeOnly, of: "Bearer abc") == "Bearer")
+        #expect(field(.noScheme, of: "Bearer abc") == "abc")
+        #expect(field(.noScheme, of: "abc") == "Bearer abc")
+        #expect(field(.otherScheme, of: "Bearer abc") == "Basic abc")
+        #expect(field(.otherScheme, of: "Basic abc") == "Bearer abc")
         #expect(field(.wrong, of: "Bearer abc")?.count == "Bearer abc".count)
     }
 

@@ -91,10 +91,22 @@ package struct Customer: Hashable, Codable, Sendable {
             ]
     }
 
-    mutating func removePurchases() {
-        subscriptions = [:]
-        oneTime = [:]
-        refundedOneTime = nil
+    /// Removes the purchases in one environment, and returns a customer who has only them.
+    ///
+    /// Balances belong to no environment and remain.
+    mutating func removePurchases(inSandbox isSandbox: Bool) -> Customer {
+        var moved = self
+        moved.balances = nil
+        moved.keepPurchases { $0.subscriptionKey.isSandbox == isSandbox }
+        keepPurchases { $0.subscriptionKey.isSandbox != isSandbox }
+        return moved
+    }
+
+    private mutating func keepPurchases(where isKept: (Purchase) -> Bool) {
+        subscriptions = subscriptions.filter { isKept($0.value) }
+        oneTime = oneTime.mapValues { $0.filter(isKept) }.filter { !$0.value.isEmpty }
+        refundedOneTime = refundedOneTime?.filter(isKept)
+        if refundedOneTime?.isEmpty == true { refundedOneTime = nil }
     }
 
     /// Adds another customer, who is removed, to this one.

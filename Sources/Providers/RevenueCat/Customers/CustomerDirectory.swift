@@ -156,10 +156,19 @@ struct CustomerDirectory: Hashable, Codable, Sendable {
         for id in removedCustomer.ids { numberByID[id] = remainingNumber }
     }
 
-    mutating func movePurchases(from sourceNumber: Int, to targetNumber: Int) {
-        guard sourceNumber != targetNumber, let sourceCustomer = table[sourceNumber] else { return }
-        table[sourceNumber]?.removePurchases()
-        table[targetNumber]?.mergePurchases(from: sourceCustomer)
+    /// Moves a customer's purchases in one environment to another customer.
+    ///
+    /// A transfer concerns one environment, which its event names: it never moves a production
+    /// purchase because of a restore in the sandbox (identity rules, S-19).
+    mutating func movePurchases(
+        from sourceNumber: Int,
+        to targetNumber: Int,
+        environment: String
+    ) {
+        guard sourceNumber != targetNumber, table[targetNumber] != nil,
+            let moved = table[sourceNumber]?.removePurchases(inSandbox: environment == "SANDBOX")
+        else { return }
+        table[targetNumber]?.mergePurchases(from: moved)
     }
 
     /// Records that all these IDs belong to one customer, and returns the customer's number.

@@ -30,7 +30,9 @@ extension EventSpec {
         let hasUsualStore = value("store", store) == .string(Self.defaultStore)
         let isProduction = value("environment", environment) != "SANDBOX"
         let hasUsualUserID = ![.aliases, .originalAppUserID].contains(userIDLocation)
+        let unlocked = entitlements ?? CatalogProduct.named(product)?.entitlements
         return (hasUsualStore ? [] : [.acceptsEveryStore])
+            + (unlocked == .other ? [.separatesEntitlements] : [])
             + (isProduction ? [] : [.separatesSandbox]) + (hasUsualUserID ? [] : [.aliases])
     }
 

@@ -203,7 +203,7 @@ enum ScriptedEvents {
         }
     }
 
-    /// Moves all purchases to the new owner.
+    /// Moves the purchases in the environment of the event to the new owner.
     private static func applyTransfer(_ state: inout RevenueCatState, _ event: JSONObject) {
         let previousOwners = event["transferred_from"]?.array?.compactMap(\.string) ?? []
         let newOwners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
@@ -211,7 +211,11 @@ enum ScriptedEvents {
         guard let newOwnerNumber = newOwners.lazy.compactMap(customers.number).first else { return }
         for loser in previousOwners {
             guard let loserNumber = state.customers.number(of: loser) else { continue }
-            state.customers.movePurchases(from: loserNumber, to: newOwnerNumber)
+            state.customers.movePurchases(
+                from: loserNumber,
+                to: newOwnerNumber,
+                environment: event["environment"]?.string ?? "PRODUCTION"
+            )
         }
     }
 

@@ -67,10 +67,18 @@ enum Ownership {
         _ targetCustomerNumber: Int,
         _ now: Instant
     ) {
-        let firstPurchase = state.customers[sourceCustomerNumber]?.purchases.first
+        // The restore happens in one environment, and moves the purchases of that environment.
+        let purchases = state.customers[sourceCustomerNumber]?.purchases ?? []
+        let firstPurchase =
+            purchases.first { !$0.subscriptionKey.isSandbox } ?? purchases.first
+        let environment = firstPurchase?.environment ?? "PRODUCTION"
         let previousOwners = state.customers[sourceCustomerNumber]?.ids ?? []
         let newOwners = state.customers[targetCustomerNumber]?.ids ?? []
-        state.customers.movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
+        state.customers.movePurchases(
+            from: sourceCustomerNumber,
+            to: targetCustomerNumber,
+            environment: environment
+        )
         // Only one event is sent, about the customer who receives the purchases. The previous owner
         // gets no EXPIRATION (RevenueCat fact sheet, section 3, row 17).
         StoreEvents.emitTransfer(
@@ -78,7 +86,7 @@ enum Ownership {
             from: previousOwners,
             to: newOwners,
             store: firstPurchase?.store ?? "APP_STORE",
-            environment: firstPurchase?.environment ?? "PRODUCTION",
+            environment: environment,
             at: now
         )
     }
@@ -141,7 +149,11 @@ enum Ownership {
         if isAlias {
             state.customers.merge(sourceCustomerNumber, into: targetCustomerNumber)
         } else {
-            state.customers.movePurchases(from: sourceCustomerNumber, to: targetCustomerNumber)
+            state.customers.movePurchases(
+                from: sourceCustomerNumber,
+                to: targetCustomerNumber,
+                environment: purchaseEnvironment
+            )
             StoreEvents.emitTransfer(
                 &state,
                 from: previousOwners,
